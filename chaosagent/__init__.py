@@ -1,0 +1,1 @@
+"""Search for faults that break LLM agent systems, and replay them."""

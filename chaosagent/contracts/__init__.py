@@ -1,0 +1,1 @@
+"""Properties of traces, their monitors and verdicts."""

@@ -1,0 +1,1 @@
+"""Runs: one target under one schedule, in this process or in workers."""

@@ -1,0 +1,1 @@
+"""Boundaries, hooks, operators, injections, schedules and their cost."""

@@ -1,0 +1,1 @@
+"""Capabilities, policies, the mediator and trust."""

@@ -1,0 +1,1 @@
+"""Numbers from the trials of a study."""

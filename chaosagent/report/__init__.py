@@ -1,0 +1,1 @@
+"""Text, HTML and plots for people; JUnit for machines."""

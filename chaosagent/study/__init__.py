@@ -1,0 +1,1 @@
+"""All trials of one search: trials, the store, minimisation, confirmation."""

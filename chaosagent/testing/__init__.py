@@ -1,0 +1,1 @@
+"""Conformance suites for operators and searchers, and Hypothesis strategies."""

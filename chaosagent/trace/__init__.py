@@ -1,0 +1,1 @@
+"""The immutable, ordered steps of one run."""

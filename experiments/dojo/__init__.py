@@ -1,0 +1,1 @@
+"""AgentDojo tasks as a target."""

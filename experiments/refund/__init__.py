@@ -1,0 +1,1 @@
+"""Refunds, a small target with known faults."""

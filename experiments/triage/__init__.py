@@ -1,0 +1,1 @@
+"""Customer-support triage, the built-in target."""

@@ -1,0 +1,1 @@
+"""Operators at the boundary `memory`: they act on memory."""

@@ -1,0 +1,1 @@
+"""Operators at the boundary `message`: they act on messages between agents."""

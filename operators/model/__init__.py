@@ -1,0 +1,1 @@
+"""Operators at the boundary `model`: they act on the model."""

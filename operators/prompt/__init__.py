@@ -1,0 +1,1 @@
+"""Operators at the boundary `prompt`: they act on prompts."""

@@ -1,0 +1,1 @@
+"""Operators at the boundary `retrieval`: they act on retrieval."""

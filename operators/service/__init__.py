@@ -1,0 +1,1 @@
+"""Operators at the boundary `service`: they act on services and tools."""
