@@ -1,0 +1,71 @@
+# Needs Python 3.11 or newer and make; everything else goes into .venv. `make help` lists what there is.
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+# Which Python builds .venv: `make test PYTHON=python3.13`. By default the first of these that is new enough.
+PYTHON ?=
+PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
+
+# Optional packages that `make test-slow` adds for the tests that need them: `make test-slow SLOW_EXTRAS=dojo,ray`.
+SLOW_EXTRAS ?= dojo
+comma := ,
+
+BIN := .venv/bin
+INSTALLED_DEMO := .venv/installed-demo
+INSTALLED_TEST := .venv/installed-test
+INSTALLED_SLOW := .venv/installed-slow-$(subst $(comma),-,$(SLOW_EXTRAS))
+
+.PHONY: help demo test test-slow check format clean
+
+help:  ## say what each target does
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(INSTALLED_DEMO)  ## find, shrink and replay a counterexample in the built-in target; writes demo-out/
+	$(BIN)/chaosagent demo --out demo-out
+
+test: check  ## checks and all tests but the slow ones
+	$(BIN)/python -m pytest -m "not slow"
+
+# pytest's exit code 5 says that it found no test, which is right only while no test is marked slow.
+test-slow: $(INSTALLED_SLOW)  ## only the slow tests
+	@$(BIN)/python -m pytest -m slow || { code=$$?; \
+	  if [ $$code -eq 5 ] && ! grep -rqsE --include='*.py' 'mark\.slow' tests; then \
+	    echo "no test is marked slow yet"; else exit $$code; fi; }
+
+check: $(INSTALLED_TEST)  ## lint, formatting, types, and who may import whom
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(INSTALLED_TEST)  ## put the code into its format and repair what can be repaired safely
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:  ## remove what the other targets made, but .venv
+	rm -rf build dist demo-out htmlcov .coverage .coverage.* *.egg-info
+	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -not -path './.venv/*' -type d -prune -exec rm -rf {} +
+
+# The stamps make a second run start at once; a change of pyproject.toml installs again.
+$(INSTALLED_DEMO): EXTRAS = report
+$(INSTALLED_TEST): EXTRAS = report,search,testing,dev
+$(INSTALLED_SLOW): EXTRAS = report,search,testing,dev$(addprefix $(comma),$(SLOW_EXTRAS))
+$(INSTALLED_DEMO) $(INSTALLED_TEST) $(INSTALLED_SLOW): pyproject.toml | $(BIN)/python
+	@echo "installing chaosagent[$(EXTRAS)] into .venv"
+	@if command -v uv >/dev/null; then uv pip install --quiet --python $(BIN)/python -e ".[$(EXTRAS)]"; \
+	  else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$(EXTRAS)]"; fi
+	@touch $@
+
+$(BIN)/python:
+	@for python in $(PYTHONS); do \
+	  if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    echo "making .venv with $$python"; rm -rf .venv; \
+	    if command -v uv >/dev/null; then exec uv venv --quiet --python "$$(command -v "$$python")" .venv; fi; \
+	    "$$python" -m venv .venv || { rm -rf .venv; \
+	      echo "$$python has no working venv module; on Debian and Ubuntu install python3-venv." >&2; exit 1; }; \
+	    exit 0; \
+	  fi; \
+	done; \
+	echo "No Python 3.11 or newer among: $(PYTHONS). Install one, or name it: make PYTHON=/path/to/python3." >&2; exit 1
