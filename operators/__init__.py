@@ -1,5 +1,12 @@
 """Built-in operators, one per file, one package per boundary."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from chaosagent.faults.operator import Operator
+
 # A second import under another name would make a second copy of every class.
 if __name__ != "chaosagent.operators":
     raise ImportError(
@@ -7,3 +14,33 @@ if __name__ != "chaosagent.operators":
         "The folder operators/ just keeps its files. Write `import chaosagent.operators`, "
         "after `pip install -e .` in the checkout."
     )
+
+
+def entries() -> dict[str, type[Operator]]:
+    """Return every built-in operator by its registry name; the files are imported on the first call."""
+    from chaosagent.operators.service.delay import Delay
+    from chaosagent.operators.service.dropped_response import DroppedResponse
+    from chaosagent.operators.service.duplicate_delivery import DuplicateDelivery
+    from chaosagent.operators.service.error_status import ErrorStatus
+    from chaosagent.operators.service.field_corruption import FieldCorruption
+    from chaosagent.operators.service.lost_response import LostResponse
+    from chaosagent.operators.service.metadata_change import MetadataChange
+    from chaosagent.operators.service.partial_response import PartialResponse
+    from chaosagent.operators.service.schema_mismatch import SchemaMismatch
+    from chaosagent.operators.service.stale_response import StaleResponse
+    from chaosagent.operators.service.timeout import Timeout
+
+    kinds: list[type[Operator]] = [
+        Delay,
+        DroppedResponse,
+        DuplicateDelivery,
+        ErrorStatus,
+        FieldCorruption,
+        LostResponse,
+        MetadataChange,
+        PartialResponse,
+        SchemaMismatch,
+        StaleResponse,
+        Timeout,
+    ]
+    return {kind.name: kind for kind in kinds}

@@ -1,0 +1,65 @@
+"""A service answers with an error status."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import ClassVar
+
+from chaosagent.faults.crossing import Crossing, Proceed, Response
+from chaosagent.faults.operator import Domain, Levels, Phase
+from chaosagent.operators.withhold import MEANS, WHEN, phase_of, withhold
+from chaosagent.vocabulary import Boundary, Failure
+
+_PHRASES = {status.value: status.phrase for status in HTTPStatus}
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorStatus:
+    """The service, or a proxy in front of it, answers with an error.
+
+    Attributes:
+        status: The code, 400 to 599. Searched are one that denies (404), one that asks for patience (429) and
+            one that says nothing about the request (503).
+        retry_after: Seconds after which it asks to be called again; 0 when it does not say.
+        when: `before` the service acts, which then never does, or `after`, as a proxy does that loses its backend.
+    """
+
+    name: ClassVar[str] = "service.error_status"
+    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
+    parameters: ClassVar[Mapping[str, Domain]] = {
+        "status": Levels(404, 429, 503, limits=(400, 599)),
+        "retry_after": Levels(0.0, limits=(0.0, 86_400.0)),
+        "when": WHEN,
+    }
+
+    status: int = 503
+    retry_after: float = 0.0
+    when: str = "before"
+
+    @property
+    def phase(self) -> Phase:
+        """Around before the commit, after behind it."""
+        return phase_of(self.when)
+
+    @property
+    def magnitude(self) -> float:
+        """One: the whole answer is missing."""
+        return 1.0
+
+    @property
+    def tokens(self) -> int:
+        """None: no text is changed."""
+        return 0
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        """Answer with the error."""
+        phrase = _PHRASES.get(self.status, "Error")
+        failure = Failure("status", phrase, self.status, self.retry_after if self.retry_after > 0.0 else None)
+        return await withhold(crossing, proceed, self.when, failure)
+
+    def describe(self) -> str:
+        """Say in one line what it does."""
+        asks = f", retry after {self.retry_after:g} s" if self.retry_after > 0.0 else ""
+        return f"answers {self.status} {_PHRASES.get(self.status, 'Error')}{asks}; {MEANS[self.when]}"

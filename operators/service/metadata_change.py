@@ -1,0 +1,115 @@
+"""Times, versions or ids in the answer of a service are off."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from chaosagent.canonical import Plain
+from chaosagent.faults.crossing import Crossing, Proceed, Response
+from chaosagent.faults.operator import Choice, Domain, Levels, Phase
+from chaosagent.operators.fields import fields, is_number, with_values
+from chaosagent.operators.words import Words
+from chaosagent.vocabulary import Boundary
+
+_NAMES = {
+    "time": re.compile(r"(?i:.*_at|(.*_)?(time|timestamp|date)|date_.*|expires|modified|created|updated)|.*[a-z]At"),
+    "version": re.compile(r"(?i:(.*_)?(version|revision)|rev|etag|seq|sequence|generation)"),
+    "id": re.compile(r"(?i:id|uuid|.*_id)|.*[a-z]Id"),
+}
+_ISO_8601 = re.compile(r"\d{4}-\d{2}-\d{2}([T ].{5,30})?", re.ASCII)
+_LAST_DIGITS = re.compile(r"\d{1,18}(?=\D*$)", re.ASCII)
+_DAY_SECONDS = 86_400
+# Epochs count seconds or milliseconds; in milliseconds, this is September 2001.
+_MILLISECONDS_FROM = 1_000_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataChange:
+    """What says how fresh an answer is, or what it belongs to, is off; the facts themselves are right.
+
+    All fields of the kind are changed alike, as by a clock that is off or a mixed-up correlation.
+
+    Attributes:
+        kind: `time` (fields like `updated_at`, `timestamp`, `date`), `version` (`version`, `revision`, `etag`) or
+            `id` (`id`, `order_id`): the neighbouring one.
+        direction: `later` (newer, the next one) or `earlier`.
+        steps: How far: days of a time, numbers of a version or id.
+    """
+
+    name: ClassVar[str] = "service.metadata_change"
+    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
+    parameters: ClassVar[Mapping[str, Domain]] = {
+        "kind": Choice("version", "time", "id"),
+        "direction": Words("later", also=("earlier",)),
+        "steps": Levels(1, limits=(1, 365)),
+    }
+
+    kind: str = "time"
+    direction: str = "later"
+    steps: int = 1
+
+    @property
+    def phase(self) -> Phase:
+        """After: the call itself is untouched."""
+        return Phase.AFTER
+
+    @property
+    def magnitude(self) -> float:
+        """From 0.25 for one step to 0.5 for 365."""
+        return 0.25 + 0.25 * (self.steps - 1) / 364
+
+    @property
+    def tokens(self) -> int:
+        """None: single values are changed, which the magnitude counts."""
+        return 0
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        """Move the fields."""
+        response = await proceed(crossing.request)
+        steps = self.steps if self.direction == "later" else -self.steps
+        moved = _moved_time if self.kind == "time" else _moved_number
+        return response._replace(
+            value=with_values(
+                response.value,
+                {
+                    field.path: moved(field.value, steps)
+                    for field in fields(response.value)
+                    if _NAMES[self.kind].fullmatch(field.name)
+                },
+            )
+        )
+
+    def describe(self) -> str:
+        """Say in one line what it does."""
+        unit = "day" if self.kind == "time" else "number"
+        return f"every {self.kind} in the answer is {self.steps} {unit}{'s' if self.steps > 1 else ''} {self.direction}"
+
+
+def _moved_time(value: Plain, days: int) -> Plain:
+    if isinstance(value, str):
+        if _ISO_8601.fullmatch(value) is None:
+            return value
+        try:
+            moment = datetime.datetime.fromisoformat(value)
+            moved = moment + datetime.timedelta(days=days)
+        except (ValueError, OverflowError):
+            return value
+        if len(value) == len("2026-01-31"):
+            return moved.date().isoformat()
+        text = moved.isoformat(sep=value[10])
+        return text.removesuffix("+00:00") + "Z" if value.endswith("Z") else text
+    if is_number(value):
+        return value + days * _DAY_SECONDS * (1_000 if abs(value) >= _MILLISECONDS_FROM else 1)
+    return value
+
+
+def _moved_number(value: Plain, steps: int) -> Plain:
+    if isinstance(value, str):
+        return _LAST_DIGITS.sub(lambda found: str(max(0, int(found[0]) + steps)).zfill(len(found[0])), value, 1)
+    if is_number(value):
+        return value + steps
+    return value

@@ -1,0 +1,95 @@
+"""The answer of a service has another shape than the agent expects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from chaosagent.canonical import DEPTH_MAX, Plain
+from chaosagent.faults.crossing import Crossing, Proceed, Response
+from chaosagent.faults.operator import Choice, Domain, Phase
+from chaosagent.operators.fields import depth_of, fields, is_number, with_values
+from chaosagent.vocabulary import Boundary
+
+_MAGNITUDES = {"typed": 0.25, "wrapped": 0.5, "renamed": 0.75}
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaMismatch:
+    """The service speaks another version of its interface: the facts are right, their shape is not.
+
+    Attributes:
+        kind: `typed` (numbers come as text), `wrapped` (the answer lies in an envelope, `{"data": answer}`) or
+            `renamed` (keys in the other spelling: `order_id` as `orderId`, `status` as `Status`).
+    """
+
+    name: ClassVar[str] = "service.schema_mismatch"
+    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
+    parameters: ClassVar[Mapping[str, Domain]] = {"kind": Choice("typed", "wrapped", "renamed")}
+
+    kind: str = "typed"
+
+    @property
+    def phase(self) -> Phase:
+        """After: the call itself is untouched."""
+        return Phase.AFTER
+
+    @property
+    def magnitude(self) -> float:
+        """How many of the paths and types on which an agent relies are wrong."""
+        return _MAGNITUDES[self.kind]
+
+    @property
+    def tokens(self) -> int:
+        """None: no text is changed."""
+        return 0
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        """Give the answer another shape."""
+        response = await proceed(crossing.request)
+        if response.failure is not None:
+            return response
+        return response._replace(value=self._reshaped(response.value))
+
+    def describe(self) -> str:
+        """Say in one line what it does."""
+        return {
+            "typed": "numbers of the answer come as text",
+            "wrapped": "the answer comes in an envelope",
+            "renamed": "keys of the answer come in another spelling",
+        }[self.kind]
+
+    def _reshaped(self, value: Plain) -> Plain:
+        if self.kind == "typed":
+            numbers = [field for field in fields(value) if is_number(field.value)]
+            return with_values(value, {field.path: _as_text(field.value) for field in numbers})
+        if self.kind == "renamed":
+            return _renamed(value)
+        # Nothing at the bottom of an answer may fall below the limit of what crosses a boundary.
+        return value if depth_of(value) >= DEPTH_MAX - 1 else {"data": value}
+
+
+def _as_text(value: Plain) -> str:
+    # Python refuses to write integers of more than some thousand digits in decimal; hexadecimal has no limit.
+    return hex(value) if isinstance(value, int) and value.bit_length() > 1_000 else str(value)
+
+
+def _renamed(value: Plain) -> Plain:
+    if isinstance(value, Mapping):
+        renamed: dict[str, Plain] = {}
+        for key, item in value.items():
+            other = _other_spelling(key)
+            # A spelling that another key has already stays with that key: no field may get lost.
+            renamed[key if other in value or other in renamed else other] = _renamed(item)
+        return renamed
+    if isinstance(value, list | tuple):
+        return [_renamed(item) for item in value]
+    return value
+
+
+def _other_spelling(key: str) -> str:
+    first, *others = [part for part in key.split("_") if part] or [key]
+    if others:
+        return first + "".join(part[:1].upper() + part[1:] for part in others)
+    return key[:1].upper() + key[1:]
