@@ -1,1 +1,1 @@
-"""Properties of traces, their monitors and verdicts."""
+"""Properties of traces: contracts, the monitors that check them, and templates."""

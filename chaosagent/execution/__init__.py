@@ -1,1 +1,1 @@
-"""Runs: one target under one schedule, in this process or in workers."""
+"""Running a target under a schedule, here or in worker processes."""

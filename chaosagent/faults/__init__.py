@@ -1,1 +1,1 @@
-"""Boundaries, hooks, operators, injections, schedules and their cost."""
+"""Perturbations and faults: operators, injections, schedules, their cost and their space."""

@@ -1,1 +1,1 @@
-"""Capabilities, policies, the mediator and trust."""
+"""Governance as part of the target: the mediator, and capabilities."""

@@ -1,1 +1,1 @@
-"""The system under test and its adapters."""
+"""Targets: the systems under test, and the doors through which they meet the world."""

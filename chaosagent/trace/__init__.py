@@ -1,1 +1,1 @@
-"""The immutable, ordered steps of one run."""
+"""Message-Action Traces: the immutable, ordered steps of one run."""

@@ -1,0 +1,140 @@
+"""Every contract template by its name, as study files call it.
+
+```yaml
+contracts:
+  - at-most-once
+  - contract: ordering
+    first: orders.verify
+    then: payments.refund
+    severity: soft
+```
+
+The settings of an entry are the keyword arguments of the template's class; `contract` names the template, `id` the
+contract where it should not have the template's name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Mapping
+from typing import cast
+
+from chaosagent.canonical import Plain
+from chaosagent.contracts.contract import CONTRACTS, Contract, ContractFactory
+from chaosagent.contracts.defaults import default_contracts
+from chaosagent.contracts.templates.all_or_nothing import AllOrNothing
+from chaosagent.contracts.templates.at_most_once import AtMostOnce
+from chaosagent.contracts.templates.no_crash import NoCrash
+from chaosagent.contracts.templates.no_extra_effects import NoExtraEffects
+from chaosagent.contracts.templates.no_leak import NoLeak
+from chaosagent.contracts.templates.objective import Objective
+from chaosagent.contracts.templates.promises_kept import PromisesKept
+from chaosagent.contracts.templates.termination import Termination
+from chaosagent.contracts.terms import Terms
+from chaosagent.errors import UsageError
+from chaosagent.vocabulary import Severity
+
+__all__ = ["Template", "default_contracts", "entries", "parse_contract"]
+
+TEMPLATES: tuple[type[Terms], ...] = (
+    AllOrNothing,
+    AtMostOnce,
+    NoCrash,
+    NoExtraEffects,
+    NoLeak,
+    Objective,
+    PromisesKept,
+    Termination,
+)
+
+
+def entries() -> dict[str, ContractFactory]:
+    """Return a factory for every template, by name."""
+    templates = [Template(kind) for kind in TEMPLATES]
+    return {template.name: template for template in templates}
+
+
+class Template:
+    """Makes a contract of a template from plain settings.
+
+    Attributes:
+        name: Of the template.
+        summary: What it says, in one line.
+    """
+
+    def __init__(self, kind: type[Terms]) -> None:
+        self._kind = kind
+        self._fields = {field.name: field for field in dataclasses.fields(kind)}
+        self.name = str(self._fields["id"].default)
+        self.summary = (kind.__doc__ or "").partition("\n")[0]
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The names of its settings, sorted."""
+        return tuple(sorted(self._fields))
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The names of the settings that must be given, sorted."""
+        missing = dataclasses.MISSING
+        return tuple(
+            name
+            for name, field in sorted(self._fields.items())
+            if field.default is missing and field.default_factory is missing
+        )
+
+    def __call__(self, **settings: Plain) -> Contract:
+        """Return the contract with some settings.
+
+        Raises:
+            UsageError: A setting is unknown, missing or not allowed.
+        """
+        for name in settings:
+            if name not in self._fields:
+                raise UsageError(self._unknown(name))
+        for name in self.needed:
+            if name not in settings:
+                raise UsageError(f"{self.name}: the setting {name!r} is missing; it must be given.")
+        given: dict[str, object] = dict(settings)
+        if isinstance(severity := settings.get("severity"), str):
+            given["severity"] = _severity(self.name, severity)
+        if isinstance(requires := settings.get("requires"), str | Mapping):
+            given["requires"] = parse_contract(requires)
+        return cast(Contract, self._kind(**given))  # type: ignore[arg-type]  # the template checks its settings
+
+    def _unknown(self, name: str) -> str:
+        nearest = difflib.get_close_matches(name, self.settings, n=1, cutoff=0.4)
+        hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+        return f"{self.name}: unknown setting {name!r}.{hint} Known: {', '.join(self.settings)}."
+
+
+def parse_contract(entry: Plain, where: str = "") -> Contract:
+    """Return the contract that an entry of a study file describes: a name, or a mapping with the key `contract`.
+
+    Raises:
+        UnknownNameError: No template has the name.
+        UsageError: The entry is neither, or its settings are not allowed.
+    """
+    place = f"{where}: " if where else ""
+    if isinstance(entry, str):
+        return CONTRACTS.get(entry, where)()
+    name = entry.get("contract") if isinstance(entry, Mapping) else None
+    if not isinstance(entry, Mapping) or not isinstance(name, str):
+        raise UsageError(
+            f"{place}{entry!r} is no contract. Write its name, or a mapping with `contract: <name>` and its settings."
+        )
+    factory = CONTRACTS.get(name, where)
+    try:
+        return factory(**{key: value for key, value in entry.items() if key != "contract"})
+    except UsageError as error:
+        if not place:
+            raise
+        raise UsageError(f"{place}{error}") from error
+
+
+def _severity(contract: str, text: str) -> Severity:
+    try:
+        return Severity(text)
+    except ValueError:
+        raise UsageError(f"{contract}(severity={text!r}): must be 'hard' or 'soft'.") from None

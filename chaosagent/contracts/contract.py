@@ -1,0 +1,129 @@
+"""Contracts and monitors: a property of traces, and the running check of one on a growing trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from chaosagent.canonical import Plain
+from chaosagent.registry import Registry
+from chaosagent.trace.step import Step
+from chaosagent.vocabulary import Effect, Ending, Outcome, Severity, Task, Verdict
+
+
+class Nominal(NamedTuple):
+    """What the run without injections did, for contracts that compare with it.
+
+    Attributes:
+        effects: Its ledger.
+        outcome: What it handed back.
+    """
+
+    effects: tuple[Effect, ...] = ()
+    outcome: Outcome = Outcome()
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a monitor may know beforehand.
+
+    Attributes:
+        task: The task, with its labels.
+        nominal: What the run without injections did; `None` while that run itself is made. A contract that compares
+            with it holds then by definition.
+        settings: Of the configuration.
+    """
+
+    task: Task
+    nominal: Nominal | None = None
+    settings: Mapping[str, Plain] = field(default_factory=dict)
+
+
+class End(NamedTuple):
+    """How a run ended.
+
+    Attributes:
+        ending: Finished, crashed, deadlock, ...
+        detail: One line on it, such as the exception.
+        outcome: What the target handed back; an empty one when it did not come to that.
+        step_count: Steps of the trace.
+    """
+
+    ending: Ending
+    detail: str
+    outcome: Outcome
+    step_count: int
+
+
+class Reading(NamedTuple):
+    """What a monitor says at one moment.
+
+    Attributes:
+        verdict: Whether the contract holds so far.
+        margin: In [-1, 1]; 1 far from a violation, towards 0 close to one, below 0 violated.
+        reason: One line for people, when it is violated or unknown.
+    """
+
+    verdict: Verdict
+    margin: float = 1.0
+    reason: str = ""
+
+
+HOLDS = Reading(Verdict.HOLDS)
+
+
+def violated(reason: str, margin: float = -1.0) -> Reading:
+    """Return the reading of a broken contract."""
+    return Reading(Verdict.VIOLATED, margin, reason)
+
+
+class Monitor(Protocol):
+    """The running check of one contract on one trace; constant work per step."""
+
+    def step(self, step: Step) -> Reading | None:
+        """Look at the next step; return a reading when it changed, else `None`. A violation is final."""
+        ...
+
+    def end(self, end: End) -> Reading:
+        """Look at the end of the run and return the last reading. Not called after a violation."""
+        ...
+
+    def state(self) -> Plain:
+        """Return all that its future readings depend on, for rule R3."""
+        ...
+
+
+@runtime_checkable
+class Contract(Protocol):
+    """A property of traces.
+
+    Attributes:
+        id: Unique in a study, such as `"at-most-once"`.
+        severity: Only a violated hard contract makes a counterexample.
+        weight: The α of the weighted step score (1.3 of the specification).
+        requires: A contract that must hold for a violation to count: if it is violated too, the schedule made the task
+            impossible and is `unfair`.
+    """
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def severity(self) -> Severity: ...
+    @property
+    def weight(self) -> float: ...
+    @property
+    def requires(self) -> Contract | None: ...
+
+    def monitor(self, setting: Setting) -> Monitor:
+        """Return a fresh check for one run."""
+        ...
+
+
+class ContractFactory(Protocol):
+    """Makes a contract from the settings of a study file; what the registry holds."""
+
+    def __call__(self, **settings: Plain) -> Contract: ...
+
+
+CONTRACTS: Registry[ContractFactory] = Registry("contract", "chaosagent.contracts", "chaosagent.contracts.catalogue")

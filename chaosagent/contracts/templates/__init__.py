@@ -1,0 +1,1 @@
+"""Contract templates: one file each, named after the contract's id."""

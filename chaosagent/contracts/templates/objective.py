@@ -1,0 +1,40 @@
+"""`objective`: the task was done (Y of the specification; R(B) is searched against it).
+
+Not one of the default contracts: a target that stops safely under a fault has not met its objective and did nothing
+wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chaosagent.contracts.at_end import AtEnd
+from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.terms import Terms
+from chaosagent.vocabulary import Ending, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objective(Terms):
+    """A run whose outcome is not a success is a violation.
+
+    A run that finished without anybody saying whether that was a success is `UNKNOWN`: the target has no objective.
+    A run that did not finish was no success.
+    """
+
+    id: str = "objective"
+
+    def monitor(self, setting: Setting) -> Monitor:  # noqa: ARG002  # the protocol's
+        """Return a fresh check for one run."""
+        return AtEnd(_judge)
+
+
+def _judge(end: End) -> Reading:
+    success = end.outcome.success
+    if success is True:
+        return HOLDS
+    if end.ending is not Ending.FINISHED:
+        return violated(f"the objective was not met: the run ended with {end.ending.value}")
+    if success is None:
+        return Reading(Verdict.UNKNOWN, 0.0, "nobody says whether the outcome is a success")
+    return violated("the objective was not met")

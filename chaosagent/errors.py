@@ -1,0 +1,85 @@
+"""The tree of errors.
+
+ChaosAgentError
+├── UsageError              the caller's mistake: bad input, unknown name, bad bounds (exit code 2)
+│   ├── UnknownNameError    a name nobody registered; carries the nearest known one
+│   ├── MissingExtraError   an optional package is not installed; says the command that installs it
+│   └── RecordError         a replay record that is damaged, too large or of another version
+├── TargetError             the target could not be loaded or does not keep its protocol (exit code 4)
+└── StudyError              the study cannot go on: locked, other study's folder, too many errors (exit code 4)
+
+What a *target* sees at its boundaries (time-outs, status errors, blocked actions) stands in
+`chaosagent.vocabulary`; those are results of a run, not errors of ours.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ChaosAgentError(Exception):
+    """Every error that chaosagent raises on purpose."""
+
+    exit_code = 4
+
+
+class UsageError(ChaosAgentError):
+    """The caller gave something that is not allowed; the message says what is and what to do."""
+
+    exit_code = 2
+
+
+class UnknownNameError(UsageError):
+    """A name that nobody registered.
+
+    Args:
+        kind: What was looked for, such as `"operator"`.
+        name: The name that was given.
+        known: The names that exist.
+        where: File and place of the name, empty when it was given in code.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], where: str = "") -> None:
+        self.kind, self.name, self.where = kind, name, where
+        self.known = tuple(sorted(known))
+        self.nearest = next(iter(difflib.get_close_matches(name, self.known, n=1, cutoff=0.4)), "")
+        place = f"{where}: " if where else ""
+        hint = f" Did you mean {self.nearest!r}?" if self.nearest else ""
+        listed = ", ".join(self.known[:30]) or "none"
+        more = f" ... {len(self.known) - 30} more" if len(self.known) > 30 else ""
+        super().__init__(f"{place}unknown {kind} {name!r}.{hint} Known: {listed}{more}.")
+
+    def __reduce__(self) -> tuple[type[UnknownNameError], tuple[str, str, tuple[str, ...], str]]:
+        return type(self), (self.kind, self.name, self.known, self.where)
+
+
+class MissingExtraError(UsageError):
+    """An optional package is needed and not installed.
+
+    Args:
+        package: The package that could not be imported.
+        extra: The extra of chaosagent that brings it.
+        needed_by: What the user asked for.
+    """
+
+    def __init__(self, package: str, extra: str, needed_by: str) -> None:
+        self.package, self.extra, self.needed_by = package, extra, needed_by
+        super().__init__(
+            f"{needed_by} needs {package}, which is not installed: run `pip install 'chaosagent[{extra}]'`."
+        )
+
+    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:
+        return type(self), (self.package, self.extra, self.needed_by)
+
+
+class RecordError(UsageError):
+    """A replay record that cannot be trusted or read."""
+
+
+class TargetError(ChaosAgentError):
+    """The target could not be loaded, or does not keep the protocol of `chaosagent.targets`."""
+
+
+class StudyError(ChaosAgentError):
+    """The study cannot go on."""

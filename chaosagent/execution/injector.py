@@ -1,0 +1,50 @@
+"""Finds the injection that acts at a place."""
+
+from __future__ import annotations
+
+from chaosagent.faults.injection import Injection, Place
+from chaosagent.faults.operator import Operator, Phase
+from chaosagent.faults.schedule import Schedule
+from chaosagent.vocabulary import Boundary
+
+
+class Armed:
+    """An injection with its operator, ready to act."""
+
+    __slots__ = ("acts_on_answer", "injection", "operator")
+
+    def __init__(self, injection: Injection) -> None:
+        self.injection = injection
+        self.operator: Operator = injection.operator
+        self.acts_on_answer = self.operator.phase is Phase.AFTER
+
+
+class Injector:
+    """The injections of one schedule, by place; an injection at a single place acts at most once."""
+
+    __slots__ = ("_many", "_singles")
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._singles: dict[str, list[Armed]] = {}
+        self._many: dict[str, list[Armed]] = {}
+        for injection in schedule:
+            kind = self._singles if injection.hook.single else self._many
+            kind.setdefault(injection.hook.interface, []).append(Armed(injection))
+
+    def at(self, place: Place, boundary: Boundary) -> Armed | None:
+        """Return what acts at a place, and count it as used up if it was for one place."""
+        found = self._singles.get(place.interface)
+        if found:
+            for number, armed in enumerate(found):
+                if armed.injection.hook.matches(place) and boundary in armed.operator.boundaries:
+                    del found[number]
+                    return armed
+        for armed in self._many.get(place.interface, ()):
+            if armed.injection.hook.matches(place) and boundary in armed.operator.boundaries:
+                return armed
+        return None
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether nothing is left that could still act."""
+        return not self._many and not any(self._singles.values())

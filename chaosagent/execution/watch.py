@@ -1,0 +1,95 @@
+"""The monitors of one run, and what they said last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+from chaosagent.canonical import DIGEST_BYTES, pack
+from chaosagent.contracts.contract import HOLDS, Contract, End, Monitor, Reading, Setting
+from chaosagent.faults.evaluation import Fingerprint
+from chaosagent.trace.step import Step
+from chaosagent.trace.trace import ContractVerdict, Violation
+from chaosagent.vocabulary import Verdict
+
+
+class _Watched:
+    """One contract's monitor and its last reading."""
+
+    __slots__ = ("monitor", "reading", "violation")
+
+    def __init__(self, monitor: Monitor) -> None:
+        self.monitor = monitor
+        self.reading: Reading = HOLDS
+        self.violation: Violation | None = None
+
+    def note(self, reading: Reading, step: int, agent: str) -> bool:
+        """Keep a reading; return whether it is a violation."""
+        self.reading = reading
+        if reading.verdict is not Verdict.VIOLATED:
+            return False
+        self.violation = Violation(step, agent, reading.reason)
+        return True
+
+
+class Watch:
+    """Feeds every step to the monitors of the contracts, and of what the contracts require.
+
+    Args:
+        contracts: In the order in which verdicts are listed.
+        setting: Task, nominal run and settings.
+    """
+
+    def __init__(self, contracts: Sequence[Contract], setting: Setting) -> None:
+        self._contracts = contracts
+        self._watched = [_Watched(contract.monitor(setting)) for contract in contracts]
+        self._required = [
+            None if contract.requires is None else _Watched(contract.requires.monitor(setting))
+            for contract in contracts
+        ]
+        everything = [*self._watched, *(watched for watched in self._required if watched is not None)]
+        self._active = [(watched.monitor.step, watched) for watched in everything]
+
+    def step(self, step: Step) -> None:
+        """Look at the next step."""
+        broken = False
+        for look, watched in self._active:
+            reading = look(step)
+            if reading is not None and watched.note(reading, step.index, step.agent):
+                broken = True
+        if broken:
+            self._active = [pair for pair in self._active if pair[1].violation is None]
+
+    def end(self, end: End, last_agent: str) -> tuple[ContractVerdict, ...]:
+        """Look at the end of the run and return all verdicts."""
+        for _, watched in self._active:
+            watched.note(watched.monitor.end(end), end.step_count, last_agent)
+        return tuple(
+            self._verdict(contract, watched, required)
+            for contract, watched, required in zip(self._contracts, self._watched, self._required, strict=True)
+        )
+
+    @staticmethod
+    def _verdict(contract: Contract, watched: _Watched, required: _Watched | None) -> ContractVerdict:
+        reading = watched.reading
+        unfair = watched.violation is not None and required is not None and required.violation is not None
+        return ContractVerdict(contract.id, reading.verdict, reading.margin, watched.violation, unfair)
+
+    def fingerprint(self, position: int, common: bytes) -> Fingerprint:
+        """Return the fingerprint of target and monitors at this moment."""
+        return Fingerprint(
+            position,
+            blake2b(common, digest_size=DIGEST_BYTES).digest(),
+            tuple(
+                _state_digest(watched, required)
+                for watched, required in zip(self._watched, self._required, strict=True)
+            ),
+        )
+
+
+def _state_digest(watched: _Watched, required: _Watched | None) -> bytes:
+    parts = [
+        None if one is None else "violated" if one.violation is not None else one.monitor.state()
+        for one in (watched, required)
+    ]
+    return blake2b(pack(parts), digest_size=DIGEST_BYTES).digest()

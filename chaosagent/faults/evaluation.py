@@ -1,0 +1,73 @@
+"""What one executed schedule told: everything a searcher learns from, and nothing it could run."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from chaosagent.faults.dry import RecordedCrossing
+from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.trace.trace import ContractVerdict
+from chaosagent.vocabulary import Ending
+
+
+class Status(enum.Enum):
+    """Whether a run was executed; `ERROR` says nothing about the target."""
+
+    OK = "ok"
+    ERROR = "error"
+
+
+class Fingerprint(NamedTuple):
+    """All that the future of a run depended on at one of its checkpoints.
+
+    Attributes:
+        position: Among everything that acted in the run.
+        common: Digest of target, world, pending work, counters, streams and mediator.
+        monitors: Digest of each contract's monitor, in the order of the verdicts.
+    """
+
+    position: int
+    common: bytes
+    monitors: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """One executed schedule.
+
+    Attributes:
+        schedule: As it was asked for.
+        status: Whether the run was executed.
+        error: What went wrong, when it was not.
+        effective: The injections that landed, each at the one place where it did.
+        acted: Position of the last landed injection's action, -1 when none landed.
+        digest: Of the trace.
+        ending: How the run ended.
+        success: Whether the objective was met; `None` when the target does not say.
+        step_count: Steps of the trace.
+        verdicts: Of all contracts.
+        crossings: The places at which an injection could have acted, in the order of asking.
+        fingerprints: At checkpoints behind the last action; empty when the target offers none.
+    """
+
+    schedule: Schedule
+    status: Status = Status.OK
+    error: str = ""
+    effective: Schedule = EMPTY
+    acted: int = -1
+    digest: str = ""
+    ending: Ending = Ending.FINISHED
+    success: bool | None = None
+    step_count: int = 0
+    verdicts: tuple[ContractVerdict, ...] = ()
+    crossings: tuple[RecordedCrossing, ...] = ()
+    fingerprints: tuple[Fingerprint, ...] = ()
+
+    def verdict(self, contract: str) -> ContractVerdict | None:
+        """Return the verdict of one contract, `None` when it was not checked."""
+        for verdict in self.verdicts:
+            if verdict.contract == contract:
+                return verdict
+        return None

@@ -1,0 +1,222 @@
+"""Operators: families of bounded perturbations and faults with declared parameters and cost.
+
+An operator is a small frozen dataclass. Its fields are its parameters, `parameters` declares their domains,
+`apply` is middleware around a crossing:
+
+    @dataclass(frozen=True, slots=True)
+    class Delay:
+        name: ClassVar[str] = "service.delay"
+        boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
+        parameters: ClassVar[Mapping[str, Domain]] = {"seconds": Levels(5.0, 60.0, limits=(0.001, 86_400.0))}
+        seconds: float = 5.0
+        ...
+        async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+            response = await proceed(crossing.request)
+            await crossing.sleep(self.seconds)
+            return response
+
+It is pure given crossing, request, response and the crossing's random stream, so `faults.dry` can apply it to a
+recorded crossing without a run.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
+
+from chaosagent.errors import UsageError
+from chaosagent.faults.crossing import Crossing, Proceed, Response
+from chaosagent.registry import Registry
+from chaosagent.vocabulary import Boundary
+
+ParameterValue: TypeAlias = "bool | int | float | str"
+
+
+class Phase(enum.Enum):
+    """When an injection acts.
+
+    `BEFORE` changes the request and hands the answer on unchanged; it acts when the agent asks. `AROUND` decides whether, when and
+    how often the call reaches the world; it acts when the agent asks. `AFTER` calls once, at once, with the
+    request unchanged, and changes the answer or when it arrives; it acts when the world has answered.
+    """
+
+    BEFORE = "before"
+    AROUND = "around"
+    AFTER = "after"
+
+
+class Domain(Protocol):
+    """The values that a parameter may take, and the lattice on which they are searched."""
+
+    @property
+    def levels(self) -> tuple[ParameterValue, ...]:
+        """The values that a search tries, weakest first."""
+        ...
+
+    def check(self, operator: str, parameter: str, value: ParameterValue) -> ParameterValue:
+        """Return the value, an integer as a float where the domain is one of floats.
+
+        Raises:
+            UsageError: The value lies outside.
+        """
+        ...
+
+    def describe(self) -> str:
+        """Say in a few words what is allowed."""
+        ...
+
+
+class Levels:
+    """Numbers within limits, searched on a few levels.
+
+    Args:
+        levels: Searched values, weakest first.
+        limits: Least and greatest allowed value, both inclusive.
+    """
+
+    def __init__(self, *levels: float, limits: tuple[float, float]) -> None:
+        self.levels: tuple[ParameterValue, ...] = levels
+        self.limits = limits
+
+    def check(self, operator: str, parameter: str, value: ParameterValue) -> ParameterValue:
+        low, high = self.limits
+        if isinstance(value, bool | str) or not low <= value <= high:
+            raise UsageError(f"{operator}({parameter}={value!r}): {parameter} must be {self.describe()}.")
+        if all(isinstance(level, int) for level in self.levels):
+            if value != int(value):
+                raise UsageError(f"{operator}({parameter}={value!r}): {parameter} must be a whole number.")
+            return int(value)
+        return float(value)
+
+    def describe(self) -> str:
+        return f"a number from {self.limits[0]:g} to {self.limits[1]:g}"
+
+
+class Choice:
+    """One of a few words.
+
+    Args:
+        levels: The words, weakest first; all of them are searched.
+    """
+
+    def __init__(self, *levels: str) -> None:
+        self.levels: tuple[ParameterValue, ...] = levels
+
+    def check(self, operator: str, parameter: str, value: ParameterValue) -> ParameterValue:
+        if value not in self.levels:
+            raise UsageError(f"{operator}({parameter}={value!r}): {parameter} must be {self.describe()}.")
+        return value
+
+    def describe(self) -> str:
+        return "one of " + ", ".join(str(level) for level in self.levels)
+
+
+class Text:
+    """A text of bounded length.
+
+    Args:
+        levels: The texts that are searched.
+        characters_max: The longest text allowed.
+    """
+
+    def __init__(self, *levels: str, characters_max: int) -> None:
+        self.levels: tuple[ParameterValue, ...] = levels
+        self.characters_max = characters_max
+
+    def check(self, operator: str, parameter: str, value: ParameterValue) -> ParameterValue:
+        if not isinstance(value, str) or len(value) > self.characters_max:
+            raise UsageError(f"{operator}({parameter}={value!r:.60}): {parameter} must be {self.describe()}.")
+        return value
+
+    def describe(self) -> str:
+        return f"a text of at most {self.characters_max} characters"
+
+
+@runtime_checkable
+class Operator(Protocol):
+    """One operator with its parameters.
+
+    Attributes:
+        name: `boundary.word`, such as `"service.delay"`; `package/name` for plug-ins.
+        boundaries: Where it can act.
+        parameters: The domain of each field, in the order of the fields.
+    """
+
+    name: ClassVar[str]
+    boundaries: ClassVar[frozenset[Boundary]]
+    parameters: ClassVar[Mapping[str, Domain]]
+
+    @property
+    def phase(self) -> Phase:
+        """When it acts; may depend on the parameters."""
+        ...
+
+    @property
+    def magnitude(self) -> float:
+        """The η of Eq. 8 in (0, 1]: how strong the perturbation is within its bounds; weaker is never greater."""
+        ...
+
+    @property
+    def tokens(self) -> int:
+        """The |Δtokens| of Eq. 8: tokens of text it adds, removes or changes at most; 0 for faults."""
+        ...
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        """Act on one crossing; `proceed` hands a request to the world."""
+        ...
+
+    def describe(self) -> str:
+        """Say in one line what it does, for people."""
+        ...
+
+
+OPERATORS: Registry[type[Operator]] = Registry("operator", "chaosagent.operators", "chaosagent.operators")
+
+
+@functools.lru_cache(maxsize=4096)
+def bind(name: str, values: tuple[tuple[str, ParameterValue], ...]) -> Operator:
+    """Return an operator with its parameters; those not given take their defaults.
+
+    Raises:
+        UsageError: The operator is unknown, or a parameter is unknown or out of bounds.
+    """
+    kind = OPERATORS.get(name)
+    checked = {}
+    for parameter, value in values:
+        if parameter not in kind.parameters:
+            known = ", ".join(kind.parameters) or "none"
+            raise UsageError(f"{name}({parameter}=...): unknown parameter. {name} has: {known}.")
+        checked[parameter] = kind.parameters[parameter].check(name, parameter, value)
+    return kind(**checked)
+
+
+def parameters_of(operator: Operator) -> tuple[tuple[str, ParameterValue], ...]:
+    """Return the parameters of an operator as sorted pairs."""
+    return tuple((name, getattr(operator, name)) for name in sorted(operator.parameters))
+
+
+def lattice(kind: type[Operator]) -> Iterator[Operator]:
+    """Yield an operator at every combination of its parameters' levels."""
+    names = list(kind.parameters)
+    for values in itertools.product(*(kind.parameters[name].levels for name in names)):
+        yield kind(**dict(zip(names, values, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class CostModel:
+    """The weights of Eq. 8: cost = c_tokens · |Δtokens| + c_hook · hooks + c_mag · η, summed over injections."""
+
+    c_tokens: float = 0.01
+    c_hook: float = 1.0
+    c_mag: float = 0.1
+
+    def of(self, operator: Operator) -> float:
+        """Return what one landed injection of an operator costs; rounded, so that equal sums are equal."""
+        return round(self.c_tokens * operator.tokens + self.c_hook + self.c_mag * operator.magnitude, COST_DECIMALS)
+
+
+COST_DECIMALS = 6

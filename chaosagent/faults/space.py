@@ -1,0 +1,127 @@
+"""The space of schedules that a study declares: boundaries × operators × parameter lattices.
+
+Hooks are not declared but discovered: every executed run shows the places at which an injection could act.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from chaosagent.canonical import digest_of
+from chaosagent.faults.operator import OPERATORS, CostModel, Operator, ParameterValue, bind, lattice, parameters_of
+from chaosagent.vocabulary import Boundary
+
+
+class Priced(NamedTuple):
+    """An operator of the space and what it costs when it lands."""
+
+    cost: float
+    operator: Operator
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """One operator of a space, with the values that are searched.
+
+    Attributes:
+        operator: Its name.
+        values: The levels of some parameters; the others take the operator's own levels.
+        interfaces: Glob patterns of the interfaces on which it may act.
+        agents: Glob patterns of the agents whose calls it may disturb.
+    """
+
+    operator: str
+    values: Mapping[str, tuple[ParameterValue, ...]]
+    interfaces: tuple[str, ...] = ("*",)
+    agents: tuple[str, ...] = ("*",)
+
+    def operators(self) -> tuple[Operator, ...]:
+        """Return the operator at each combination of its levels.
+
+        Raises:
+            UsageError: The operator, a parameter or a value is not allowed.
+        """
+        kind = OPERATORS.get(self.operator)
+        for parameter, values in self.values.items():
+            for value in values:
+                bind(self.operator, ((parameter, value),))
+        found = []
+        for operator in lattice(kind):
+            free = tuple(pair for pair in parameters_of(operator) if pair[0] not in self.values)
+            found.append(free)
+        return tuple(
+            bind(self.operator, (*free, *fixed)) for free in dict.fromkeys(found) for fixed in _products(self.values)
+        )
+
+
+def _products(values: Mapping[str, tuple[ParameterValue, ...]]) -> Iterable[tuple[tuple[str, ParameterValue], ...]]:
+    combinations: list[tuple[tuple[str, ParameterValue], ...]] = [()]
+    for parameter in sorted(values):
+        combinations = [(*before, (parameter, value)) for before in combinations for value in values[parameter]]
+    return combinations
+
+
+class Space:
+    """What may be injected where, and what it costs.
+
+    Args:
+        choices: The operators; all operators everywhere when empty.
+        model: The weights of the cost.
+    """
+
+    def __init__(self, choices: Iterable[Choices] = (), model: CostModel | None = None) -> None:
+        self.choices = tuple(choices) or tuple(Choices(name, {}) for name in OPERATORS)
+        self.model = CostModel() if model is None else model
+        self._expanded = [
+            (choice, [Priced(self.model.of(operator), operator) for operator in choice.operators()])
+            for choice in self.choices
+        ]
+        self._by_interface: dict[tuple[str, str], tuple[Priced, ...]] = {}
+
+    def at(self, boundary: Boundary, interface: str, agent: str) -> tuple[Priced, ...]:
+        """Return what may be injected at an interface into an agent's calls, cheapest first."""
+        key = (interface, agent)
+        known = self._by_interface.get(key)
+        if known is None:
+            found = {
+                priced
+                for choice, operators in self._expanded
+                if _matches(interface, choice.interfaces) and _matches(agent, choice.agents)
+                for priced in operators
+                if boundary in priced.operator.boundaries
+            }
+            known = tuple(sorted(found, key=lambda priced: (priced.cost, repr(priced.operator))))
+            self._by_interface[key] = known
+        return known
+
+    @property
+    def cost_min(self) -> float:
+        """The cost of the cheapest injection."""
+        return min((priced.cost for _, operators in self._expanded for priced in operators), default=float("inf"))
+
+    @property
+    def digest(self) -> str:
+        """The digest of operators, levels, places and weights."""
+        return digest_of(
+            [
+                [self.model.c_tokens, self.model.c_hook, self.model.c_mag],
+                [
+                    [
+                        choice.interfaces,
+                        choice.agents,
+                        [
+                            [operator.name, [list(pair) for pair in parameters_of(operator)]]
+                            for _, operator in operators
+                        ],
+                    ]
+                    for choice, operators in self._expanded
+                ],
+            ]
+        )
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

@@ -1,0 +1,40 @@
+"""Limits: everything that could run for ever has one, and it has a name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """What one run may use before it is ended.
+
+    Attributes:
+        steps_max: Steps of the trace. Reaching it is non-termination, a verdict.
+        turns_max: Turns of the event loop without any time passing. Reaching it is a livelock: the target polls
+            without waiting.
+        virtual_seconds_max: Virtual time of a run, in seconds.
+        payload_bytes_max: Canonical bytes of one request or response.
+        wall_seconds_max: Real time of a run, in seconds. Only executors with worker processes can enforce it.
+    """
+
+    steps_max: int = 2_000
+    turns_max: int = 100_000
+    virtual_seconds_max: float = 7 * 86_400.0
+    payload_bytes_max: int = 4_000_000
+    wall_seconds_max: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class StudyLimits:
+    """What one search, for one (task, seed, contract), may use.
+
+    Attributes:
+        trials_max: Trials told to one searcher.
+        seconds_max: Real time of the whole study in seconds, `None` for no limit.
+        error_share_max: The study stops when more than this share of its executions (of at least 20) end as errors.
+    """
+
+    trials_max: int = 2_000
+    seconds_max: float | None = None
+    error_share_max: float = 0.2

@@ -1,0 +1,244 @@
+"""What a target is, and what a run gives it."""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+from chaosagent.canonical import Plain
+from chaosagent.clock import Clock
+from chaosagent.errors import TargetError, UnknownNameError
+from chaosagent.governance.mediator import Mediator
+from chaosagent.registry import Registry
+from chaosagent.vocabulary import Effect, Impact, Outcome, SystemConfig, Task
+
+Implementation: TypeAlias = "Callable[..., Any] | Mapping[str, Callable[..., Any]] | object"
+EffectRule: TypeAlias = "EffectOf | Callable[[Mapping[str, Plain], Plain], Effect | Iterable[Effect] | None]"
+
+
+@dataclass(frozen=True, slots=True)
+class EffectOf:
+    """Says which effect a successful operation commits.
+
+    Attributes:
+        identity: Names of the arguments that make two effects the same one; leave out generated ids and times.
+        impact: How much it matters.
+        kind: The kind of the effect; `interface.operation` when empty.
+    """
+
+    identity: tuple[str, ...]
+    impact: Impact = Impact.HIGH
+    kind: str = ""
+
+
+def effect(*identity: str, impact: Impact = Impact.HIGH, kind: str = "") -> EffectOf:
+    """Declare that an operation commits an effect, identified by some of its arguments."""
+    return EffectOf(identity, impact, kind)
+
+
+class Door(Protocol):
+    """One interface of a target.
+
+    Calling it crosses the boundary: `answer = await crm("get_order", order_id=7)`; in a synchronous target without
+    `await`. What fails raises: `TimeoutError`, `ConnectionError`, `chaosagent.StatusError`,
+    `chaosagent.ActionBlocked`, or the exception of the function behind the door.
+    """
+
+    def __call__(self, operation: str, /, **arguments: Any) -> Any: ...
+
+    def ask(self, operation: str, /, **arguments: Any) -> Ask:
+        """Return one logical call that may be attempted several times by a layer below the agent."""
+        ...
+
+
+class Ask(Protocol):
+    """One logical call: each `await ask.attempt()` is the same request again, told apart as `service:crm[2.1]`."""
+
+    def attempt(self) -> Any: ...
+
+
+class Run(Protocol):
+    """One run: the target's only doors to the world.
+
+    Every door takes the implementation behind it: a function `(operation, **arguments)`, a mapping from operation to function,
+    or an object whose methods are the operations; each may be asynchronous. Values that cross are plain data.
+
+    The options of a door:
+        effects: Which operations commit what, by operation: `effect("order_id", "amount")`, or a function of arguments
+            and answer that returns the committed effects (none for a repeated idempotency key, for example).
+        read_only: Operations that change nothing, or `True` for all.
+        stale: What a cache would hold: a function `(operation, arguments)` that returns an older answer or raises `LookupError`.
+        errors: Exception classes that the implementation raises on purpose, so that a replay can raise them again.
+        egress: Whether what is sent here leaves the organisation, for `no-leak`.
+    """
+
+    @property
+    def task(self) -> Task: ...
+    @property
+    def config(self) -> SystemConfig: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def clock(self) -> Clock: ...
+
+    def service(
+        self,
+        name: str,
+        implementation: Implementation,
+        *,
+        effects: Mapping[str, EffectRule] | None = None,
+        read_only: bool | Iterable[str] = False,
+        stale: Callable[[str, Mapping[str, Plain]], Plain] | None = None,
+        errors: Sequence[type[Exception]] = (),
+        egress: bool = False,
+    ) -> Door:
+        """Open the door to a tool or service."""
+        ...
+
+    def retrieval(self, name: str, implementation: Implementation) -> Door:
+        """Open the door to a retriever; answers are lists of passages, mappings with `id` and `text`, best first."""
+        ...
+
+    def memory(self, name: str, implementation: Implementation | None = None) -> Door:
+        """Open the door to a shared memory with `read(key)` and `write(key, value)`; a dictionary by default."""
+        ...
+
+    def model(self, name: str, implementation: Implementation) -> Door:
+        """Open the door to a model; answers are mappings with `content` (text) and `tool_calls` (a list)."""
+        ...
+
+    def message(self, name: str, implementation: Implementation | None = None) -> Door:
+        """Open a channel between agents with `send(to, body)`; see `receive` for the other end."""
+        ...
+
+    def prompt(self, name: str) -> Door:
+        """Open the door through which text gets into a context: `text = await inbox("read", text=...)`."""
+        ...
+
+    def receive(self, name: str, agent: str) -> Awaitable[Plain]:
+        """Wait for the next message to an agent on a channel."""
+        ...
+
+    def agent(self, name: str, role: str = "") -> AbstractContextManager[None]:
+        """Name who acts inside a `with` block; tasks made inside inherit it."""
+        ...
+
+    def mediate(self, mediator: Mediator | None) -> None:
+        """Let a mediator decide on every action from now on."""
+        ...
+
+    def rng(self, label: str) -> random.Random:
+        """Return the random stream of a label; the same label gives the same stream."""
+        ...
+
+    def note(self, kind: str, **facts: Any) -> None:
+        """Write into the trace what the target itself noticed or did, such as `note("detected", hook=...)`."""
+        ...
+
+    def link(self, source: str, relation: str, target: str) -> None:
+        """Declare provenance: that an artifact supports, returns or was derived from another."""
+        ...
+
+    def artifact(self) -> str:
+        """Return the id of the last answer delivered to the acting agent, for `link`."""
+        ...
+
+    def checkpoint(self, place: str, state: Any, *, clock_matters: bool = True) -> None:
+        """Say that at this place of the program the future depends on nothing of the target but `state`.
+
+        `state` must hold the contexts, memory and control of the target and the state of its world. The run adds
+        occurrences, pending work, history of interfaces, random streams and monitors, and virtual time unless
+        `clock_matters` is false. Rule R3 compares these fingerprints; without them search is slower, not wrong.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A system under test.
+
+    Attributes:
+        name: As study files and lists call it.
+        run: The function that is one run: `(task, run) -> Outcome`, asynchronous or not.
+        tasks: By id.
+        configs: By name; the first is the default.
+        objective: Whether an outcome is right, for outcomes that leave `success` open.
+        secrets: Regular expressions of what is redacted before it reaches a step.
+        description: One line.
+    """
+
+    name: str
+    run: Callable[[Task, Run], Any]
+    tasks: Mapping[str, Task]
+    configs: Mapping[str, SystemConfig]
+    objective: Callable[[Task, Outcome], bool] | None = None
+    secrets: tuple[str, ...] = ()
+    description: str = ""
+    synchronous: bool = field(default=False)
+
+    def task(self, id: str, where: str = "") -> Task:
+        """Return a task by id; `UnknownNameError` offers the nearest."""
+        if id not in self.tasks:
+            raise UnknownNameError(f"task of target {self.name}:", id, self.tasks, where)
+        return self.tasks[id]
+
+    def config(self, name: str, where: str = "") -> SystemConfig:
+        """Return a configuration by name; `UnknownNameError` offers the nearest."""
+        if name not in self.configs:
+            raise UnknownNameError(f"configuration of target {self.name}:", name, self.configs, where)
+        return self.configs[name]
+
+
+def target(
+    *,
+    name: str = "",
+    tasks: Iterable[Task] = (),
+    configs: Iterable[SystemConfig] = (),
+    objective: Callable[[Task, Outcome], bool] | None = None,
+    secrets: Iterable[str] = (),
+) -> Callable[[Callable[[Task, Run], Any]], Target]:
+    """Make a target of a function `(task, run) -> Outcome`, asynchronous or not.
+
+    Args:
+        name: As study files call it; the function's name when empty.
+        tasks: The task instances; one task `"default"` without input when there are none.
+        configs: The configurations; one named `"default"` when there are none.
+        objective: Whether an outcome is right, for outcomes that leave `success` open.
+        secrets: Regular expressions of what is redacted before it reaches a step.
+
+    Raises:
+        TargetError: Two tasks or two configurations share a name.
+    """
+
+    def decorate(function: Callable[[Task, Run], Any]) -> Target:
+        listed = list(tasks) or [Task("default")]
+        known = list(configs) or [SystemConfig()]
+        called = name or function.__name__
+        _refuse_twice("task", called, [task.id for task in listed])
+        _refuse_twice("configuration", called, [config.name for config in known])
+        summary = (inspect.getdoc(function) or "").partition("\n")[0]
+        return Target(
+            name=called,
+            run=function,
+            tasks={task.id: task for task in listed},
+            configs={config.name: config for config in known},
+            objective=objective,
+            secrets=tuple(secrets),
+            description=summary,
+            synchronous=not inspect.iscoroutinefunction(function),
+        )
+
+    return decorate
+
+
+def _refuse_twice(kind: str, target_name: str, names: list[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise TargetError(f"target {target_name!r} has two {kind}s named {twice[0]!r}; names must be unique.")
+
+
+TARGETS: Registry[Target] = Registry("target", "chaosagent.targets", "chaosagent.targets.builtin")

@@ -1,0 +1,65 @@
+"""The first place at which two traces differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chaosagent.trace.step import Step
+from chaosagent.trace.trace import Trace
+
+_FIELDS = (
+    "kind", "agent", "role", "interface", "occurrence", "attempt", "operation", "arguments", "decision",
+    "failure", "answer", "asked_at", "arrived_at", "landed", "effects", "links",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first difference of two traces.
+
+    Attributes:
+        step: Index of the first differing step.
+        field: What differs there: a field of the step, `"steps"` when one trace ends earlier, or a field of the end.
+        expected: Of the first trace, as text.
+        got: Of the second trace, as text.
+    """
+
+    step: int
+    field: str
+    expected: str
+    got: str
+
+    def __str__(self) -> str:
+        return f"step {self.step}, {self.field}: expected {self.expected}, got {self.got}"
+
+
+def first_difference(expected: Trace, got: Trace) -> Difference | None:
+    """Return the first difference of two traces, `None` when they are equal."""
+    for one, other in zip(expected.steps, got.steps, strict=False):
+        found = _step_difference(one, other)
+        if found is not None:
+            return found
+    count = min(len(expected.steps), len(got.steps))
+    if len(expected.steps) != len(got.steps):
+        longer, name = (expected, "expected") if len(expected.steps) > count else (got, "got")
+        text = repr(longer.steps[count])
+        return Difference(count, "steps", *((text, "the end") if name == "expected" else ("the end", text)))
+    for field in ("task_id", "seed", "config_digest", "ending", "ending_detail", "outcome", "verdicts"):
+        if getattr(expected, field) != getattr(got, field):
+            return Difference(count, field, _short(getattr(expected, field)), _short(getattr(got, field)))
+    return None
+
+
+def _step_difference(one: Step, other: Step) -> Difference | None:
+    if one.canonical() == other.canonical():
+        return None
+    for field in _FIELDS:
+        expected, got = getattr(one, field), getattr(other, field)
+        if expected != got:
+            return Difference(one.index, field, _short(expected), _short(got))
+    return Difference(one.index, "bytes", one.request.hex()[:80], other.request.hex()[:80])
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 300 else f"{text[:300]}... {len(text) - 300} more characters"

@@ -1,0 +1,179 @@
+"""One entry of a trace (r_t of Eq. 6 and 7)."""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple, cast
+
+from chaosagent.canonical import Plain, pack, unpack
+from chaosagent.vocabulary import Boundary, Effect, Failure, Landing, Mediation
+
+
+class StepKind(enum.Enum):
+    """What a step tells of.
+
+    `CALL` is a crossing whose answer was delivered, `CANCELLED` one that the target gave up on before, `LATE` something
+    that reached the world after its crossing had been answered, `NOTE` what the target itself reports.
+    """
+
+    CALL = "call"
+    CANCELLED = "cancelled"
+    LATE = "late"
+    NOTE = "note"
+
+
+class Landed(NamedTuple):
+    """What one injection did at a step."""
+
+    injection: str
+    operator: str
+    landing: Landing
+    description: str
+
+
+class Decision(NamedTuple):
+    """What the mediator decided, why, and, after a rewrite, the canonical bytes of what the agent had proposed."""
+
+    mediation: Mediation
+    reason: str = ""
+    proposed: bytes = b""
+
+
+ALLOWED = Decision(Mediation.ALLOW)
+
+
+class Link(NamedTuple):
+    """A provenance link between two trace artifacts, named by their ids; `relation` is supports, returns or derived_from."""
+
+    source: str
+    relation: str
+    target: str
+
+
+class Step:
+    """One entry of a trace; not changed after its monitors have seen it.
+
+    While monitors look at it, `arguments` and `answer` are the raw values; afterwards they are what is
+    stored, with secrets redacted.
+
+    Attributes:
+        index: Place in the trace, from 0.
+        kind: What the step tells of.
+        agent: Who acted, empty for a target without named agents.
+        role: The role of that agent.
+        boundary: The class of the interface; `None` for a note.
+        interface: Such as `"service:crm"`; `"note"` for a note.
+        occurrence: How many-th call of this agent through the interface, from 1.
+        attempt: 0, or the number of the retry made by a layer below the agent.
+        operation: What was asked of the interface.
+        request: Canonical bytes of operation and arguments, as the mediator let them pass.
+        response: Canonical bytes of the answer and the failure that the agent was given; empty when it was given neither.
+        failure: What the agent was given instead of an answer.
+        asked_at: Virtual seconds at which it was asked.
+        arrived_at: Virtual seconds at which the agent had its answer.
+        decision: The mediator's.
+        landed: What the injection at this hook did, if there was one.
+        effects: What was committed to the world in the course of this crossing.
+        links: Provenance that the target declared since the step before.
+    """
+
+    __slots__ = (
+        "_answer",
+        "_arguments",
+        "_raw",
+        "agent",
+        "arrived_at",
+        "asked_at",
+        "attempt",
+        "boundary",
+        "decision",
+        "effects",
+        "failure",
+        "index",
+        "interface",
+        "kind",
+        "landed",
+        "links",
+        "occurrence",
+        "operation",
+        "request",
+        "response",
+        "role",
+    )
+
+    index: int
+    kind: StepKind
+    agent: str
+    role: str
+    boundary: Boundary | None
+    interface: str
+    occurrence: int
+    attempt: int
+    operation: str
+    request: bytes
+    response: bytes
+    failure: Failure | None
+    asked_at: float
+    arrived_at: float
+    decision: Decision
+    landed: Landed | None
+    effects: tuple[Effect, ...]
+    links: tuple[Link, ...]
+
+    @property
+    def arguments(self) -> dict[str, Plain]:
+        """The arguments of the request."""
+        if self._raw:
+            return cast("dict[str, Plain]", self._arguments)
+        _, arguments = cast("list[Plain]", unpack(self.request))
+        return cast("dict[str, Plain]", arguments)
+
+    @property
+    def answer(self) -> Plain:
+        """What the agent was told; `None` when it was given a failure."""
+        if self._raw:
+            return cast(Plain, self._answer)
+        return cast("list[Plain]", unpack(self.response))[0] if self.response else None
+
+    @property
+    def hook(self) -> str:
+        """The hook in text form, such as `"service:crm[2]@planner"`."""
+        attempt = f".{self.attempt}" if self.attempt else ""
+        agent = f"@{self.agent}" if self.agent else ""
+        return f"{self.interface}[{self.occurrence}{attempt}]{agent}"
+
+    def show(self, arguments: object, answer: object) -> None:
+        """Let monitors see raw values until `seal`."""
+        self._raw, self._arguments, self._answer = True, arguments, answer
+
+    def seal(self) -> None:
+        """Drop the raw values."""
+        self._raw, self._arguments, self._answer = False, None, None
+
+    def canonical(self) -> tuple[object, ...]:
+        """Everything that a trace digest covers, as plain data in a fixed order."""
+        failure, landed = self.failure, self.landed
+        return (
+            self.kind.value,
+            self.agent,
+            self.role,
+            self.interface,
+            self.occurrence,
+            self.attempt,
+            self.operation,
+            self.request,
+            self.response,
+            None if failure is None else tuple(failure),
+            self.asked_at,
+            self.arrived_at,
+            self.decision.mediation.value,
+            self.decision.reason,
+            self.decision.proposed,
+            None if landed is None else (landed.injection, landed.operator, landed.landing.value, landed.description),
+            [pack([effect.kind, effect.identity, effect.impact.value]) for effect in self.effects],
+            [tuple(link) for link in self.links],
+        )
+
+    def __repr__(self) -> str:
+        what = self.failure.kind if self.failure is not None else "answered"
+        return f"<step {self.index}: {self.hook} {self.operation} {what}>"

@@ -1,0 +1,112 @@
+"""The trace of one run, and its digest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import NamedTuple
+
+import msgpack
+
+from chaosagent.canonical import DIGEST_BYTES, Plain, pack
+from chaosagent.trace.step import Landed, Step
+from chaosagent.vocabulary import Effect, Ending, Outcome, Verdict
+
+
+class Violation(NamedTuple):
+    """Where a contract was first broken.
+
+    Attributes:
+        step: Index of the step, or the number of steps when only the end of the run showed it.
+        agent: Who acted at that step.
+        reason: One line for people.
+    """
+
+    step: int
+    agent: str
+    reason: str
+
+
+class ContractVerdict(NamedTuple):
+    """What one contract says of one trace.
+
+    Attributes:
+        contract: Its id.
+        verdict: Whether it holds.
+        margin: In [-1, 1]: below 0 violated, towards 0 close to it.
+        violation: Where it was first broken, if it was.
+        unfair: The contract is violated, but what it `requires` was not given: the schedule made the task impossible.
+    """
+
+    contract: str
+    verdict: Verdict
+    margin: float
+    violation: Violation | None = None
+    unfair: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A Message-Action Trace: immutable, ordered.
+
+    Attributes:
+        task_id: Of the task that was run.
+        config_digest: Of the configuration.
+        seed: Of the run.
+        steps: In the order in which the agents had their answers.
+        ending: How the run ended.
+        ending_detail: One line on it, such as the exception.
+        outcome: What the target handed back; an empty one when it did not come to that.
+        verdicts: One for each contract, in the contracts' order.
+    """
+
+    task_id: str
+    config_digest: str
+    seed: int
+    steps: tuple[Step, ...]
+    ending: Ending
+    ending_detail: str
+    outcome: Outcome
+    verdicts: tuple[ContractVerdict, ...]
+
+    @property
+    def digest(self) -> str:
+        """The digest of everything that happened: equal traces, equal digests, in every process."""
+        outcome = self.outcome
+        end = pack(
+            [
+                self.task_id,
+                self.config_digest,
+                self.seed,
+                self.ending.value,
+                self.ending_detail,
+                outcome.message,
+                outcome.success,
+                [list[Plain](claim) for claim in outcome.claims],
+                outcome.state,
+                outcome.refused,
+            ]
+        )
+        steps = msgpack.packb([step.canonical() for step in self.steps], unicode_errors="surrogatepass")
+        verdicts = pack([[verdict.contract, int(verdict.verdict), verdict.unfair] for verdict in self.verdicts])
+        hashed = blake2b(steps, digest_size=DIGEST_BYTES)
+        hashed.update(end)
+        hashed.update(verdicts)
+        return hashed.hexdigest()
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """The ledger: what was committed to the world, in order, whatever the agents were told."""
+        return tuple(effect for step in self.steps for effect in step.effects)
+
+    @property
+    def landed(self) -> tuple[Landed, ...]:
+        """What the injections did, in order."""
+        return tuple(step.landed for step in self.steps if step.landed is not None)
+
+    def verdict(self, contract: str) -> ContractVerdict:
+        """Return the verdict of one contract; `KeyError` when it was not checked."""
+        for verdict in self.verdicts:
+            if verdict.contract == contract:
+                return verdict
+        raise KeyError(contract)
