@@ -62,7 +62,7 @@ class _PromisesKeptMonitor:
         )
 
     def state(self) -> Plain:
-        return sorted({effect.key for effect in self._committed})
+        return [*sorted({effect.key for effect in self._committed})]
 
 
 def _plain(identity: Mapping[str, Plain]) -> Mapping[str, Plain]:
