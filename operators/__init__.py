@@ -18,6 +18,19 @@ if __name__ != "chaosagent.operators":
 
 def entries() -> dict[str, type[Operator]]:
     """Return every built-in operator by its registry name; the files are imported on the first call."""
+    from chaosagent.operators.memory.lost_update import LostUpdate
+    from chaosagent.operators.memory.stale_read import StaleRead
+    from chaosagent.operators.message.drop import Drop
+    from chaosagent.operators.message.duplicate import Duplicate
+    from chaosagent.operators.message.reorder import Reorder
+    from chaosagent.operators.model.malformed_tool_call import MalformedToolCall
+    from chaosagent.operators.model.refusal import Refusal
+    from chaosagent.operators.prompt.distractor import Distractor as PromptDistractor
+    from chaosagent.operators.prompt.splice import Splice
+    from chaosagent.operators.retrieval.distractor import Distractor as RetrievalDistractor
+    from chaosagent.operators.retrieval.drop_top import DropTop
+    from chaosagent.operators.retrieval.perturb_ranking import PerturbRanking
+    from chaosagent.operators.retrieval.truncate import Truncate
     from chaosagent.operators.service.delay import Delay
     from chaosagent.operators.service.dropped_response import DroppedResponse
     from chaosagent.operators.service.duplicate_delivery import DuplicateDelivery
@@ -31,6 +44,19 @@ def entries() -> dict[str, type[Operator]]:
     from chaosagent.operators.service.timeout import Timeout
 
     kinds: list[type[Operator]] = [
+        LostUpdate,
+        StaleRead,
+        Drop,
+        Duplicate,
+        Reorder,
+        MalformedToolCall,
+        Refusal,
+        PromptDistractor,
+        Splice,
+        RetrievalDistractor,
+        DropTop,
+        PerturbRanking,
+        Truncate,
         Delay,
         DroppedResponse,
         DuplicateDelivery,

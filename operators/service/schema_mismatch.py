@@ -63,16 +63,11 @@ class SchemaMismatch:
     def _reshaped(self, value: Plain) -> Plain:
         if self.kind == "typed":
             numbers = [field for field in fields(value) if is_number(field.value)]
-            return with_values(value, {field.path: _as_text(field.value) for field in numbers})
+            return with_values(value, {field.path: str(field.value) for field in numbers})
         if self.kind == "renamed":
             return _renamed(value)
         # Nothing at the bottom of an answer may fall below the limit of what crosses a boundary.
         return value if depth_of(value) >= DEPTH_MAX - 1 else {"data": value}
-
-
-def _as_text(value: Plain) -> str:
-    # Python refuses to write integers of more than some thousand digits in decimal; hexadecimal has no limit.
-    return hex(value) if isinstance(value, int) and value.bit_length() > 1_000 else str(value)
 
 
 def _renamed(value: Plain) -> Plain:

@@ -1,0 +1,77 @@
+"""A model calls a tool wrongly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from chaosagent.canonical import Plain, plain
+from chaosagent.faults.crossing import Crossing, Proceed, Response
+from chaosagent.faults.operator import Choice, Domain, Phase
+from chaosagent.vocabulary import Boundary
+
+_MAGNITUDES = {"missing_argument": 0.25, "unknown_tool": 0.5, "truncated_json": 0.75}
+
+
+@dataclass(frozen=True, slots=True)
+class MalformedToolCall:
+    """The first tool call in the answer of a model is broken.
+
+    Attributes:
+        kind: `missing_argument` (the first one in sorted order), `unknown_tool` (one that does not exist) or
+            `truncated_json` (the arguments are a text, the first half of their JSON).
+    """
+
+    name: ClassVar[str] = "model.malformed_tool_call"
+    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.MODEL})
+    parameters: ClassVar[Mapping[str, Domain]] = {"kind": Choice("missing_argument", "unknown_tool", "truncated_json")}
+
+    kind: str = "truncated_json"
+
+    @property
+    def phase(self) -> Phase:
+        """After: the call itself is untouched."""
+        return Phase.AFTER
+
+    @property
+    def magnitude(self) -> float:
+        """How much of the call is lost: an argument, the tool, or all arguments."""
+        return _MAGNITUDES[self.kind]
+
+    @property
+    def tokens(self) -> int:
+        """None: no text is added."""
+        return 0
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        """Break the call."""
+        response = await proceed(crossing.request)
+        value = response.value
+        calls = value.get("tool_calls") if isinstance(value, Mapping) else None
+        if not isinstance(value, Mapping) or not isinstance(calls, list | tuple) or not calls:
+            return response
+        return response._replace(value={**value, "tool_calls": [self._broken(calls[0]), *calls[1:]]})
+
+    def describe(self) -> str:
+        """Say in one line what it does."""
+        return f"the first tool call is malformed: {self.kind.replace('_', ' ')}"
+
+    def _broken(self, call: Plain) -> Plain:
+        if not isinstance(call, Mapping):
+            return call
+        name, arguments = call.get("name"), call.get("arguments")
+        if self.kind == "unknown_tool" and isinstance(name, str):
+            return {**call, "name": f"{name}_v2"}
+        if self.kind == "truncated_json" and arguments is not None:
+            text = arguments if isinstance(arguments, str) else _json(arguments)
+            return {**call, "arguments": text[: len(text) // 2]}
+        if self.kind == "missing_argument" and isinstance(arguments, Mapping):
+            return {**call, "arguments": {key: arguments[key] for key in sorted(arguments)[1:]}}
+        return call
+
+
+def _json(arguments: Plain) -> str:
+    # Bytes have no place in JSON; a model would have written some text.
+    return json.dumps(plain(arguments), default=repr)

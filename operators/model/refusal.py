@@ -1,0 +1,55 @@
+"""A model refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from chaosagent.canonical import Plain
+from chaosagent.faults.crossing import Crossing, Proceed, Response
+from chaosagent.faults.operator import Domain, Phase
+from chaosagent.vocabulary import Boundary
+
+REFUSAL = "I'm sorry, but I can't help with that."
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The model refuses what it was asked: its answer is a refusal, and it calls no tool."""
+
+    name: ClassVar[str] = "model.refusal"
+    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.MODEL})
+    parameters: ClassVar[Mapping[str, Domain]] = {}
+
+    @property
+    def phase(self) -> Phase:
+        """After: the call itself is untouched."""
+        return Phase.AFTER
+
+    @property
+    def magnitude(self) -> float:
+        """One: the whole answer is replaced."""
+        return 1.0
+
+    @property
+    def tokens(self) -> int:
+        """None: no text is added."""
+        return 0
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        """Refuse."""
+        response = await proceed(crossing.request)
+        value = response.value
+        if isinstance(value, str):
+            return response._replace(value=REFUSAL)
+        if not isinstance(value, Mapping) or not ("content" in value or "tool_calls" in value):
+            return response
+        refused: dict[str, Plain] = {**value, "content": REFUSAL}
+        if "tool_calls" in value:
+            refused["tool_calls"] = []
+        return response._replace(value=refused)
+
+    def describe(self) -> str:
+        """Say in one line what it does."""
+        return "the model refuses and calls no tool"

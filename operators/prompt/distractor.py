@@ -1,0 +1,65 @@
+"""An irrelevant sentence stands in a text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from chaosagent.faults.crossing import Crossing, Proceed, Response
+from chaosagent.faults.operator import Domain, Phase, Text
+from chaosagent.operators.texts import shortened, token_count, with_text
+from chaosagent.operators.words import Words
+from chaosagent.vocabulary import Boundary
+
+CHARACTERS_MAX = 500
+
+REMARKS = (
+    "By the way, our office is closed next Monday.",
+    "In another matter, ticket 4711 about order 1009 for 250.00 was closed last week.",
+)
+"""What is searched: a remark about nothing, and one with names and numbers that could be mistaken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distractor:
+    """A true and irrelevant remark stands in a text that gets into a context.
+
+    Attributes:
+        text: The remark, at most 500 characters.
+        position: At the `end` of the text or at its `start`.
+    """
+
+    name: ClassVar[str] = "prompt.distractor"
+    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.PROMPT})
+    parameters: ClassVar[Mapping[str, Domain]] = {
+        "text": Text(*REMARKS, characters_max=CHARACTERS_MAX),
+        "position": Words("end", also=("start",)),
+    }
+
+    text: str = REMARKS[0]
+    position: str = "end"
+
+    @property
+    def phase(self) -> Phase:
+        """After: the call itself is untouched."""
+        return Phase.AFTER
+
+    @property
+    def magnitude(self) -> float:
+        """The share of the allowed length."""
+        return max(1, len(self.text)) / CHARACTERS_MAX
+
+    @property
+    def tokens(self) -> int:
+        """Those of the text."""
+        return token_count(self.text)
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        """Add the text."""
+        response = await proceed(crossing.request)
+        return response._replace(value=with_text(response.value, self.text, self.position))
+
+    def describe(self) -> str:
+        """Say in one line what it does."""
+        return f"at the {self.position} of the text stands {shortened(self.text)!a}"
