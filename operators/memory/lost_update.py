@@ -21,6 +21,7 @@ class LostUpdate:
     name: ClassVar[str] = "memory.lost_update"
     boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.MEMORY})
     parameters: ClassVar[Mapping[str, Domain]] = {}
+    reads_history: ClassVar[bool] = True
 
     @property
     def phase(self) -> Phase:

@@ -23,6 +23,7 @@ class StaleRead:
     name: ClassVar[str] = "memory.stale_read"
     boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.MEMORY})
     parameters: ClassVar[Mapping[str, Domain]] = {}
+    reads_history: ClassVar[bool] = True
 
     @property
     def phase(self) -> Phase:

@@ -22,6 +22,7 @@ class StaleResponse:
     name: ClassVar[str] = "service.stale_response"
     boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
     parameters: ClassVar[Mapping[str, Domain]] = {}
+    reads_history: ClassVar[bool] = True
 
     @property
     def phase(self) -> Phase:

@@ -1,0 +1,318 @@
+"""Crossings made by hand: what an operator is tried on outside a run."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from chaosagent.canonical import DEPTH_MAX, Plain
+from chaosagent.faults.crossing import Exchange, Proceed, Request, Response
+from chaosagent.faults.dry import RecordedCrossing, earlier_in, operator_rng, pack_request, pack_response
+from chaosagent.faults.injection import Place
+from chaosagent.faults.operator import Operator
+from chaosagent.vocabulary import Boundary, Failure
+
+
+class Sample(NamedTuple):
+    """One crossing that an operator is tried on.
+
+    Attributes:
+        boundary: The class of the interface.
+        request: What the agent asks.
+        answer: What the world answers, each time it is asked.
+        history: Earlier exchanges through the interface, oldest first.
+        stale: What the interface declares that a cache would hold.
+        read_only: The operation changes nothing.
+    """
+
+    boundary: Boundary
+    request: Request
+    answer: Response
+    history: tuple[Exchange, ...] = ()
+    stale: Response | None = None
+    read_only: bool = False
+
+    @property
+    def place(self) -> Place:
+        """Where it happens: behind its history."""
+        return Place(f"{self.boundary.value}:sample", "planner", len(self.history) + 1)
+
+    def recorded(self) -> list[RecordedCrossing]:
+        """Return history and crossing as an executed run would have recorded them, the crossing last."""
+        exchanges = [*self.history, Exchange(self.request, self.answer)]
+        return [
+            RecordedCrossing(
+                place=self.place._replace(occurrence=number),
+                boundary=self.boundary,
+                request=pack_request(exchange.request),
+                response=pack_response(exchange.response),
+                earlier=b"" if self.stale is None else pack_response(self.stale),
+                asked=2 * number,
+                answered=2 * number + 1,
+                asked_at=float(number),
+                answered_at=number + 0.25,
+                read_only=self.read_only,
+                alone=True,
+            )
+            for number, exchange in enumerate(exchanges, 1)
+        ]
+
+
+class FakeCrossing:
+    """A crossing without a run: the world answers at once, time is only counted.
+
+    Args:
+        sample: What happens in it.
+        seed: Of the run that it stands for.
+
+    Attributes:
+        calls: The requests that reached the world, in order.
+        waits: Seconds and the number of calls before, for every time the operator let time pass.
+        deferred: Seconds and request, for everything that reaches the world later.
+        history_was_read: Whether the operator looked at `history` or called `earlier()`.
+    """
+
+    def __init__(self, sample: Sample, seed: int = 0) -> None:
+        self._sample, self._seed = sample, seed
+        self.calls: list[Request] = []
+        self.waits: list[tuple[float, int]] = []
+        self.deferred: list[tuple[float, Request]] = []
+        self.history_was_read = False
+
+    @property
+    def boundary(self) -> Boundary:
+        """The class of the interface."""
+        return self._sample.boundary
+
+    @property
+    def interface(self) -> str:
+        """Such as `"service:sample"`."""
+        return self._sample.place.interface
+
+    @property
+    def agent(self) -> str:
+        """Who asks."""
+        return self._sample.place.agent
+
+    @property
+    def request(self) -> Request:
+        """What is asked. Not a copy, so that a change can be seen."""
+        return self._sample.request
+
+    @property
+    def read_only(self) -> bool:
+        """The operation changes nothing."""
+        return self._sample.read_only
+
+    @property
+    def history(self) -> Sequence[Exchange]:
+        """Earlier exchanges, oldest first."""
+        self.history_was_read = True
+        return self._sample.history
+
+    @property
+    def rng(self) -> random.Random:
+        """The random stream of the hook, from its beginning."""
+        return operator_rng(self._seed, self._sample.place)
+
+    def earlier(self) -> Response | None:
+        """Return what a cache would hold."""
+        self.history_was_read = True
+        if self._sample.stale is not None:
+            return self._sample.stale
+        return earlier_in(self.history, self.request)
+
+    async def sleep(self, seconds: float) -> None:
+        """Count the seconds."""
+        self.waits.append((seconds, len(self.calls)))
+
+    def defer(self, seconds: float, proceed: Proceed, request: Request) -> None:  # noqa: ARG002  # the protocol's
+        """Note what would reach the world later."""
+        self.deferred.append((seconds, request))
+
+    async def proceed(self, request: Request) -> Response:
+        """Be the world."""
+        self.calls.append(request)
+        return self._sample.answer
+
+    @property
+    def seconds(self) -> float:
+        """How much time the operator let pass."""
+        return sum(seconds for seconds, _ in self.waits)
+
+
+def play(operator: Operator, crossing: FakeCrossing) -> Response:
+    """Let an operator act on a crossing made by hand.
+
+    Raises:
+        AssertionError: It waits for something else than the crossing.
+    """
+    work = operator.apply(crossing, crossing.proceed)
+    try:
+        work.send(None)  # nothing in a fake crossing suspends
+    except StopIteration as stop:
+        response: Response = stop.value
+        return response
+    work.close()
+    raise AssertionError(
+        f"{operator!r} waits for something else than `proceed` and `crossing.sleep`; in a run that would wait for ever."
+    )
+
+
+def samples(boundary: Boundary) -> Iterator[Sample]:
+    """Yield crossings of one boundary: usual ones with and without a history, and every hostile answer."""
+    for request, answers in _USUAL[boundary]:
+        for answer in answers:
+            yield Sample(boundary, request, answer)
+        older, newer = answers[0], answers[-1]
+        yield Sample(boundary, request, newer, (Exchange(request, older), Exchange(request, newer)), stale=older)
+        yield Sample(boundary, request, newer, (Exchange(request, older),), read_only=True)
+        yield Sample(boundary, request, newer, (*_WRITES, Exchange(request, older)))
+        yield Sample(boundary, request, newer, _WRITES)
+        if request.operation in _TRIED_WITH_HOSTILE_ANSWERS:
+            for answer in hostile_answers():
+                yield Sample(boundary, request, answer, (Exchange(request, answer),))
+
+
+def hostile_answers() -> Iterator[Response]:
+    """Yield answers that no operator may stumble over: of any type, empty, deep, strange, and failures."""
+    for value in _HOSTILE:
+        yield Response(value)
+    for failure in _FAILURES:
+        yield Response(failure=failure)
+
+
+def _nested(value: Plain, depth: int) -> Plain:
+    for level in range(depth):
+        value = {"text": value} if level % 2 else [value]
+    return value
+
+
+def _responses(values: Iterable[Plain]) -> tuple[Response, ...]:
+    return tuple(Response(value) for value in values)
+
+
+_HOSTILE: tuple[Plain, ...] = (
+    None,
+    False,
+    0,
+    -1.5,
+    2**70,
+    float("nan"),
+    float("-inf"),
+    "",
+    " ",
+    "a",
+    "\ud800\udfff \x00 é \N{PILE OF POO} e\u0301",
+    "9" * 40 + " is not 2026-02-30T25:61:00Z",
+    b"",
+    b"\xff\x00",
+    [],
+    {},
+    [[]],
+    [{}],
+    ({"": {}}, None),
+    [None, True, 1, 1.5, "x", b"y", [], {}],
+    {"": None, " ": "", "\ud800": "\udfff", "a.b": {"*": [1]}, "[x]": 2},
+    {"order_id": 1, "orderId": 2, "OrderId": 3, "_": 4, "__a": 5},
+    {"id": None, "updated_at": "yesterday", "version": "", "created": "0001-01-01", "expires": "9999-12-31T23:59:59Z"},
+    {"id": "000", "timestamp": 2**70, "date": float("inf"), "version": 0, "seq": True, "rev": [1, {"id": b"1"}]},
+    {"text": 1, "body": None, "content": ["x"], "tool_calls": "none"},
+    {"content": "", "tool_calls": [None]},
+    {"content": None, "tool_calls": [{}, {"name": 1, "arguments": None}]},
+    {"tool_calls": [{"name": "", "arguments": {"n": float("nan"), "b": b"\xff", "s": "\ud800", "deep": [{}]}}]},
+    {"tool_calls": [{"name": "pay", "arguments": '{"amount": '}]},
+    [{"id": 1, "text": None, "score": "high"}],
+    [{"id": "p", "text": "", "score": float("nan")}, {"text": "is"}],
+    [{"id": "p", "text": "x"}, "not a passage"],
+    {"hits": [{"id": "p", "text": "5 is 5"}], "more": [{"text": "no"}]},
+    list(range(100)),
+    "word " * 200,
+    _nested("leaf", DEPTH_MAX),
+    _nested({}, DEPTH_MAX - 1),
+)
+
+# One operation for each way in which operators tell operations apart; more would only take longer.
+_TRIED_WITH_HOSTILE_ANSWERS = frozenset({"get_order", "search", "read", "write", "complete", "send"})
+
+_FAILURES = (
+    Failure("timeout", "timed out"),
+    Failure("connection", ""),
+    Failure("status", "Too Many Requests", 429, 1.5),
+    Failure("blocked", "not allowed"),
+    Failure("KeyError", "\ud800"),
+)
+
+_ORDER: dict[str, Plain] = {
+    "order_id": "A-1006",
+    "amount": 59.9,
+    "items": [{"sku": "S-1", "count": 2}, {"sku": "S-2", "count": 1}],
+    "paid": True,
+    "status": "shipped",
+    "updated_at": "2026-03-01T09:30:00Z",
+    "version": 3,
+}
+
+_PASSAGES: Plain = [
+    {"id": "kb-1", "text": "Refunds are paid within 30 days.", "score": 7.5},
+    {"id": "kb-2", "text": "Opened goods are not taken back.", "score": 5.0},
+    {"id": "kb-3", "text": "Parcels are tracked by the carrier.", "score": 2.5},
+    {"id": "kb-4", "text": "The office is closed on Sundays.", "score": 0.5},
+]
+
+_WRITES = tuple(
+    Exchange(Request("write", {"key": "note", "value": value}), Response({"ok": True})) for value in ("first", "second")
+)
+
+_USUAL: dict[Boundary, tuple[tuple[Request, tuple[Response, ...]], ...]] = {
+    Boundary.SERVICE: (
+        (
+            Request("get_order", {"order_id": "A-1006"}),
+            _responses([_ORDER | {"status": "paid", "version": 2}, _ORDER]),
+        ),
+        (Request("list_orders", {}), _responses([[], [_ORDER, _ORDER | {"order_id": "A-1007"}]])),
+        (Request("refund", {"order_id": "A-1006", "amount": 59.9}), _responses([{"refund_id": "R-1", "ok": True}])),
+        (Request("balance", {}), _responses([100, 42.5])),
+        (Request("status", {}), _responses(["in transit", "delivered to the door"])),
+    ),
+    Boundary.RETRIEVAL: (
+        (Request("search", {"query": "refunds", "k": 3}), _responses([_PASSAGES])),
+        (
+            Request("search", {"query": "exchange"}),
+            _responses([[], {"passages": [{"id": "kb-2", "text": "A refund can be refused."}, {"text": "No."}]}]),
+        ),
+    ),
+    Boundary.MEMORY: (
+        (Request("read", {"key": "note"}), _responses([None, "second"])),
+        (Request("write", {"key": "note", "value": "third"}), _responses([None])),
+        (Request("append", {"key": "note", "value": "fourth"}), _responses([None])),
+        (Request("keys", {}), _responses([["note"]])),
+    ),
+    Boundary.PROMPT: (
+        (Request("read", {"text": "Where is my order?"}), _responses(["Where is my order?"])),
+        (Request("read", {"id": 7}), _responses([{"from": "ann@example.org", "body": "Where is my order?"}])),
+    ),
+    Boundary.MODEL: (
+        (
+            Request("complete", {"messages": [{"role": "user", "content": "Where is my order?"}]}),
+            _responses(
+                [
+                    {"content": "It is on its way.", "tool_calls": []},
+                    {
+                        "content": "",
+                        "tool_calls": [
+                            {"name": "get_order", "arguments": {"order_id": "A-1006", "fresh": True}},
+                            {"name": "get_customer", "arguments": {}},
+                        ],
+                    },
+                ]
+            ),
+        ),
+        (Request("complete", {"prompt": "Yes or no?"}), _responses(["Yes."])),
+    ),
+    Boundary.MESSAGE: (
+        (Request("send", {"to": "verifier", "body": {"refund": "A-1006"}}), _responses([None])),
+        (Request("receive", {"agent": "verifier"}), _responses([{"refund": "A-1006"}])),
+    ),
+}
