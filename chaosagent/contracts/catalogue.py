@@ -7,6 +7,7 @@ contracts:
     first: orders.verify
     then: payments.refund
     severity: soft
+  - my_agent.contracts:no_night_refunds
 ```
 
 The settings of an entry are the keyword arguments of the template's class; `contract` names the template, `id` the
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import importlib
 from collections.abc import Mapping
 from typing import cast
 
@@ -25,12 +27,21 @@ from chaosagent.contracts.contract import CONTRACTS, Contract, ContractFactory
 from chaosagent.contracts.defaults import default_contracts
 from chaosagent.contracts.templates.all_or_nothing import AllOrNothing
 from chaosagent.contracts.templates.at_most_once import AtMostOnce
+from chaosagent.contracts.templates.containment import Containment
+from chaosagent.contracts.templates.least_privilege import LeastPrivilege
 from chaosagent.contracts.templates.no_crash import NoCrash
 from chaosagent.contracts.templates.no_extra_effects import NoExtraEffects
+from chaosagent.contracts.templates.no_forbidden_values import NoForbiddenValues
 from chaosagent.contracts.templates.no_leak import NoLeak
 from chaosagent.contracts.templates.objective import Objective
+from chaosagent.contracts.templates.ordering import Ordering
+from chaosagent.contracts.templates.progress import Progress
 from chaosagent.contracts.templates.promises_kept import PromisesKept
+from chaosagent.contracts.templates.refusal_of_misuse import RefusalOfMisuse
+from chaosagent.contracts.templates.role_boundary import RoleBoundary
+from chaosagent.contracts.templates.supported_claims import SupportedClaims
 from chaosagent.contracts.templates.termination import Termination
+from chaosagent.contracts.templates.verify_before_acting import VerifyBeforeActing
 from chaosagent.contracts.terms import Terms
 from chaosagent.errors import UsageError
 from chaosagent.vocabulary import Severity
@@ -40,12 +51,21 @@ __all__ = ["Template", "default_contracts", "entries", "parse_contract"]
 TEMPLATES: tuple[type[Terms], ...] = (
     AllOrNothing,
     AtMostOnce,
+    Containment,
+    LeastPrivilege,
     NoCrash,
     NoExtraEffects,
+    NoForbiddenValues,
     NoLeak,
     Objective,
+    Ordering,
+    Progress,
     PromisesKept,
+    RefusalOfMisuse,
+    RoleBoundary,
+    SupportedClaims,
     Termination,
+    VerifyBeforeActing,
 )
 
 
@@ -101,6 +121,8 @@ class Template:
             given["severity"] = _severity(self.name, severity)
         if isinstance(requires := settings.get("requires"), str | Mapping):
             given["requires"] = parse_contract(requires)
+        if isinstance(final := settings.get("final"), list | tuple):
+            given["final"] = tuple(parse_contract(inside) for inside in final)
         return cast(Contract, self._kind(**given))  # type: ignore[arg-type]  # the template checks its settings
 
     def _unknown(self, name: str) -> str:
@@ -110,7 +132,9 @@ class Template:
 
 
 def parse_contract(entry: Plain, where: str = "") -> Contract:
-    """Return the contract that an entry of a study file describes: a name, or a mapping with the key `contract`.
+    """Return the contract that an entry of a study file describes: a name, a place, or a mapping.
+
+    A place is `package.module:contract`; a mapping has the key `contract` and the settings of the template.
 
     Raises:
         UnknownNameError: No template has the name.
@@ -118,7 +142,7 @@ def parse_contract(entry: Plain, where: str = "") -> Contract:
     """
     place = f"{where}: " if where else ""
     if isinstance(entry, str):
-        return CONTRACTS.get(entry, where)()
+        return _from_module(entry, place) if ":" in entry else CONTRACTS.get(entry, where)()
     name = entry.get("contract") if isinstance(entry, Mapping) else None
     if not isinstance(entry, Mapping) or not isinstance(name, str):
         raise UsageError(
@@ -131,6 +155,18 @@ def parse_contract(entry: Plain, where: str = "") -> Contract:
         if not place:
             raise
         raise UsageError(f"{place}{error}") from error
+
+
+def _from_module(name: str, place: str) -> Contract:
+    """Return the contract that stands in somebody's module, named `"package.module:contract"`."""
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f"{place}contract {name!r} cannot be loaded: {error}.") from error
+    if not isinstance(found, Contract):
+        raise UsageError(f"{place}{name!r} is {found!r:.200}, not a contract. Decorate the function with @contract.")
+    return found
 
 
 def _severity(contract: str, text: str) -> Severity:

@@ -17,11 +17,15 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from fnmatch import translate
+from typing import TypeAlias
 
 from chaosagent.errors import UsageError
 from chaosagent.trace.step import Step, StepKind
 from chaosagent.vocabulary import Boundary, Impact, Mediation
+
+Predicate: TypeAlias = Callable[[Step], bool]
 
 KNOWN_MAX = 4096
 _WORDS = ("effect", "note", "role", "agent")
@@ -38,6 +42,16 @@ def acts(step: Step) -> bool:
 def commits(step: Step) -> bool:
     """Whether a high-impact effect was committed in the course of a step."""
     return any(effect.impact is Impact.HIGH for effect in step.effects)
+
+
+def answered(means: Predicate) -> Predicate:
+    """Return the predicate of those steps, among some, that brought an answer and no failure; notes are answered."""
+
+    def is_answered(step: Step) -> bool:
+        return means(step) and step.failure is None and step.kind is not StepKind.CANCELLED
+
+    is_answered.__name__ = repr(means)
+    return is_answered
 
 
 class StepPattern:
@@ -100,6 +114,19 @@ class StepPattern:
         by_role = self._roles is not None and self._roles.match(step.role) is not None
         by_agent = self._agents is not None and self._agents.match(step.agent) is not None
         return (by_role or by_agent) and acts(step)
+
+
+def predicate(contract: str, given: object) -> Predicate:
+    """Return a step predicate: a function as it is, a pattern in text form as a `StepPattern`.
+
+    Raises:
+        UsageError: `given` is neither.
+    """
+    if isinstance(given, str):
+        return step_pattern((given,))
+    if not callable(given):
+        raise UsageError(f"{contract}: {given!r} is no step predicate. Give a function of a step, or a step pattern.")
+    return given
 
 
 @functools.lru_cache(maxsize=1024)

@@ -60,7 +60,7 @@ def check_share(contract: str, name: str, value: object) -> float:
     return float(value)
 
 
-def check_texts(contract: str, name: str, value: object) -> tuple[str, ...]:
+def check_texts(contract: str, name: str, value: object, least: int = 0) -> tuple[str, ...]:
     """Return a setting that must be a text or several, as a tuple; raises `UsageError` otherwise."""
     if isinstance(value, str):
         value = (value,)
@@ -69,6 +69,8 @@ def check_texts(contract: str, name: str, value: object) -> tuple[str, ...]:
     texts = tuple(value)
     if not all(isinstance(text, str) and text for text in texts):
         raise UsageError(f"{contract}({name}={value!r}): every entry of {name} must be a text, not empty.")
+    if len(texts) < least:
+        raise UsageError(f"{contract}({name}={value!r}): {name} must have {least} or more entries.")
     return texts
 
 

@@ -1,15 +1,15 @@
 """Steps made by hand, for tests of contracts.
 
 ```python
-monitor = watch(AtMostOnce(), nominal=[pay])
-monitor.step(make_step(0, "service:payments", "refund", effects=[pay]))
+pay = Effect("payments.refund", {"order": 7})
+steps = [make_step(index, "service:payments", "refund", effects=[pay]) for index in range(2)]
+assert watch(AtMostOnce(), steps, setting=make_setting([pay]))[-1].verdict is Verdict.VIOLATED
 ```
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TypedDict, Unpack
 
 from chaosagent.canonical import Plain, pack
@@ -51,7 +51,8 @@ def make_step(index: int, interface: str = "service:tool", operation: str = "cal
     arguments, answer = dict(facts.get("arguments", {})), facts.get("answer")
     step.index, step.kind = index, facts.get("kind", StepKind.CALL)
     step.agent, step.role = facts.get("agent", ""), facts.get("role", "")
-    step.boundary, step.interface = Boundary(interface.partition(":")[0]), interface
+    step.interface = interface
+    step.boundary = None if step.kind is StepKind.NOTE else Boundary(interface.partition(":")[0])
     step.occurrence, step.attempt = facts.get("occurrence", 1), facts.get("attempt", 0)
     step.operation = operation
     step.request = pack(arguments)
@@ -66,7 +67,7 @@ def make_step(index: int, interface: str = "service:tool", operation: str = "cal
 
 def make_note(index: int, kind: str, **facts: Plain) -> Step:
     """Return the step of a note that the target wrote, such as `make_note(3, "detected", hook=...)`."""
-    return make_step(index, "message:note", kind, kind=StepKind.NOTE, arguments=facts)
+    return make_step(index, "note", kind, kind=StepKind.NOTE, arguments=facts)
 
 
 def make_end(
@@ -82,32 +83,28 @@ def make_setting(nominal: Iterable[Effect] | None = (), labels: Labels | None = 
     return Setting(Task("task", labels=labels if labels is not None else Labels()), compared)
 
 
-@dataclass
-class Watch:
-    """A monitor with all that it said.
+def watch(
+    contract: Contract, steps: Iterable[Step], end: End | None = None, setting: Setting | None = None
+) -> list[Reading]:
+    """Feed a whole run to a fresh monitor of a contract and return all that it said; the last reading counts.
 
-    Attributes:
-        readings: Those of the steps, and the last one of the end, in order.
+    As in a real run, nothing is asked of the monitor after a violation.
+
+    Args:
+        contract: What is checked.
+        steps: Of the run, in order.
+        end: How it ended; finished with an empty outcome when not given.
+        setting: What the monitor may know; by default a nominal run without effects.
     """
-
-    contract: Contract
-    setting: Setting = field(default_factory=make_setting)
-    readings: list[Reading] = field(default_factory=list)
-
-    def run(self, steps: Iterable[Step], end: End | None = None) -> Reading:
-        """Feed a whole run to a fresh monitor and return its last reading.
-
-        As in a real run, nothing is asked of the monitor after a violation.
-        """
-        monitor = self.contract.monitor(self.setting)
-        self.readings = []
-        step_count = 0
-        for step in steps:
-            step_count += 1
-            reading = monitor.step(step)
-            if reading is not None:
-                self.readings.append(reading)
-                if reading.verdict is Verdict.VIOLATED:
-                    return reading
-        self.readings.append(monitor.end(end if end is not None else make_end(step_count=step_count)))
-        return self.readings[-1]
+    monitor = contract.monitor(setting if setting is not None else make_setting())
+    readings: list[Reading] = []
+    step_count = 0
+    for step in steps:
+        step_count += 1
+        reading = monitor.step(step)
+        if reading is not None:
+            readings.append(reading)
+            if reading.verdict is Verdict.VIOLATED:
+                return readings
+    readings.append(monitor.end(end if end is not None else make_end(step_count=step_count)))
+    return readings

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.nominal_counts import nominal_counts
 from chaosagent.contracts.terms import Terms
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Impact
@@ -29,8 +30,7 @@ class AllOrNothing(Terms):
 
     def monitor(self, setting: Setting) -> Monitor:
         """Return a fresh check for one run."""
-        effects = () if setting.nominal is None else setting.nominal.effects
-        return _AllOrNothingMonitor(Counter(effect.key for effect in effects if effect.impact is Impact.HIGH))
+        return _AllOrNothingMonitor(Counter() if setting.nominal is None else nominal_counts(setting.nominal))
 
 
 class _AllOrNothingMonitor:

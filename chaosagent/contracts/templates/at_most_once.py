@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.nominal_counts import nominal_counts
 from chaosagent.contracts.terms import BROKEN, Terms
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Impact, Verdict
@@ -27,9 +28,7 @@ class AtMostOnce(Terms):
 
     def monitor(self, setting: Setting) -> Monitor:
         """Return a fresh check for one run."""
-        nominal = setting.nominal
-        often = Counter(effect.key for effect in nominal.effects) if nominal is not None else None
-        return _AtMostOnceMonitor(often)
+        return _AtMostOnceMonitor(None if setting.nominal is None else nominal_counts(setting.nominal))
 
 
 class _AtMostOnceMonitor:

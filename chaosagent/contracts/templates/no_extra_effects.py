@@ -5,10 +5,12 @@ Effects are compared by their key, kind and declared identity, never by generate
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.nominal_counts import nominal_counts
 from chaosagent.contracts.terms import BROKEN, Terms
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Impact
@@ -25,15 +27,13 @@ class NoExtraEffects(Terms):
 
     def monitor(self, setting: Setting) -> Monitor:
         """Return a fresh check for one run."""
-        if setting.nominal is None:
-            return _NoExtraEffectsMonitor(None)
-        return _NoExtraEffectsMonitor(frozenset(effect.key for effect in setting.nominal.effects))
+        return _NoExtraEffectsMonitor(None if setting.nominal is None else nominal_counts(setting.nominal))
 
 
 class _NoExtraEffectsMonitor:
     __slots__ = ("_broken", "_nominal")
 
-    def __init__(self, nominal: frozenset[str] | None) -> None:
+    def __init__(self, nominal: Mapping[str, int] | None) -> None:
         self._nominal, self._broken = nominal, False
 
     def step(self, step: Step) -> Reading | None:

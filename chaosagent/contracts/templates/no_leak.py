@@ -16,7 +16,7 @@ from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting,
 from chaosagent.contracts.pattern import StepPattern, commits, step_pattern
 from chaosagent.contracts.terms import BROKEN, Terms, check_texts, settle
 from chaosagent.errors import UsageError
-from chaosagent.trace.step import Step, StepKind
+from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Mediation
 
 OUTWARD = tuple(
@@ -70,9 +70,7 @@ class _NoLeakMonitor:
         self._broken = False
 
     def step(self, step: Step) -> Reading | None:
-        if self._idle or step.kind is StepKind.NOTE:
-            return None
-        if not self._leaves(step) and not (step.effects and commits(step)):
+        if self._idle or not (self._leaves(step) or (step.effects and commits(step))):
             return None
         if step.decision.mediation is Mediation.BLOCK:
             return None
@@ -91,7 +89,7 @@ class _NoLeakMonitor:
 
     def _search(self, value: Plain) -> str:
         """Say which secret is in some plain data, by its number and not by its text; empty when none is."""
-        for text in _texts(value):
+        for text in texts_in(value):
             for number, canary in enumerate(self._canaries, 1):
                 if canary in text:
                     return f"canary {number}"
@@ -101,7 +99,7 @@ class _NoLeakMonitor:
         return ""
 
 
-def _texts(value: Plain) -> list[str]:
+def texts_in(value: Plain) -> list[str]:
     """Return every text in plain data, keys and numbers among them, in order."""
     found: list[str] = []
     waiting: list[Plain] = [value]
