@@ -8,7 +8,15 @@ from typing import NamedTuple
 
 from chaosagent.canonical import DEPTH_MAX, Plain
 from chaosagent.faults.crossing import Exchange, Proceed, Request, Response
-from chaosagent.faults.dry import RecordedCrossing, earlier_in, operator_rng, pack_request, pack_response
+from chaosagent.faults.dry import (
+    RecordedCrossing,
+    earlier_in,
+    operator_rng,
+    pack_request,
+    pack_response,
+    unpack_request,
+    unpack_response,
+)
 from chaosagent.faults.injection import Place
 from chaosagent.faults.operator import Operator
 from chaosagent.vocabulary import Boundary, Failure
@@ -32,6 +40,20 @@ class Sample(NamedTuple):
     history: tuple[Exchange, ...] = ()
     stale: Response | None = None
     read_only: bool = False
+
+    def copy(self) -> Sample:
+        """Return fresh plain data, as a run hands them out."""
+        return Sample(
+            self.boundary,
+            unpack_request(pack_request(self.request)),
+            _copied(self.answer),
+            tuple(
+                Exchange(unpack_request(pack_request(exchange.request)), _copied(exchange.response))
+                for exchange in self.history
+            ),
+            None if self.stale is None else _copied(self.stale),
+            self.read_only,
+        )
 
     @property
     def place(self) -> Place:
@@ -67,6 +89,7 @@ class FakeCrossing:
         seed: Of the run that it stands for.
 
     Attributes:
+        sample: A copy of what happens; the operator gets these very objects, so that a change can be seen.
         calls: The requests that reached the world, in order.
         waits: Seconds and the number of calls before, for every time the operator let time pass.
         deferred: Seconds and request, for everything that reaches the world later.
@@ -74,7 +97,7 @@ class FakeCrossing:
     """
 
     def __init__(self, sample: Sample, seed: int = 0) -> None:
-        self._sample, self._seed = sample, seed
+        self.sample, self._seed = sample.copy(), seed
         self.calls: list[Request] = []
         self.waits: list[tuple[float, int]] = []
         self.deferred: list[tuple[float, Request]] = []
@@ -83,44 +106,44 @@ class FakeCrossing:
     @property
     def boundary(self) -> Boundary:
         """The class of the interface."""
-        return self._sample.boundary
+        return self.sample.boundary
 
     @property
     def interface(self) -> str:
         """Such as `"service:sample"`."""
-        return self._sample.place.interface
+        return self.sample.place.interface
 
     @property
     def agent(self) -> str:
         """Who asks."""
-        return self._sample.place.agent
+        return self.sample.place.agent
 
     @property
     def request(self) -> Request:
-        """What is asked. Not a copy, so that a change can be seen."""
-        return self._sample.request
+        """What is asked."""
+        return self.sample.request
 
     @property
     def read_only(self) -> bool:
         """The operation changes nothing."""
-        return self._sample.read_only
+        return self.sample.read_only
 
     @property
     def history(self) -> Sequence[Exchange]:
         """Earlier exchanges, oldest first."""
         self.history_was_read = True
-        return self._sample.history
+        return self.sample.history
 
     @property
     def rng(self) -> random.Random:
         """The random stream of the hook, from its beginning."""
-        return operator_rng(self._seed, self._sample.place)
+        return operator_rng(self._seed, self.sample.place)
 
     def earlier(self) -> Response | None:
         """Return what a cache would hold."""
         self.history_was_read = True
-        if self._sample.stale is not None:
-            return self._sample.stale
+        if self.sample.stale is not None:
+            return self.sample.stale
         return earlier_in(self.history, self.request)
 
     async def sleep(self, seconds: float) -> None:
@@ -134,12 +157,16 @@ class FakeCrossing:
     async def proceed(self, request: Request) -> Response:
         """Be the world."""
         self.calls.append(request)
-        return self._sample.answer
+        return self.sample.answer
 
     @property
     def seconds(self) -> float:
         """How much time the operator let pass."""
         return sum(seconds for seconds, _ in self.waits)
+
+
+def _copied(response: Response) -> Response:
+    return unpack_response(pack_response(response))
 
 
 def play(operator: Operator, crossing: FakeCrossing) -> Response:
