@@ -32,6 +32,7 @@ from chaosagent.contracts.templates.least_privilege import LeastPrivilege
 from chaosagent.contracts.templates.no_crash import NoCrash
 from chaosagent.contracts.templates.no_extra_effects import NoExtraEffects
 from chaosagent.contracts.templates.no_forbidden_values import NoForbiddenValues
+from chaosagent.contracts.templates.no_ghosts import NoGhosts
 from chaosagent.contracts.templates.no_leak import NoLeak
 from chaosagent.contracts.templates.objective import Objective
 from chaosagent.contracts.templates.ordering import Ordering
@@ -56,6 +57,7 @@ TEMPLATES: tuple[type[Terms], ...] = (
     NoCrash,
     NoExtraEffects,
     NoForbiddenValues,
+    NoGhosts,
     NoLeak,
     Objective,
     Ordering,

@@ -7,6 +7,7 @@ from chaosagent.contracts.templates.all_or_nothing import AllOrNothing
 from chaosagent.contracts.templates.at_most_once import AtMostOnce
 from chaosagent.contracts.templates.no_crash import NoCrash
 from chaosagent.contracts.templates.no_extra_effects import NoExtraEffects
+from chaosagent.contracts.templates.no_ghosts import NoGhosts
 from chaosagent.contracts.templates.no_leak import NoLeak
 from chaosagent.contracts.templates.promises_kept import PromisesKept
 from chaosagent.contracts.templates.termination import Termination
@@ -21,5 +22,6 @@ def default_contracts() -> tuple[Contract, ...]:
         AtMostOnce(),
         AllOrNothing(),
         PromisesKept(),
+        NoGhosts(),
         NoLeak(),
     )

@@ -31,6 +31,7 @@ def test_the_default_contracts_are_those_that_need_no_one_to_write_them() -> Non
         "at-most-once",
         "all-or-nothing",
         "promises-kept",
+        "no-ghosts",
         "no-leak",
     ]
     assert all(contract.severity is Severity.HARD for contract in default_contracts())
