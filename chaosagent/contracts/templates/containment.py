@@ -72,6 +72,8 @@ class _ContainmentMonitor:
         self._margin = 1.0
 
     def step(self, step: Step) -> Reading | None:
+        if self._broken:
+            return None
         self._now += 1
         if self._final:
             self._watch_final(step)
