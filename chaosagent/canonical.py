@@ -2,7 +2,8 @@
 
 Plain data is what crosses a boundary and what is stored: `None`, `bool`, `int`, `float`, `str`, `bytes`,
 lists (tuples count as lists) and mappings with string keys. Equal data give equal bytes, whatever the order
-in which a mapping was filled.
+in which a mapping was filled. Integers beyond 64 bits are a msgpack extension of type 1: their two's complement, big
+end first.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Plain: TypeAlias = "bool | int | float | str | bytes | list[Plain] | tuple[Plain
 DIGEST_BYTES = 16
 DEPTH_MAX = 64
 _ATOMS = frozenset({type(None), bool, int, float, str, bytes})
-_BIG_INTEGER = "\0integer"
+_BIG_INTEGER = 1
 _packer = msgpack.Packer(use_bin_type=True, unicode_errors="surrogatepass")
 
 
@@ -34,17 +35,22 @@ def pack(value: object) -> bytes:
     Raises:
         UsageError: `value` holds something that is not plain data.
     """
+    return pack_plain(plain(value))
+
+
+def pack_plain(value: object) -> bytes:
+    """Return the canonical bytes of what `plain` returned."""
     try:
-        return _packer.pack(value if type(value) in _ATOMS else plain(value))
+        return _packer.pack(value)
     except (OverflowError, ValueError):
         _packer.reset()
-        return _packer.pack(_tag_big_integers(plain(value)))
+        return _packer.pack(_tag_big_integers(cast(Plain, value)))
 
 
 def unpack(data: bytes) -> Plain:
     """Return the plain data behind canonical bytes; the inverse of `pack` up to lists for tuples."""
     value = msgpack.unpackb(
-        data, raw=False, unicode_errors="surrogatepass", strict_map_key=True, object_hook=_untag_big_integer
+        data, raw=False, unicode_errors="surrogatepass", strict_map_key=True, ext_hook=_untag_big_integer
     )
     return cast(Plain, value)
 
@@ -81,18 +87,27 @@ def plain(value: object, depth: int = 0) -> Plain:
     return _plain_other(value, depth)
 
 
+def copied(mapping: Mapping[str, Plain]) -> Mapping[str, Plain]:
+    """Return plain data that shares nothing that could be changed with a mapping of plain data."""
+    for item in mapping.values():
+        if type(item) not in _ATOMS:
+            return cast("Mapping[str, Plain]", plain(mapping))
+    return mapping
+
+
 def _plain_mapping(value: Mapping[object, object], depth: int) -> Plain:
     try:
-        items = sorted(value.items()) if len(value) > 1 else value.items()
+        keys = sorted(cast("Mapping[str, object]", value)) if len(value) > 1 else value
     except TypeError:
-        items = sorted(value.items(), key=lambda item: str(item[0]))
+        keys = value
     result: dict[str, Plain] = {}
-    for key, item in items:
+    for key in keys:
         if type(key) is not str:
             raise UsageError(
-                f"A mapping that crosses a boundary has the key {key!r} of type {type(key).__name__}; "
+                f"A mapping that crosses a boundary has the key {key!r:.80} of type {type(key).__name__}; "
                 "keys must be strings. Convert it with str() where the target makes it."
             )
+        item = value[key]
         result[key] = item if type(item) in _ATOMS else plain(item, depth + 1)  # type: ignore[assignment]
     return result
 
@@ -101,17 +116,19 @@ def _plain_other(value: object, depth: int) -> Plain:
     if isinstance(value, enum.Enum):
         return plain(value.value, depth + 1)
     if isinstance(value, str):
-        return str(value)
+        return str.__str__(value)
     if isinstance(value, bool | int):
         return int(value)
     if isinstance(value, float):
         return float(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
     if isinstance(value, Mapping):
         return _plain_mapping(value, depth)
     if isinstance(value, list | tuple):
         return [plain(item, depth + 1) for item in value]
     if isinstance(value, set | frozenset):
-        return sorted((plain(item, depth + 1) for item in value), key=lambda item: _packer.pack(item))
+        return sorted((plain(item, depth + 1) for item in value), key=pack_plain)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
             field.name: plain(getattr(value, field.name), depth + 1)
@@ -127,9 +144,9 @@ def _plain_other(value: object, depth: int) -> Plain:
     )
 
 
-def _tag_big_integers(value: Plain) -> Plain:
+def _tag_big_integers(value: Plain) -> object:
     if type(value) is int and not -(2**63) <= value < 2**64:
-        return {_BIG_INTEGER: str(value)}
+        return msgpack.ExtType(_BIG_INTEGER, value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
     if isinstance(value, Mapping):
         return {key: _tag_big_integers(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -137,8 +154,7 @@ def _tag_big_integers(value: Plain) -> Plain:
     return value
 
 
-def _untag_big_integer(value: dict[str, Plain]) -> Plain:
-    if len(value) == 1 and _BIG_INTEGER in value:
-        digits = value[_BIG_INTEGER]
-        return int(digits) if isinstance(digits, str) and len(digits) <= 4000 else value
-    return value
+def _untag_big_integer(code: int, data: bytes) -> int:
+    if code != _BIG_INTEGER:
+        raise UsageError(f"Canonical bytes hold an extension of type {code}; only {_BIG_INTEGER} is known.")
+    return int.from_bytes(data, "big", signed=True)

@@ -3,7 +3,8 @@
 A 30-second time-out costs microseconds and always ends in the same order: callbacks run in the order in which they
 became ready, timers in the order of their time and, at equal times, of their making. Work handed to threads is waited
 for in real time and released in the order of asking; it takes no virtual time. Waiting for what can never happen
-is a `Deadlock`, a loop that polls without ever waiting a `Livelock`.
+is a `Deadlock`, a loop that polls without ever waiting a `Livelock`. Threads that were not made by `run_in_executor`
+(or `asyncio.to_thread`) are unknown to the loop: it does not wait for them.
 """
 
 from __future__ import annotations
@@ -11,19 +12,26 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import heapq
+import sys
+import threading
 import time as real_time
+import weakref
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterator
 from concurrent.futures import Future as ThreadFuture
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar, TypeVarTuple, cast
+from contextlib import contextmanager
+from typing import Any, NoReturn, TypeVar, TypeVarTuple, cast
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 
-class VirtualTimeError(Exception):
-    """A run cannot go on; a verdict on the target, not an error of ours."""
+class VirtualTimeError(BaseException):
+    """A run cannot go on; a verdict on the target, not an error of ours.
+
+    Not an `Exception`, so that no retry of a target swallows it.
+    """
 
 
 class Deadlock(VirtualTimeError):
@@ -31,7 +39,7 @@ class Deadlock(VirtualTimeError):
 
 
 class Livelock(VirtualTimeError):
-    """The target keeps its loop busy without any time passing."""
+    """The target keeps its loop busy: without any time passing, or with next to none, without end."""
 
 
 class TimeLimitReached(VirtualTimeError):
@@ -45,10 +53,10 @@ class Clock:
         consulted: Whether the target has looked at it.
     """
 
-    __slots__ = ("_loop", "consulted")
+    __slots__ = ("_loop", "_synchronous", "consulted")
 
-    def __init__(self, loop: VirtualLoop) -> None:
-        self._loop = loop
+    def __init__(self, loop: VirtualLoop, *, synchronous: bool = False) -> None:
+        self._loop, self._synchronous = loop, synchronous
         self.consulted = False
 
     def now(self) -> float:
@@ -56,9 +64,10 @@ class Clock:
         self.consulted = True
         return self._loop.time()
 
-    async def sleep(self, seconds: float) -> None:
-        """Wait for some virtual seconds."""
-        await asyncio.sleep(seconds)
+    def sleep(self, seconds: float) -> Any:
+        """Wait for some virtual seconds: `await clock.sleep(5)`, in a synchronous target without `await`."""
+        waiting = asyncio.sleep(seconds)
+        return self._loop.run_until_complete(waiting) if self._synchronous else waiting
 
 
 class _Callback(asyncio.TimerHandle):
@@ -94,7 +103,10 @@ class _Callback(asyncio.TimerHandle):
 
     def run(self) -> None:
         if self._callback is not None:
-            self._context.run(self._callback, *self._args)
+            try:  # noqa: SIM105  # suppress() would cost a third of a turn
+                self._context.run(self._callback, *self._args)
+            except Exception:
+                pass  # as asyncio, which logs it and goes on; what a task raises never comes here
 
 
 class VirtualLoop(asyncio.AbstractEventLoop):
@@ -102,98 +114,168 @@ class VirtualLoop(asyncio.AbstractEventLoop):
 
     Args:
         turns_max: Callbacks that may run without any time passing.
+        turns_total_max: Callbacks that may run in the loop's whole life.
         seconds_max: Virtual seconds after which the loop is stopped.
+
+    Attributes:
+        stopped: Why the loop cannot go on, once it cannot; then it is raised at every further attempt.
     """
 
-    def __init__(self, *, turns_max: int = 100_000, seconds_max: float = float("inf")) -> None:
+    def __init__(
+        self, *, turns_max: int = 100_000, turns_total_max: int = 1_000_000, seconds_max: float = float("inf")
+    ) -> None:
+        self.stopped: VirtualTimeError | None = None
         self._now = 0.0
         self._ready: deque[_Callback] = deque()
         self._timers: list[tuple[float, int, _Callback]] = []
         self._threads: deque[tuple[ThreadFuture[Any], asyncio.Future[Any]]] = deque()
+        self._woken = threading.Event()
         self._pool: ThreadPoolExecutor | None = None
         self._tasks: dict[asyncio.Task[Any], None] = {}
-        self._made = 0
-        self._turns = 0
-        self._turns_max, self._seconds_max = turns_max, seconds_max
+        self._tasks_made = self._timers_made = 0
+        self._generators: list[weakref.ref[AsyncGenerator[Any, Any]]] = []
+        self._turns = self._turns_before = 0
+        self._turns_max, self._turns_total_max, self._seconds_max = turns_max, turns_total_max, seconds_max
         self._running = self._closed = False
 
     # ------------------------------------------------------------------ running
 
     def run_until_complete(self, future: Generator[Any, None, T] | Awaitable[T]) -> T:
-        """Run until a coroutine has ended and return its result.
+        """Run until a coroutine has ended and return its result; also from inside a callback of this loop.
 
         Raises:
             Deadlock: Nothing can ever happen any more.
-            Livelock: Too many callbacks ran without any time passing.
+            Livelock: Too many callbacks ran, without any time passing or at all.
             TimeLimitReached: The next timer lies behind the limit.
         """
         task = asyncio.ensure_future(cast("Coroutine[Any, Any, T]", future), loop=self)
-        asyncio._set_running_loop(self)
-        self._running = True
-        try:
+        with self._entered():
             self._drain(task)
-        finally:
-            self._running = False
-            asyncio._set_running_loop(None)
+        self._tasks.pop(task, None)
         return task.result()
 
+    @contextmanager
+    def _entered(self) -> Iterator[None]:
+        """Make this the running loop, and afterwards the one that was running before, with its task."""
+        outer = asyncio._get_running_loop()
+        outer_task = None if outer is None else asyncio.current_task(outer)
+        if outer is not None and outer_task is not None:
+            asyncio.tasks._leave_task(outer, outer_task)
+        was_running, hooks = self._running, sys.get_asyncgen_hooks()
+        asyncio._set_running_loop(self)
+        sys.set_asyncgen_hooks(firstiter=self._generator_begins, finalizer=self._generator_is_dropped)
+        self._running = True
+        try:
+            yield
+        finally:
+            self._running = was_running
+            sys.set_asyncgen_hooks(*hooks)
+            asyncio._set_running_loop(outer)
+            if outer is not None and outer_task is not None:
+                asyncio.tasks._enter_task(outer, outer_task)
+
     def _drain(self, task: asyncio.Future[Any]) -> None:
-        ready, timers, turns_max = self._ready, self._timers, self._turns_max
+        if self.stopped is not None:
+            raise self.stopped
+        ready = self._ready
         while not task.done():
             if ready:
                 self._turns += 1
-                if self._turns > turns_max:
-                    raise Livelock(f"{turns_max} turns of the event loop without any time passing")
+                if self._turns > self._turns_max:
+                    self._stop(Livelock(f"{self._turns_max} turns of the event loop without any time passing"))
                 ready.popleft().run()
             elif self._threads:
-                self._release_oldest_thread()
-            elif timers:
-                when, _, callback = heapq.heappop(timers)
-                if callback._cancelled:
-                    continue
-                if when > self._seconds_max:
-                    raise TimeLimitReached(f"the next timer is at {when:g} s, the limit is {self._seconds_max:g} s")
-                if when > self._now:
-                    self._now, self._turns = when, 0
-                ready.append(callback)
+                self._wait_for_oldest_thread()
+            elif self._timers:
+                self._go_to_next_timer()
             else:
-                raise Deadlock("nothing is ready and no timer is set")
+                self._stop(Deadlock("nothing is ready and no timer is set"))
 
-    def _release_oldest_thread(self) -> None:
-        work, future = self._threads.popleft()
-        error = work.exception()
-        if future.cancelled():
+    def _stop(self, why: VirtualTimeError) -> NoReturn:
+        self.stopped = why
+        raise why
+
+    def _go_to_next_timer(self) -> None:
+        """Let time pass until the next timer, and make ready all that are due then."""
+        timers = self._timers
+        when, _, callback = heapq.heappop(timers)
+        if callback._cancelled:
             return
+        if when > self._seconds_max:
+            self._stop(TimeLimitReached(f"the next timer is at {when:g} s, the limit is {self._seconds_max:g} s"))
+        self._turns_before += self._turns
+        if self._turns_before > self._turns_total_max:
+            self._stop(Livelock(f"{self._turns_total_max} turns of the event loop in one run"))
+        self._now, self._turns = when, 0
+        self._ready.append(callback)
+        while timers and timers[0][0] == when:
+            self._ready.append(heapq.heappop(timers)[2])
+
+    def _wait_for_oldest_thread(self) -> None:
+        """Wait in real time until the thread that was asked first is done, or some thread calls back."""
+        work, future = self._threads[0]
+        if not work.done():
+            self._woken.wait()
+            self._woken.clear()
+            return
+        self._threads.popleft()
+        if future.done():
+            return
+        if work.cancelled():
+            future.cancel()
+            return
+        error = work.exception()
+        if isinstance(error, StopIteration):
+            error = RuntimeError(f"a function in a thread raised {error!r}")
         if error is not None:
             future.set_exception(error)
         else:
             future.set_result(work.result())
 
     def end(self) -> int:
-        """Cancel every task that is left, in the order of making, and return how many there were."""
+        """Cancel every task that is left, in the order of making, and return how many there were.
+
+        They may clean up, for `turns_max` turns in all; then asynchronous generators are closed.
+        """
         left = [task for task in self._tasks if not task.done()]
-        if left:
+        generators = [generator for known in self._generators if (generator := known()) is not None]
+        if left or generators:
+            self._turns, self._turns_before, self._turns_total_max = 0, 0, self._turns_max
+            self.stopped = None
             for task in left:
                 task.cancel()
-            self._turns = 0
-            asyncio._set_running_loop(self)
-            try:
-                self._drain(asyncio.gather(*left, return_exceptions=True))
-            except (VirtualTimeError, asyncio.CancelledError):
-                pass  # a task that refuses to be cancelled is left behind; its run is over all the same
-            finally:
-                asyncio._set_running_loop(None)
+            with self._entered():
+                self._finish(asyncio.gather(*left, return_exceptions=True) if left else None)
+                for generator in generators:
+                    self._finish(self.create_task(generator.aclose()))
         self.close()
         return len(left)
 
+    def _finish(self, task: asyncio.Future[Any] | None) -> None:
+        try:
+            if task is not None:
+                self._drain(task)
+        except (VirtualTimeError, SystemExit):
+            pass  # what refuses to end is left behind; its run is over all the same
+        if task is not None and task.done() and not task.cancelled():
+            task.exception()  # nobody else asks for it
+
     def close(self) -> None:
-        """Drop everything that is still due."""
+        """Drop everything that is still due; work in threads ends first, so that nothing acts after its run."""
         self._closed = True
         self._ready.clear()
         self._timers.clear()
         self._tasks.clear()
+        self._generators.clear()
         if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _generator_begins(self, generator: AsyncGenerator[Any, Any]) -> None:
+        self._generators.append(weakref.ref(generator))
+
+    def _generator_is_dropped(self, generator: AsyncGenerator[Any, Any]) -> None:
+        if not self._closed:
+            self.call_soon(self.create_task, generator.aclose())
 
     @property
     def idle(self) -> bool:
@@ -220,8 +302,13 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
         handle = _Callback(callback, args, context, when)
-        self._made += 1
-        heapq.heappush(self._timers, (when, self._made, handle))
+        if when <= self._now:
+            self._ready.append(handle)
+        elif when > self._now:
+            self._timers_made += 1
+            heapq.heappush(self._timers, (when, self._timers_made, handle))
+        else:
+            raise ValueError(f"call_at(when={when!r}): when must be a number of seconds.")
         return handle
 
     def call_later(
@@ -236,14 +323,17 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def call_soon_threadsafe(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: contextvars.Context | None = None
     ) -> asyncio.Handle:
-        return self.call_soon(callback, *args, context=context)
+        handle = self.call_soon(callback, *args, context=context)
+        self._woken.set()
+        return handle
 
     def create_future(self) -> asyncio.Future[Any]:
         return asyncio.Future(loop=self)
 
     def create_task(self, coro: Any, *, name: str | None = None, context: Any = None, **options: Any) -> Any:
         if name is None:
-            name = f"task-{len(self._tasks) + 1}"
+            self._tasks_made += 1
+            name = f"task-{self._tasks_made}"
         task: asyncio.Task[Any] = asyncio.Task(coro, loop=self, name=name, context=context, **options)
         self._tasks[task] = None
         return task
@@ -253,7 +343,9 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         if pool is None:
             self._pool = pool = self._pool or ThreadPoolExecutor(max_workers=8)
         future: asyncio.Future[T] = self.create_future()
-        self._threads.append((pool.submit(func, *args), future))
+        work: ThreadFuture[T] = pool.submit(func, *args)
+        work.add_done_callback(lambda _: self._woken.set())
+        self._threads.append((work, future))
         return future
 
     def is_running(self) -> bool:
@@ -268,16 +360,29 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """Ignore what asyncio would log: when it is told depends on the garbage collector."""
 
-    async def shutdown_asyncgens(self) -> None:
-        """Nothing is kept of asynchronous generators."""
-
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
         """Cancelled timers are skipped when their time comes."""
 
 
-def virtual_loop(*, turns_max: int, seconds_max: float) -> VirtualLoop:
+def _refuse_input_and_output(*_: object, **__: object) -> NoReturn:
+    raise NotImplementedError(
+        "The event loop of a run has virtual time and no input or output. Put what talks to sockets or processes "
+        "behind a door as a plain function, or into a thread (asyncio.to_thread)."
+    )
+
+
+for _name in (
+    "add_reader", "add_signal_handler", "add_writer", "connect_read_pipe", "connect_write_pipe",
+    "create_connection", "create_datagram_endpoint", "create_server", "create_unix_connection", "create_unix_server",
+    "getaddrinfo", "getnameinfo", "sendfile", "sock_accept", "sock_connect", "sock_recv", "sock_sendall", "start_tls",
+    "subprocess_exec", "subprocess_shell",
+):  # fmt: skip
+    setattr(VirtualLoop, _name, _refuse_input_and_output)
+
+
+def virtual_loop(*, turns_max: int, seconds_max: float, turns_total_max: int = 1_000_000) -> VirtualLoop:
     """Return a fresh loop of virtual time; see `VirtualLoop`."""
-    return VirtualLoop(turns_max=turns_max, seconds_max=seconds_max)  # type: ignore[abstract]  # asyncio's is not, really
+    return VirtualLoop(turns_max=turns_max, turns_total_max=turns_total_max, seconds_max=seconds_max)  # type: ignore[abstract]  # asyncio's is not, really
 
 
 def monotonic() -> float:

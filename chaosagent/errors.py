@@ -6,6 +6,7 @@ ChaosAgentError
 │   ├── MissingExtraError   an optional package is not installed; says the command that installs it
 │   └── RecordError         a replay record that is damaged, too large or of another version
 ├── TargetError             the target could not be loaded or does not keep its protocol (exit code 4)
+├── PluginError             an operator or a contract raised, or returned what it must not (exit code 4)
 └── StudyError              the study cannot go on: locked, other study's folder, too many errors (exit code 4)
 
 What a *target* sees at its boundaries (time-outs, status errors, blocked actions) stands in
@@ -79,6 +80,10 @@ class RecordError(UsageError):
 
 class TargetError(ChaosAgentError):
     """The target could not be loaded, or does not keep the protocol of `chaosagent.targets`."""
+
+
+class PluginError(ChaosAgentError):
+    """An operator or a contract raised, or returned what it must not."""
 
 
 class StudyError(ChaosAgentError):

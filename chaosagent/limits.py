@@ -13,6 +13,7 @@ class RunLimits:
         steps_max: Steps of the trace. Reaching it is non-termination, a verdict.
         turns_max: Turns of the event loop without any time passing. Reaching it is a livelock: the target polls
             without waiting.
+        turns_total_max: Turns of the event loop in the whole run, for a target that polls with next to no waiting.
         virtual_seconds_max: Virtual time of a run, in seconds.
         payload_bytes_max: Canonical bytes of one request or response.
         wall_seconds_max: Real time of a run, in seconds. Only executors with worker processes can enforce it.
@@ -20,6 +21,7 @@ class RunLimits:
 
     steps_max: int = 2_000
     turns_max: int = 100_000
+    turns_total_max: int = 1_000_000
     virtual_seconds_max: float = 7 * 86_400.0
     payload_bytes_max: int = 4_000_000
     wall_seconds_max: float = 60.0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
 
-from chaosagent.canonical import Plain
+from chaosagent.canonical import Plain, pack, plain
 from chaosagent.errors import TargetError
 from chaosagent.faults.injection import Place
 from chaosagent.targets.target import EffectOf, EffectRule, Implementation
@@ -17,25 +18,15 @@ if TYPE_CHECKING:
     from chaosagent.execution.run import LiveRun
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DoorOptions:
     """What a target declares about an interface; see `chaosagent.targets.target.Run`."""
 
-    __slots__ = ("effects", "egress", "errors", "read_only", "stale")
-
-    def __init__(
-        self,
-        *,
-        effects: Mapping[str, EffectRule] | None = None,
-        read_only: bool | frozenset[str] = False,
-        stale: Callable[[str, Mapping[str, Plain]], Plain] | None = None,
-        errors: Sequence[type[Exception]] = (),
-        egress: bool = False,
-    ) -> None:
-        self.effects = dict(effects or {})
-        self.read_only = read_only
-        self.stale = stale
-        self.errors = {error.__name__: error for error in errors}
-        self.egress = egress
+    effects: Mapping[str, EffectRule] = field(default_factory=dict)
+    read_only: bool | frozenset[str] = False
+    stale: Callable[[str, Mapping[str, Plain]], Plain] | None = None
+    errors: Mapping[str, type[Exception]] = field(default_factory=dict)
+    egress: bool = False
 
 
 class LiveDoor:
@@ -73,23 +64,55 @@ class LiveDoor:
         self.counts[agent] = occurrence
         return Place(self.interface, agent, occurrence)
 
+    def earlier(self, operation: str, arguments: Mapping[str, Plain]) -> bytes:
+        """Return the canonical bytes of what a cache would still hold, as the target declares it; empty if nothing.
+
+        Raises:
+            TargetError: The declaration raised something else than `LookupError`, or gave what is not plain data.
+        """
+        stale = self.options.stale
+        if stale is None:
+            return b""
+        try:
+            return pack((stale(operation, arguments), None))
+        except LookupError:
+            return b""
+        except Exception as error:  # a declaration's mistake must not look like an answer of the world
+            raise TargetError(f"stale of {self.interface}, {operation}: {type(error).__name__}: {error}") from error
+
+    def content(self) -> Plain:
+        """Return what is kept behind a door whose world is chaosagent's own, for fingerprints."""
+        return self.implementation.entries if isinstance(self.implementation, DictionaryMemory) else None
+
     def is_read_only(self, operation: str) -> bool:
         """Whether the target declares that an operation changes nothing."""
         declared = self.options.read_only
         return declared if isinstance(declared, bool) else operation in declared
 
     def effects_of(self, operation: str, arguments: Mapping[str, Plain], answer: Plain) -> tuple[Effect, ...]:
-        """Return what a successful call committed, as the target declares it."""
+        """Return what a successful call committed, as the target declares it.
+
+        Raises:
+            TargetError: The declaration raised, or gave something else than effects of plain data.
+        """
         rule = self.options.effects.get(operation)
         if rule is None:
             return ()
         if isinstance(rule, EffectOf):
             identity = {name: arguments.get(name) for name in rule.identity}
             return (Effect(rule.kind or f"{self.interface.partition(':')[2]}.{operation}", identity, rule.impact),)
-        found = rule(arguments, answer)
-        if found is None:
-            return ()
-        return (found,) if isinstance(found, Effect) else tuple(found)
+        try:
+            found = rule(arguments, answer)
+            listed = () if found is None else (found,) if isinstance(found, Effect) else tuple(found)
+            return tuple(_checked(effect) for effect in listed)
+        except Exception as error:  # a declaration's mistake must not look like an answer of the world
+            raise TargetError(f"effects of {self.interface}, {operation}: {type(error).__name__}: {error}") from error
+
+
+def _checked(effect: object) -> Effect:
+    if not isinstance(effect, Effect):
+        raise TypeError(f"{effect!r:.80} is no Effect")
+    return effect._replace(identity=cast("dict[str, Plain]", plain(effect.identity)))
 
 
 class LiveAsk:
@@ -151,24 +174,24 @@ class DictionaryMemory:
     """A shared memory in a dictionary."""
 
     def __init__(self) -> None:
-        self._entries: dict[str, Plain] = {}
+        self.entries: dict[str, Plain] = {}
 
     def read(self, key: str) -> Plain:
         """Return what was written last under a key, `None` if nothing."""
-        return self._entries.get(key)
+        return self.entries.get(key)
 
     def write(self, key: str, value: Plain) -> None:
         """Put a value under a key."""
-        self._entries[key] = value
+        self.entries[key] = value
 
     def append(self, key: str, value: Plain) -> None:
         """Add a value to the list under a key."""
-        before = self._entries.get(key)
-        self._entries[key] = [*before, value] if isinstance(before, list) else [value]
+        before = self.entries.get(key)
+        self.entries[key] = [*before, value] if isinstance(before, list) else [value]
 
     def keys(self) -> list[str]:
         """Return the keys, sorted."""
-        return sorted(self._entries)
+        return sorted(self.entries)
 
 
 class Mailbox:
@@ -181,23 +204,35 @@ class Mailbox:
     def send(self, to: str, body: Plain = None) -> None:
         """Put a message into the recipient's box."""
         self.waiting.setdefault(to, deque()).append(body)
-        receivers = self._receivers.get(to)
-        while receivers:
-            receiver = receivers.popleft()
-            if not receiver.done():
-                receiver.set_result(None)
-                break
+        self._wake(to)
 
     async def receive(self, agent: str) -> Plain:
         """Take the oldest message to an agent, waiting for one if there is none."""
         while not self.waiting.get(agent):
             receiver: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._receivers.setdefault(agent, deque()).append(receiver)
-            await receiver
+            try:
+                await receiver
+            except asyncio.CancelledError:
+                if receiver.done() and not receiver.cancelled():
+                    self._wake(agent)  # it was woken for a message that it will not take
+                raise
         return self.waiting[agent].popleft()
 
+    def content(self) -> Plain:
+        """Return the messages that wait, by recipient, for fingerprints."""
+        return {to: list(box) for to, box in self.waiting.items() if box}
 
-def read_text(operation: str, **arguments: Any) -> Any:  # noqa: ARG001  # what stands behind a prompt door
+    def _wake(self, agent: str) -> None:
+        receivers = self._receivers.get(agent)
+        while receivers:
+            receiver = receivers.popleft()
+            if not receiver.done():
+                receiver.set_result(None)
+                break
+
+
+def read_text(operation: str, /, **arguments: Any) -> Any:  # noqa: ARG001  # what stands behind a prompt door
     """Return the text that is read into a context."""
     if "text" in arguments:
         return arguments["text"]

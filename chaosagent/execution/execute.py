@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TypeVar, cast
 
-from chaosagent.canonical import pack
-from chaosagent.clock import Deadlock, Livelock, TimeLimitReached, virtual_loop
+from chaosagent.canonical import Plain, plain
+from chaosagent.clock import Deadlock, Livelock, TimeLimitReached, VirtualTimeError, virtual_loop
 from chaosagent.contracts.contract import Contract, End, Nominal, Setting
-from chaosagent.errors import ChaosAgentError, TargetError, UsageError
+from chaosagent.errors import PluginError, TargetError, UsageError
 from chaosagent.execution.failures import message_of
 from chaosagent.execution.injector import Injector
-from chaosagent.execution.run import LiveRun, RunEnded
+from chaosagent.execution.recorder import Recorder, redacted_identity
+from chaosagent.execution.run import LiveRun
 from chaosagent.execution.watch import Watch
-from chaosagent.faults.evaluation import Evaluation
-from chaosagent.faults.injection import Injection, hook_at
+from chaosagent.faults.evaluation import Evaluation, Fingerprinting
+from chaosagent.faults.injection import Injection, Place, hook_at
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.targets.target import Target
 from chaosagent.trace.redact import Redactor
-from chaosagent.trace.trace import Trace
-from chaosagent.vocabulary import Ending, Outcome, SystemConfig, Task
+from chaosagent.trace.trace import ContractVerdict, Trace
+from chaosagent.vocabulary import Claim, Ending, Outcome, SystemConfig, Task
+
+AnyRun = TypeVar("AnyRun", bound=LiveRun)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,7 @@ class Experiment:
     seed: int
     contracts: tuple[Contract, ...] = ()
     nominal: Nominal | None = None
-    limits: RunLimits = RunLimits()
+    limits: RunLimits = field(default_factory=RunLimits)
 
     def with_nominal(self) -> Experiment:
         """Return the experiment with what its run without injections did; runs it unless that is known.
@@ -70,60 +75,81 @@ class Execution:
     evaluation: Evaluation
 
 
-def execute(experiment: Experiment, schedule: Schedule, *, wants_fingerprints: bool = False) -> Execution:
+def execute(
+    experiment: Experiment, schedule: Schedule, *, fingerprinting: Fingerprinting = Fingerprinting.OFF
+) -> Execution:
     """Run a target once under a schedule.
 
     Args:
         experiment: Target, task, configuration, seed and contracts.
         schedule: What is injected.
-        wants_fingerprints: Take fingerprints at the target's checkpoints, for rule R3.
+        fingerprinting: What fingerprints at the target's checkpoints cover, for rule R3.
 
     Raises:
-        TargetError: The target does not keep its protocol: it returns something else than an outcome, hands over what is
-            not plain data, or exceeds a limit on payloads.
+        TargetError: The target does not keep its protocol: it returns something else than an outcome, hands over
+            what is not plain data, or exceeds a limit on payloads.
 
     Determinism: equal arguments give traces with equal digests, in every process.
     """
+    return conduct(experiment, make_run(LiveRun, experiment, schedule, fingerprinting=fingerprinting), schedule)
+
+
+def make_run(
+    kind: type[AnyRun],
+    experiment: Experiment,
+    schedule: Schedule,
+    *,
+    fingerprinting: Fingerprinting = Fingerprinting.OFF,
+) -> AnyRun:
+    """Return a fresh run of some kind, with its monitors, ready for `conduct`.
+
+    Raises:
+        UsageError: A secret pattern of the target is no regular expression.
+        PluginError: A contract cannot make its monitor.
+    """
     limits, target = experiment.limits, experiment.target
-    loop = virtual_loop(turns_max=limits.turns_max, seconds_max=limits.virtual_seconds_max)
-    watch = Watch(experiment.contracts, _setting(experiment))
-    run = LiveRun(
+    loop = virtual_loop(
+        turns_max=limits.turns_max, turns_total_max=limits.turns_total_max, seconds_max=limits.virtual_seconds_max
+    )
+    setting = Setting(experiment.task, experiment.nominal, experiment.config.settings)
+    redactor = Redactor(target.secrets) if target.secrets else None
+    return kind(
         experiment.task,
         experiment.config,
         experiment.seed,
         loop=loop,
         injector=Injector(schedule),
-        watch=watch,
-        limits=limits,
+        recorder=Recorder(Watch(experiment.contracts, setting), limits, redactor),
         synchronous=target.synchronous,
-        redactor=Redactor(target.secrets) if target.secrets else None,
-        wants_fingerprints=wants_fingerprints,
+        fingerprinting=fingerprinting,
     )
-    return conduct(experiment, run, watch, schedule)
 
 
-def _setting(experiment: Experiment) -> Setting:
-    return Setting(experiment.task, experiment.nominal, experiment.config.settings)
+def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Execution:
+    """Let a target play a run to its end and judge it.
 
-
-def conduct(experiment: Experiment, run: LiveRun, watch: Watch, schedule: Schedule) -> Execution:
-    """Let a target play a run to its end and judge it."""
-    ending, detail, outcome = _play(experiment, run)
+    Raises:
+        TargetError: As `execute`.
+        PluginError: An operator or a contract failed.
+    """
+    ending, detail, result = _play(experiment, run)
     run.over = True
     run.loop.end()
-    outcome = _judged(experiment, ending, outcome)
-    steps = tuple(run.steps)
+    recorder = run.recorder
+    _refuse(experiment, recorder)
+    outcome = _judged(experiment, result) if ending is Ending.FINISHED else Outcome(success=False)
+    redactor = recorder.redactor
+    if redactor is not None:
+        detail = redactor.text(detail)
+        outcome = replace(outcome, claims=_redacted_claims(outcome, redactor))
+    steps = tuple(recorder.steps)
     last_agent = next((step.agent for step in reversed(steps) if step.agent), "")
-    verdicts = watch.end(End(ending, detail, outcome, len(steps)), last_agent)
+    verdicts = recorder.watch.end(End(ending, detail, outcome, len(steps)), last_agent)
+    if redactor is not None:
+        outcome = replace(outcome, message=redactor.text(outcome.message), state=redactor.value(outcome.state))
+        verdicts = tuple(_redacted_verdict(verdict, redactor) for verdict in verdicts)
     trace = Trace(
-        experiment.task.id,
-        experiment.config.digest,
-        experiment.seed,
-        steps,
-        ending,
-        detail,
-        outcome if run.redactor is None else _redacted(outcome, run.redactor),
-        verdicts,
+        experiment.task.id, experiment.config.digest, experiment.seed, steps, ending, detail, outcome, verdicts
     )
     evaluation = Evaluation(
         schedule=schedule,
@@ -140,55 +166,92 @@ def conduct(experiment: Experiment, run: LiveRun, watch: Watch, schedule: Schedu
     return Execution(trace, evaluation)
 
 
-def _effective(landed: Sequence[tuple[object, Injection]]) -> Schedule:
-    return Schedule(
-        tuple(sorted({replace(injection, hook=hook_at(place)) for place, injection in landed}, key=str))  # type: ignore[arg-type]
-    )
+def _effective(landed: Sequence[tuple[Place, Injection]]) -> Schedule:
+    return Schedule(tuple(sorted({replace(injection, hook=hook_at(place)) for place, injection in landed}, key=str)))
 
 
 def _play(experiment: Experiment, run: LiveRun) -> tuple[Ending, str, object]:
-    target = experiment.target
+    """Run the target; return how it ended, one line on that, and what it returned."""
+    target, loop = experiment.target, run.loop
+    ending, detail, result = Ending.FINISHED, "", None
     try:
         result = target.run(experiment.task, run)
         if not target.synchronous:
-            result = run.loop.run_until_complete(result)
-    except Deadlock as error:
-        return Ending.DEADLOCK, str(error), None
-    except Livelock as error:
-        return Ending.LIVELOCK, str(error), None
-    except TimeLimitReached as error:
-        return Ending.TIME_LIMIT, str(error), None
-    except RunEnded as error:
-        return Ending.STEP_LIMIT, str(error), None
-    except (TargetError, UsageError) as error:
-        raise TargetError(f"target {target.name!r}, task {experiment.task.id!r}: {error}") from error
-    except (Exception, SystemExit, BaseExceptionGroup) as error:  # whatever a target raises is a verdict on it
-        return Ending.CRASHED, f"{type(error).__name__}: {message_of(error)}", None
-    return Ending.FINISHED, "", result
+            result = loop.run_until_complete(result)
+    except (KeyboardInterrupt, MemoryError):
+        raise  # of this process, not of the target
+    except BaseException as error:  # whatever else a target raises is a verdict on it
+        ending, detail, result = Ending.CRASHED, f"{type(error).__name__}: {message_of(error)}", None
+    if loop.stopped is not None:  # also when the target has swallowed it
+        return _STOPPED[type(loop.stopped)], str(loop.stopped), None
+    if run.recorder.full:
+        return Ending.STEP_LIMIT, f"{experiment.limits.steps_max} steps", None
+    return ending, detail, result
 
 
-def _judged(experiment: Experiment, ending: Ending, result: object) -> Outcome:
-    """Return the outcome with its objective decided."""
-    if ending is not Ending.FINISHED:
-        return Outcome(success=False)
+_STOPPED: dict[type[VirtualTimeError], Ending] = {
+    Deadlock: Ending.DEADLOCK,
+    Livelock: Ending.LIVELOCK,
+    TimeLimitReached: Ending.TIME_LIMIT,
+}
+
+
+def _refuse(experiment: Experiment, recorder: Recorder) -> None:
+    """Raise what made the run worthless, whether or not the target has swallowed it."""
+    refused = recorder.refused
+    if refused is not None:
+        kind = PluginError if isinstance(refused, PluginError) else TargetError
+        raise kind(f"target {experiment.target.name!r}, task {experiment.task.id!r}: {refused}") from refused
+
+
+def _judged(experiment: Experiment, result: object) -> Outcome:
+    """Return the outcome as plain data, with its objective decided."""
+    name, objective = experiment.target.name, experiment.target.objective
     if result is None or isinstance(result, str):
         result = Outcome(message=result or "")
     if not isinstance(result, Outcome):
+        if inspect.iscoroutine(result):
+            result.close()
         raise TargetError(
-            f"target {experiment.target.name!r} returned {type(result).__name__}; "
+            f"target {name!r} returned {type(result).__name__}; "
             "it must return an Outcome, a text (the final message) or None."
         )
-    try:
-        pack([result.message, [claim.identity for claim in result.claims], result.state])
-    except ChaosAgentError as error:
+    outcome = _plain_outcome(name, result)
+    if outcome.success is None and objective is not None:
+        try:
+            return replace(outcome, success=bool(objective(experiment.task, outcome)))
+        except Exception as error:  # the objective's mistake must not look like a result
+            raise TargetError(
+                f"the objective of target {name!r}, task {experiment.task.id!r}, raised "
+                f"{type(error).__name__}: {message_of(error)}"
+            ) from error
+    return outcome
+
+
+def _plain_outcome(name: str, outcome: Outcome) -> Outcome:
+    message, success = cast("object", outcome.message), cast("object", outcome.success)
+    if not isinstance(message, str) or not isinstance(success, bool | None):
         raise TargetError(
-            f"target {experiment.target.name!r} returned an outcome that is not plain data: {error}"
-        ) from error
-    objective = experiment.target.objective
-    if result.success is None and objective is not None:
-        return replace(result, success=bool(objective(experiment.task, result)))
-    return result
+            f"target {name!r} returned Outcome(message={message!r:.60}, success={success!r:.60}); "
+            "the message must be a text, success True, False or None."
+        )
+    try:
+        claims = tuple(
+            Claim(str(claim.kind), cast("dict[str, Plain]", plain(claim.identity)), str(claim.evidence))
+            for claim in outcome.claims
+        )
+        return replace(outcome, claims=claims, state=plain(outcome.state), refused=bool(outcome.refused))
+    except (UsageError, AttributeError, TypeError) as error:
+        raise TargetError(f"target {name!r} returned an outcome that is not plain data: {error}") from error
 
 
-def _redacted(outcome: Outcome, redactor: Redactor) -> Outcome:
-    return replace(outcome, message=redactor.text(outcome.message))
+def _redacted_claims(outcome: Outcome, redactor: Redactor) -> tuple[Claim, ...]:
+    """Return claims as effects are stored: contracts compare the two."""
+    return tuple(claim._replace(identity=redacted_identity(claim.identity, redactor)) for claim in outcome.claims)
+
+
+def _redacted_verdict(verdict: ContractVerdict, redactor: Redactor) -> ContractVerdict:
+    violation = verdict.violation
+    if violation is None:
+        return verdict
+    return verdict._replace(violation=violation._replace(reason=redactor.text(violation.reason)))

@@ -7,13 +7,14 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from chaosagent.canonical import Plain
+from chaosagent.canonical import Plain, copied, pack_plain, plain
+from chaosagent.errors import TargetError, UsageError
 from chaosagent.execution.failures import failure_of
 from chaosagent.faults.crossing import Exchange, Proceed, Request, Response
-from chaosagent.faults.dry import earlier_in, operator_rng, pack_request, pack_response, unpack_request, unpack_response
+from chaosagent.faults.dry import earlier_in, operator_rng, pack_request, unpack_request, unpack_response
 from chaosagent.faults.injection import Place
 from chaosagent.trace.step import ALLOWED, Decision
-from chaosagent.vocabulary import Boundary, Effect
+from chaosagent.vocabulary import Boundary, Effect, Mediation
 
 if TYPE_CHECKING:
     from chaosagent.execution.doors import LiveDoor
@@ -21,7 +22,17 @@ if TYPE_CHECKING:
 
 
 class Passage:
-    """Implements `chaosagent.faults.crossing.Crossing`."""
+    """Implements `chaosagent.faults.crossing.Crossing`.
+
+    Attributes:
+        arguments: Plain data of its own; neither agent nor world hold parts of it.
+        value: What the world answered, fresh plain data.
+        exception: What it raised instead, as it was raised.
+        started: How often the world was called, whether or not it has answered.
+        executed: How often it has answered.
+        slept: Virtual seconds for which the injection withheld the call or the answer.
+        past: The interface's history when the world answered first; kept only for injections.
+    """
 
     __slots__ = (
         "_run",
@@ -39,11 +50,13 @@ class Passage:
         "exception",
         "executed",
         "operation",
+        "past",
         "place",
         "request_bytes",
         "response_bytes",
         "role",
         "slept",
+        "started",
         "value",
     )
 
@@ -65,7 +78,8 @@ class Passage:
         self.value: Plain = None
         self.exception: Exception | None = None
         self.effects: tuple[Effect, ...] = ()
-        self.executed = 0
+        self.started = self.executed = 0
+        self.past: list[tuple[bytes, bytes]] | None = None
         self.slept = 0.0
         self.deferred = False
         self.altered_request = False
@@ -94,9 +108,7 @@ class Passage:
 
     @property
     def history(self) -> Sequence[Exchange]:
-        seen = list(self.door.history)
-        if self.executed and seen:
-            seen.pop()
+        seen = self.door.history if self.past is None else self.past
         return [Exchange(unpack_request(request), unpack_response(response)) for request, response in seen]
 
     @property
@@ -112,45 +124,78 @@ class Passage:
         self.slept += seconds
         await asyncio.sleep(seconds)
 
-    def defer(self, seconds: float, proceed: Proceed, request: Request) -> None:
+    def defer(self, seconds: float, proceed: Proceed, request: Request) -> None:  # noqa: ARG002  # the protocol's
         self.deferred = True
-        self._run.defer(self, seconds, proceed, request)
+        self._run.defer(self, seconds, request)
 
     async def proceed(self, request: Request) -> Response:
         """Hand a request to the world; the operator gets a copy of the answer."""
         if pack_request(request) != self.request_bytes:
             self.altered_request = True
-            await self.call_world(request.operation, request.arguments)
+            await self.call_world(request.operation, request.arguments, is_disturbed=True)
         else:
-            await self.call_world(self.operation, self.arguments)
+            await self.call_world(self.operation, self.arguments, is_disturbed=True)
         return unpack_response(self.response_bytes)
 
     # ------------------------------------------------------------------ the real call
 
-    async def call_world(self, operation: str, arguments: Mapping[str, Plain]) -> None:
-        """Let the world answer, and keep its answer, its effects and when it came."""
-        door = self.door
+    async def call_world(self, operation: str, arguments: Mapping[str, Plain], *, is_disturbed: bool = False) -> None:
+        """Let the world answer, and keep its answer, its effects and when it came.
+
+        Args:
+            operation: What is asked.
+            arguments: The world gets a copy.
+            is_disturbed: An injection acts, so that the past of the interface may be looked at.
+
+        Raises:
+            TargetError: The answer or a declared effect is not plain data, or too large.
+        """
+        door, run = self.door, self._run
         self.exception = None
+        self.started += 1
         try:
-            value = door.call(operation, arguments)
+            value = door.call(operation, copied(arguments))
             if hasattr(value, "__await__"):
                 value = await value
         except Exception as error:  # what the world raises is its answer
             self.value, self.exception = None, error
-            response = pack_response(Response(None, failure_of(error)))
+            response = self._packed(None, tuple(failure_of(error)))
         else:
-            self.value = value
-            response = pack_response(Response(value, None))
+            self.value = value = self._plain(value)
+            response = self._packed(value, None)
             if operation in door.options.effects:
                 self.effects += door.effects_of(operation, arguments, value)
         self.response_bytes = response
         self.executed += 1
         if self.executed == 1:
-            self.answered, self.answered_at = self._run.next_position(), self._run.loop.time()
+            self.answered, self.answered_at = run.next_position(), run.loop.time()
+            if is_disturbed:
+                self.past = list(door.history)
         door.history.append((self.request_bytes, response))
-        self._run.check_size(door.interface, response)
+
+    def _plain(self, value: object) -> Plain:
+        try:
+            return plain(value)
+        except UsageError as error:
+            raise TargetError(f"{self.place} {self.operation} answers what cannot cross: {error}") from error
+
+    def _packed(self, value: Plain, failure: tuple[object, ...] | None) -> bytes:
+        response = pack_plain((value, failure))
+        if len(response) > self._run.payload_bytes_max:
+            raise self._run.too_large(self.door.interface, len(response))
+        return response
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the mediator blocked the action; then neither world nor injection are reached."""
+        return self.decision.mediation is Mediation.BLOCK
 
     @property
     def changed_world(self) -> bool:
         """Whether what was done to the world differs from one plain call."""
-        return self.executed != 1 or self.altered_request or self.deferred
+        return self.executed != 1 or self.meddled
+
+    @property
+    def meddled(self) -> bool:
+        """Whether the injection did something to the world or held it up, for a call that was never answered."""
+        return self.started > 1 or self.altered_request or self.deferred or self.slept > 0.0

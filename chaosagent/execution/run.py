@@ -8,55 +8,31 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from contextvars import ContextVar, Token
-from types import TracebackType
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
-from chaosagent.canonical import Plain, digest_of, pack, plain
+from chaosagent.canonical import Plain, pack_plain, plain
 from chaosagent.clock import Clock, VirtualLoop
-from chaosagent.errors import TargetError
+from chaosagent.errors import ChaosAgentError, PluginError, TargetError, UsageError
+from chaosagent.execution.acting import ACTING, As, check_name
+from chaosagent.execution.checkpoint import everything_at
 from chaosagent.execution.doors import DictionaryMemory, DoorOptions, LiveDoor, Mailbox, read_text
-from chaosagent.execution.failures import exception_of, failure_of
+from chaosagent.execution.failures import exception_of, failure_of, message_of
 from chaosagent.execution.injector import Armed, Injector
 from chaosagent.execution.passage import Passage
-from chaosagent.execution.watch import Watch
-from chaosagent.faults.crossing import Proceed, Request, Response
-from chaosagent.faults.dry import RecordedCrossing, pack_request, pack_response
-from chaosagent.faults.evaluation import Fingerprint
+from chaosagent.execution.recorder import Recorder, RunEnded
+from chaosagent.faults.crossing import Request, Response
+from chaosagent.faults.dry import RecordedCrossing, pack_response
+from chaosagent.faults.evaluation import Fingerprint, Fingerprinting
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.governance.action import Action
 from chaosagent.governance.mediator import Mediator
-from chaosagent.limits import RunLimits
 from chaosagent.seeds import derive
 from chaosagent.targets.target import EffectRule, Implementation
-from chaosagent.trace.redact import Redactor
-from chaosagent.trace.step import ALLOWED, Decision, Landed, Link, Step, StepKind
-from chaosagent.vocabulary import ActionBlocked, Boundary, Effect, Failure, Landing, Mediation, SystemConfig, Task
-
-_ACTING: ContextVar[tuple[str, str]] = ContextVar("acting", default=("", ""))
-
-
-class RunEnded(BaseException):
-    """The run has reached a limit; not an `Exception`, so that no target swallows it."""
-
-
-class _Agent(AbstractContextManager[None]):
-    __slots__ = ("_name", "_token")
-
-    def __init__(self, name: str, role: str) -> None:
-        self._name = (name, role or name)
-        self._token: Token[tuple[str, str]] | None = None
-
-    def __enter__(self) -> None:
-        self._token = _ACTING.set(self._name)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._token is not None:
-            _ACTING.reset(self._token)
+from chaosagent.trace.step import Decision, Landed, Link, StepKind
+from chaosagent.vocabulary import ActionBlocked, Boundary, Failure, Landing, Mediation, SystemConfig, Task
 
 
 class LiveRun:
@@ -68,7 +44,15 @@ class LiveRun:
         seed: Of the run.
         loop: Its virtual time.
         injector: What is injected where.
-        watch: The monitors.
+        recorder: Of its steps.
+        synchronous: The target is a plain function and calls its doors without `await`.
+        fingerprinting: What fingerprints at checkpoints cover.
+
+    Attributes:
+        crossings: The places at which an injection could have acted.
+        effective: Where an injection landed, and which.
+        acted: Position of the last landed injection's action, -1 when none landed.
+        over: The target has ended; nothing crosses any more.
     """
 
     def __init__(
@@ -79,31 +63,28 @@ class LiveRun:
         *,
         loop: VirtualLoop,
         injector: Injector,
-        watch: Watch,
-        limits: RunLimits,
+        recorder: Recorder,
         synchronous: bool = False,
-        redactor: Redactor | None = None,
-        wants_fingerprints: bool = False,
+        fingerprinting: Fingerprinting = Fingerprinting.OFF,
     ) -> None:
         self.task, self.config, self.seed = task, config, seed
-        self.loop, self.clock = loop, Clock(loop)
-        self.steps: list[Step] = []
+        self.loop, self.clock = loop, Clock(loop, synchronous=synchronous)
+        self.recorder = recorder
+        self.payload_bytes_max = recorder.limits.payload_bytes_max
         self.crossings: list[RecordedCrossing] = []
         self.fingerprints: list[Fingerprint] = []
         self.effective: list[tuple[Place, Injection]] = []
         self.acted = -1
         self.over = False
-        self._injector, self._watch, self._limits = injector, watch, limits
-        self._synchronous, self.redactor = synchronous, redactor
-        self._wants_fingerprints = wants_fingerprints
-        self._doors: dict[str, LiveDoor] = {}
-        self._mailboxes: dict[str, Mailbox] = {}
-        self._streams: dict[str, random.Random] = {}
-        self._mediator: Mediator | None = None
+        self._injector = injector
+        self._synchronous, self._thread = synchronous, threading.get_ident()
+        self._fingerprinting = fingerprinting
+        self.doors: dict[str, LiveDoor] = {}
+        self.mailboxes: dict[str, Mailbox] = {}
+        self.streams: dict[str, random.Random] = {}
+        self.mediator: Mediator | None = None
         self._position = 0
         self._pending = 0
-        self._links: list[Link] = []
-        self._last_artifact: dict[str, str] = {}
 
     # ------------------------------------------------------------------ doors
 
@@ -120,10 +101,10 @@ class LiveRun:
     ) -> LiveDoor:
         """See `chaosagent.targets.target.Run`, as for the other doors."""
         options = DoorOptions(
-            effects=effects,
+            effects=dict(effects or {}),
             read_only=read_only if isinstance(read_only, bool) else frozenset(read_only),
             stale=stale,
-            errors=errors,
+            errors={error.__name__: error for error in errors},
             egress=egress,
         )
         return self._door(Boundary.SERVICE, name, implementation, options)
@@ -149,7 +130,7 @@ class LiveRun:
         return self.loop.run_until_complete(coroutine) if self._synchronous else coroutine
 
     def _mailbox(self, name: str) -> Mailbox:
-        return self._mailboxes.setdefault(name, Mailbox())
+        return self.mailboxes.setdefault(name, Mailbox())
 
     def _door(
         self,
@@ -160,165 +141,202 @@ class LiveRun:
         default: Callable[[], object] | None = None,
     ) -> LiveDoor:
         interface = f"{boundary.value}:{name}"
-        known = self._doors.get(interface)
+        known = self.doors.get(interface)
         if known is not None:
-            if implementation is None or known.implementation == implementation:
+            if implementation is None or (known.implementation == implementation and known.options == options):
                 return known
-            raise TargetError(
-                f"The target opens two doors named {interface!r} with different implementations; rename one."
+            raise self.recorder.refuse(
+                TargetError(f"The target opens two doors named {interface!r} that differ; rename one of them.")
             )
-        if not name or any(character.isspace() or character in "[]@;#" for character in name):
-            raise TargetError(f"The target opens a door named {interface!r}; names have no blanks and none of []@;#.")
-        behind = default() if implementation is None and default is not None else implementation
-        door = LiveDoor(self, boundary, name, behind, options)
-        self._doors[interface] = door
+        try:
+            check_name("interface", name)
+            behind = default() if implementation is None and default is not None else implementation
+            door = LiveDoor(self, boundary, name, behind, options)
+        except TargetError as error:
+            raise self.recorder.refuse(error) from None
+        self.doors[interface] = door
         return door
 
     # ------------------------------------------------------------------ what else a target may say and ask
 
     def agent(self, name: str, role: str = "") -> AbstractContextManager[None]:
-        return _Agent(name, role)
+        try:
+            return As(name, role)
+        except TargetError as error:
+            raise self.recorder.refuse(error) from None
 
     def mediate(self, mediator: Mediator | None) -> None:
-        self._mediator = mediator
+        self.mediator = mediator
 
     def rng(self, label: str) -> random.Random:
-        stream = self._streams.get(label)
+        stream = self.streams.get(label)
         if stream is None:
-            stream = self._streams[label] = derive(self.seed, "target", label)
+            stream = self.streams[label] = derive(self.seed, "target", label)
         return stream
 
     def link(self, source: str, relation: str, target: str) -> None:
-        self._links.append(Link(source, relation, target))
+        self.recorder.links.append(Link(source, relation, target))
 
     def artifact(self) -> str:
-        return self._last_artifact.get(_ACTING.get()[0], "")
+        return self.recorder.artifacts.get(ACTING.get().agent, "")
 
-    def note(self, kind: str, **facts: Any) -> None:
-        agent, role = _ACTING.get()
+    def note(self, kind: str, /, **facts: Any) -> None:
+        agent, role = ACTING.get()
         passage = Passage(self, None, Place("note", agent, 0), kind, facts)  # type: ignore[arg-type]  # notes have no door
-        passage.role = role
-        passage.request_bytes = pack_request(Request(kind, facts))
-        passage.asked_at = self.loop.time()
-        self._append(passage, StepKind.NOTE, b"", None, None)
+        passage.role, passage.asked_at = role, self.loop.time()
+        try:
+            passage.request_bytes = self._packed_request(passage)
+            self.recorder.append(passage, StepKind.NOTE, passage.asked_at)
+        except ChaosAgentError as error:
+            raise self.recorder.refuse(error) from None
 
     def checkpoint(self, place: str, state: Any, *, clock_matters: bool = True) -> None:
         quiet = not self._pending and self.loop.idle and self._injector.exhausted
-        if not self._wants_fingerprints or not quiet:
+        if self._fingerprinting is Fingerprinting.OFF or not quiet:
             return
-        everything: list[object] = [
-            place,
-            _ACTING.get(),
-            plain(state),
-            self.loop.time() if clock_matters else None,
-            [[name, sorted(door.counts.items())] for name, door in sorted(self._doors.items())],
-            [[name, list(door.history)] for name, door in sorted(self._doors.items())],
-            [[name, digest_of(repr(stream.getstate()))] for name, stream in sorted(self._streams.items())],
-            [
-                [name, [[to, list(box)] for to, box in sorted(m.waiting.items())]]
-                for name, m in sorted(self._mailboxes.items())
-            ],
-            None if self._mediator is None else self._mediator.state(),
-        ]
-        self.fingerprints.append(self._watch.fingerprint(self._position, pack(everything)))
+        with_history = self._fingerprinting is Fingerprinting.STATE_AND_HISTORY
+        try:
+            everything = everything_at(self, place, state, clock_matters=clock_matters, with_history=with_history)
+            self.fingerprints.append(self.recorder.watch.fingerprint(self._position, everything))
+        except ChaosAgentError as error:
+            raise self.recorder.refuse(error) from None
 
     # ------------------------------------------------------------------ the crossing pipeline
 
     def enter(self, door: LiveDoor, place_of: Callable[[str], Place], operation: str, arguments: dict[str, Any]) -> Any:
         """Cross a boundary; an awaitable, or in a synchronous target the answer itself."""
-        crossing = self.cross(door, place_of, operation, arguments)
-        return self.loop.run_until_complete(crossing) if self._synchronous else crossing
+        if self._synchronous:
+            if threading.get_ident() != self._thread:
+                raise self._elsewhere(door)
+            return self.loop.run_until_complete(self.cross(door, place_of, operation, arguments))
+        return self.cross(door, place_of, operation, arguments)
 
     async def cross(
         self, door: LiveDoor, place_of: Callable[[str], Place], operation: str, arguments: dict[str, Any]
     ) -> Plain:
         """Take one request through the pipeline and return what the agent is told."""
-        if self.over:
+        if self.over or self.recorder.refused is not None:
             raise RunEnded("the run is over")
-        agent, role = _ACTING.get()
-        passage = Passage(self, door, place_of(agent), operation, arguments)
-        passage.role = role
-        passage.request_bytes = pack_request(Request(operation, arguments))
-        self.check_size(door.interface, passage.request_bytes)
-        passage.asked, passage.asked_at = self.next_position(), self.loop.time()
-        if self._mediator is not None:
-            blocked = self._mediate(self._mediator, passage)
-            if blocked is not None:
-                self._deliver(passage, None, pack_response(Response(None, blocked)), blocked)
-                raise ActionBlocked(blocked.message)
-        if door.options.stale is not None:
-            passage.earlier_bytes = _earlier(door, passage)
-        armed = self._injector.at(passage.place, door.boundary)
+        if asyncio._get_running_loop() is not self.loop:
+            raise self._elsewhere(door)
+        try:
+            passage = self._ask(door, place_of, operation, arguments)
+        except ChaosAgentError as error:
+            raise self.recorder.refuse(error) from error.__cause__
+        return await self.pass_through(passage)
+
+    async def pass_through(self, passage: Passage) -> Plain:
+        """Take a request that the mediator has seen through injection and world, and return what the agent is told."""
+        armed = None if passage.blocked else self._injector.at(passage.place, passage.door.boundary)
         self._pending += 1
         try:
-            response = await self._answer(passage, armed)
+            altered = await self._answer(passage, armed)
+            value, exception = self._deliver(passage, armed, altered)
         except asyncio.CancelledError:
-            if not self.over:
-                self._record(passage)
-                self._append(passage, StepKind.CANCELLED, b"", None, self._landed(passage, armed, b""))
+            self._give_up(passage, armed)
             raise
+        except ChaosAgentError as error:
+            raise self.recorder.refuse(error) from error.__cause__
         finally:
             self._pending -= 1
-        if response is None:
-            self._deliver(passage, armed, passage.response_bytes, None)
-            if passage.exception is not None:
-                raise passage.exception
-            return passage.value
-        return self._deliver_altered(passage, armed, response)
+        if exception is not None:
+            raise exception
+        return value
+
+    def _ask(
+        self, door: LiveDoor, place_of: Callable[[str], Place], operation: str, arguments: dict[str, Any]
+    ) -> Passage:
+        agent, role = ACTING.get()
+        passage = Passage(self, door, place_of(agent), operation, arguments)
+        passage.role = role
+        passage.request_bytes = self._packed_request(passage)
+        self._position += 1
+        passage.asked, passage.asked_at = self._position, self.loop.time()
+        if self.mediator is not None:
+            self._mediate(self.mediator, passage)
+        if door.options.stale is not None and not passage.blocked:
+            passage.earlier_bytes = door.earlier(operation, passage.arguments)
+        return passage
+
+    def _packed_request(self, passage: Passage) -> bytes:
+        """Turn the arguments into plain data of their own, and return the canonical bytes of the request."""
+        try:
+            passage.arguments = arguments = cast("dict[str, Plain]", plain(passage.arguments))
+        except UsageError as error:
+            raise TargetError(
+                f"{passage.place} {passage.operation} is asked with what cannot cross: {error}"
+            ) from error
+        request = pack_plain((passage.operation, arguments))
+        if len(request) > self.payload_bytes_max:
+            raise self.too_large(passage.place.interface, len(request))
+        return request
+
+    def _mediate(self, mediator: Mediator, passage: Passage) -> None:
+        door, place = passage.door, passage.place
+        action = Action(place.agent, passage.role, door.boundary, door.interface, passage.operation, passage.arguments)
+        ruling = mediator.decide(action)
+        if ruling.mediation is Mediation.BLOCK:
+            passage.decision = Decision(Mediation.BLOCK, ruling.reason)
+            passage.exception = ActionBlocked(ruling.reason)
+            passage.response_bytes = pack_response(Response(None, Failure("blocked", ruling.reason)))
+        elif ruling.mediation is Mediation.REWRITE:
+            passage.decision = Decision(Mediation.REWRITE, ruling.reason, passage.request_bytes)
+            if ruling.arguments is not None:
+                passage.arguments = ruling.arguments
+            passage.request_bytes = self._packed_request(passage)
 
     async def _answer(self, passage: Passage, armed: Armed | None) -> Response | None:
         """Let the world answer; `None` when its answer is delivered as it is."""
         if armed is None:
-            await passage.call_world(passage.operation, passage.arguments)
+            if not passage.blocked:
+                await passage.call_world(passage.operation, passage.arguments)
             return None
-        response = await armed.operator.apply(passage, passage.proceed)
+        try:
+            response = await armed.operator.apply(passage, passage.proceed)
+        except ChaosAgentError:
+            raise
+        except Exception as error:  # a plug-in's mistake must not look like one of the target
+            raise PluginError(f"{armed.injection} raised {type(error).__name__}: {message_of(error)}") from error
+        if not isinstance(response, Response):
+            raise PluginError(f"{armed.injection} returned {type(response).__name__}; operators return a Response.")
         return None if passage.executed and pack_response(response) == passage.response_bytes else response
 
-    def _deliver_altered(self, passage: Passage, armed: Armed | None, response: Response) -> Plain:
-        self._deliver(passage, armed, pack_response(response), response.failure, value=response.value)
-        if response.failure is not None:
-            raise exception_of(response.failure, passage.door.options.errors)
-        return response.value
+    def _give_up(self, passage: Passage, armed: Armed | None) -> None:
+        """Write down a crossing that the target cancelled, or that was still open when the run ended."""
+        if self.recorder.full:
+            return
+        self._record(passage)
+        landed = self._landed(passage, armed, has_landed=passage.meddled)
+        self.recorder.append(passage, StepKind.CANCELLED, self.loop.time(), landed=landed)
 
     def _deliver(
-        self,
-        passage: Passage,
-        armed: Armed | None,
-        told: bytes,
-        failure: Failure | None,
-        value: Plain = None,
-    ) -> None:
-        if told is passage.response_bytes:
-            value = passage.value
-            failure = failure_of(passage.exception) if passage.exception is not None else None
-        if passage.decision.mediation is not Mediation.BLOCK:
+        self, passage: Passage, armed: Armed | None, altered: Response | None
+    ) -> tuple[Plain, Exception | None]:
+        """Append the step, and return what the agent is told: a value, or an exception."""
+        if altered is None:
+            told, value, exception = passage.response_bytes, passage.value, passage.exception
+            failure = None if exception is None else failure_of(exception)
+        else:
+            told, value, failure = pack_response(altered), plain(altered.value), altered.failure
+            exception = None if failure is None else exception_of(failure, passage.door.options.errors)
+        if not passage.blocked:
             self._record(passage)
-        landed = self._landed(passage, armed, told)
-        self._append(passage, StepKind.CALL, told, failure, landed, value=value)
+        landed = None
+        if armed is not None:
+            has_landed = altered is not None or passage.slept > 0.0 or passage.changed_world
+            landed = self._landed(passage, armed, has_landed=has_landed)
+        self.recorder.append(
+            passage, StepKind.CALL, self.loop.time(), told=told, failure=failure, landed=landed, value=value
+        )
+        return value, exception
 
-    def _mediate(self, mediator: Mediator, passage: Passage) -> Failure | None:
-        door, place = passage.door, passage.place
-        action = Action(place.agent, passage.role, door.boundary, door.interface, passage.operation, passage.arguments)
-        ruling = mediator.decide(action)
-        if ruling.mediation is Mediation.ALLOW:
-            return None
-        if ruling.mediation is Mediation.BLOCK:
-            passage.decision = Decision(Mediation.BLOCK, ruling.reason)
-            return Failure("blocked", ruling.reason)
-        passage.decision = Decision(Mediation.REWRITE, ruling.reason, passage.request_bytes)
-        passage.arguments = dict(ruling.arguments or {})
-        passage.request_bytes = pack_request(Request(passage.operation, passage.arguments))
-        return None
-
-    def _landed(self, passage: Passage, armed: Armed | None, told: bytes) -> Landed | None:
+    def _landed(self, passage: Passage, armed: Armed | None, *, has_landed: bool) -> Landed | None:
         if armed is None:
             return None
-        changed = told != passage.response_bytes or passage.slept > 0.0 or passage.changed_world
-        if changed:
+        if has_landed:
             self.effective.append((passage.place, armed.injection))
-            acted = passage.answered if armed.acts_on_answer else passage.asked
-            self.acted = max(self.acted, acted)
-        landing = Landing.LANDED if changed else Landing.NO_CHANGE
+            self.acted = max(self.acted, passage.answered if armed.acts_on_answer else passage.asked)
+        landing = Landing.LANDED if has_landed else Landing.NO_CHANGE
         return Landed(str(armed.injection), armed.injection.operator_name, landing, armed.operator.describe())
 
     def _record(self, passage: Passage) -> None:
@@ -339,56 +357,6 @@ class LiveRun:
             )
         )
 
-    def _append(
-        self,
-        passage: Passage,
-        kind: StepKind,
-        told: bytes,
-        failure: Failure | None,
-        landed: Landed | None,
-        value: Plain = None,
-    ) -> None:
-        place, door = passage.place, passage.door
-        step = Step()
-        step.index = len(self.steps)
-        step.kind, step.agent, step.role = kind, place.agent, passage.role
-        step.boundary = None if kind is StepKind.NOTE else door.boundary
-        step.interface, step.occurrence, step.attempt = place.interface, place.occurrence, place.attempt
-        step.operation = passage.operation
-        step.request, step.response, step.failure = passage.request_bytes, told, failure
-        step.asked_at, step.arrived_at = passage.asked_at, self.loop.time()
-        step.decision, step.landed, step.effects = passage.decision, landed, passage.effects
-        step.links = self._take_links()
-        step.show(passage.arguments, value)
-        self._watch.step(step)
-        step.seal()
-        if self.redactor is not None:
-            self._redact(step, self.redactor)
-        self.steps.append(step)
-        self._last_artifact[place.agent] = step.hook
-        if len(self.steps) >= self._limits.steps_max:
-            self.over = True
-            raise RunEnded(f"{self._limits.steps_max} steps")
-
-    def _take_links(self) -> tuple[Link, ...]:
-        if not self._links:
-            return ()
-        links = tuple(self._links)
-        self._links.clear()
-        return links
-
-    @staticmethod
-    def _redact(step: Step, redactor: Redactor) -> None:
-        step.request = redactor.packed(step.request)
-        step.response = redactor.packed(step.response)
-        if step.failure is not None:
-            step.failure = step.failure._replace(message=redactor.text(step.failure.message))
-        if step.effects:
-            step.effects = tuple(
-                Effect(effect.kind, cast("dict[str, Plain]", redactor.value(plain(effect.identity))), effect.impact)
-                for effect in step.effects
-            )
-
     # ------------------------------------------------------------------ what passages ask of their run
 
     def next_position(self) -> int:
@@ -396,39 +364,37 @@ class LiveRun:
         self._position += 1
         return self._position
 
-    def check_size(self, interface: str, data: bytes) -> None:
-        """Refuse payloads beyond the limit."""
-        if len(data) > self._limits.payload_bytes_max:
-            self._refuse_size(interface, len(data))
-
-    def _refuse_size(self, interface: str, size: int) -> NoReturn:
-        raise TargetError(
-            f"A payload of {size} bytes crosses {interface}; the limit is {self._limits.payload_bytes_max} "
+    def too_large(self, interface: str, size: int) -> TargetError:
+        """Return the error for a payload beyond the limit."""
+        return TargetError(
+            f"A payload of {size} bytes crosses {interface}; the limit is {self.payload_bytes_max} "
             "(payload_bytes_max). Hand over less, or raise the limit in the study."
         )
 
-    def defer(self, passage: Passage, seconds: float, proceed: Proceed, request: Request) -> None:
-        """Let a request reach the world later, as a step of its own."""
+    def _elsewhere(self, door: LiveDoor) -> ChaosAgentError:
+        return self.recorder.refuse(
+            TargetError(
+                f"{door.interface} is called from another thread or event loop than its run's; there the order of "
+                "calls depends on chance. In an asynchronous target, call it with asyncio.run_coroutine_threadsafe "
+                "and the run's loop, or from the loop itself."
+            )
+        )
+
+    def defer(self, passage: Passage, seconds: float, request: Request) -> None:
+        """Let a request reach the world later, through a passage and as a step of its own."""
         late = Passage(self, passage.door, passage.place, request.operation, request.arguments)
-        late.role, late.request_bytes = passage.role, pack_request(request)
+        late.role, late.decision = passage.role, passage.decision
+        late.request_bytes = self._packed_request(late)
         late.asked, late.asked_at = passage.asked, passage.asked_at
-        del proceed  # the world is reached through the late passage, not through the one that was answered
 
         async def later() -> None:
             await asyncio.sleep(seconds)
-            await late.call_world(request.operation, request.arguments)
-            if not self.over:
-                self._append(late, StepKind.LATE, late.response_bytes, None, None, value=late.value)
+            try:
+                await late.call_world(late.operation, late.arguments)
+                if not self.over:
+                    now = self.loop.time()
+                    self.recorder.append(late, StepKind.LATE, now, told=late.response_bytes, value=late.value)
+            except ChaosAgentError as error:
+                self.recorder.refuse(error)
 
-        work: Coroutine[Any, Any, None] = later()
-        self.loop.create_task(work)
-
-
-def _earlier(door: LiveDoor, passage: Passage) -> bytes:
-    stale = door.options.stale
-    if stale is None:
-        return b""
-    try:
-        return pack_response(Response(stale(passage.operation, passage.arguments), None))
-    except LookupError:
-        return b""
+        self.loop.create_task(later())

@@ -7,6 +7,7 @@ from hashlib import blake2b
 
 from chaosagent.canonical import DIGEST_BYTES, pack
 from chaosagent.contracts.contract import HOLDS, Contract, End, Monitor, Reading, Setting
+from chaosagent.errors import PluginError
 from chaosagent.faults.evaluation import Fingerprint
 from chaosagent.trace.step import Step
 from chaosagent.trace.trace import ContractVerdict, Violation
@@ -16,10 +17,14 @@ from chaosagent.vocabulary import Verdict
 class _Watched:
     """One contract's monitor and its last reading."""
 
-    __slots__ = ("monitor", "reading", "violation")
+    __slots__ = ("contract_id", "monitor", "reading", "violation")
 
-    def __init__(self, monitor: Monitor) -> None:
-        self.monitor = monitor
+    def __init__(self, contract: Contract, setting: Setting) -> None:
+        self.contract_id = contract.id
+        try:
+            self.monitor: Monitor = contract.monitor(setting)
+        except Exception as error:  # a plug-in's mistake must not look like one of the target
+            raise self.failed(error) from error
         self.reading: Reading = HOLDS
         self.violation: Violation | None = None
 
@@ -30,6 +35,10 @@ class _Watched:
             return False
         self.violation = Violation(step, agent, reading.reason)
         return True
+
+    def failed(self, error: Exception) -> PluginError:
+        """Return what is raised when the monitor raised something."""
+        return PluginError(f"contract {self.contract_id!r} raised {type(error).__name__}: {error}")
 
 
 class Watch:
@@ -42,28 +51,42 @@ class Watch:
 
     def __init__(self, contracts: Sequence[Contract], setting: Setting) -> None:
         self._contracts = contracts
-        self._watched = [_Watched(contract.monitor(setting)) for contract in contracts]
+        self._watched = [_Watched(contract, setting) for contract in contracts]
         self._required = [
-            None if contract.requires is None else _Watched(contract.requires.monitor(setting))
-            for contract in contracts
+            None if contract.requires is None else _Watched(contract.requires, setting) for contract in contracts
         ]
         everything = [*self._watched, *(watched for watched in self._required if watched is not None)]
         self._active = [(watched.monitor.step, watched) for watched in everything]
 
     def step(self, step: Step) -> None:
-        """Look at the next step."""
+        """Look at the next step.
+
+        Raises:
+            PluginError: A monitor raised something.
+        """
         broken = False
         for look, watched in self._active:
-            reading = look(step)
+            try:
+                reading = look(step)
+            except Exception as error:  # a plug-in's mistake must not look like one of the target
+                raise watched.failed(error) from error
             if reading is not None and watched.note(reading, step.index, step.agent):
                 broken = True
         if broken:
             self._active = [pair for pair in self._active if pair[1].violation is None]
 
     def end(self, end: End, last_agent: str) -> tuple[ContractVerdict, ...]:
-        """Look at the end of the run and return all verdicts."""
+        """Look at the end of the run and return all verdicts.
+
+        Raises:
+            PluginError: A monitor raised something.
+        """
         for _, watched in self._active:
-            watched.note(watched.monitor.end(end), end.step_count, last_agent)
+            try:
+                reading = watched.monitor.end(end)
+            except Exception as error:  # as above
+                raise watched.failed(error) from error
+            watched.note(reading, end.step_count, last_agent)
         return tuple(
             self._verdict(contract, watched, required)
             for contract, watched, required in zip(self._contracts, self._watched, self._required, strict=True)

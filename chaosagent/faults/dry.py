@@ -58,8 +58,8 @@ class DryOutcome(NamedTuple):
 
     Attributes:
         kind: How much is known. Nothing may be pruned on `UNPREDICTABLE`.
-        key: Equal keys of `KNOWN` or `REQUEST_CHANGED` outcomes mean: the agent sees the same, at the same time, and the same
-            was done to the world. Empty when unpredictable.
+        key: Equal keys of `KNOWN` or `REQUEST_CHANGED` outcomes mean: the agent sees the same, at the same time, and
+            the same was done to the world. Empty when unpredictable.
         no_op: It is known that nothing changes.
     """
 
@@ -108,7 +108,12 @@ def operator_rng(seed: int, place: Place) -> random.Random:
 
 
 def apply_dry(
-    operator: Operator, recorded: RecordedCrossing, history: Sequence[RecordedCrossing], seed: int
+    operator: Operator,
+    recorded: RecordedCrossing,
+    history: Sequence[RecordedCrossing],
+    seed: int,
+    *,
+    history_matters: bool = True,
 ) -> DryOutcome:
     """Apply an operator to a recorded crossing.
 
@@ -117,6 +122,7 @@ def apply_dry(
         recorded: The crossing, as an executed run had it.
         history: All crossings of that run through the same interface.
         seed: Of that run.
+        history_matters: Some operator of the space reads history, so that whether a read reached the world matters too.
 
     Returns:
         What would happen, as far as it can be known without a run.
@@ -141,7 +147,7 @@ def apply_dry(
     if crossing.executed and operator.phase is not Phase.AFTER and not recorded.alone:
         return UNPREDICTABLE
     packed = pack_response(response)
-    executed = -1 if recorded.read_only else crossing.executed
+    executed = -1 if recorded.read_only and not history_matters else crossing.executed
     arrives = (recorded.answered_at if crossing.executed else recorded.asked_at) + crossing.slept
     no_op = bool(crossing.executed) and not crossing.slept and packed == recorded.response
     return DryOutcome(DryKind.KNOWN, pack((executed, packed, arrives)), no_op)

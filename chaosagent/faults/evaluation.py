@@ -19,6 +19,14 @@ class Status(enum.Enum):
     ERROR = "error"
 
 
+class Fingerprinting(enum.Enum):
+    """What fingerprints cover, for rule R3: none are taken, the state, or also the history that operators read."""
+
+    OFF = "off"
+    STATE = "state"
+    STATE_AND_HISTORY = "state and history"
+
+
 class Fingerprint(NamedTuple):
     """All that the future of a run depended on at one of its checkpoints.
 

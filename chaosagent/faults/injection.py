@@ -126,13 +126,17 @@ def _text(injection: Injection) -> str:
     return f"{injection.hook} {injection.operator_name}" + (f"({inside})" if inside else "")
 
 
+_NOT_BARE = frozenset({"true", "false", "nan", "inf", "infinity"})
+"""Words that would be read as something else than a text."""
+
+
 def format_value(value: ParameterValue) -> str:
     """Return a parameter value as people type it in a schedule."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         bare = value.isascii() and value.replace("-", "a").replace("_", "a").isalnum() and value[:1].isalpha()
-        if bare and value not in ("true", "false"):
+        if bare and value.lower() not in _NOT_BARE:
             return value
         escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
         return '"' + "".join(_escape(character) for character in escaped) + '"'

@@ -39,9 +39,9 @@ ParameterValue: TypeAlias = "bool | int | float | str"
 class Phase(enum.Enum):
     """When an injection acts.
 
-    `BEFORE` changes the request and hands the answer on unchanged; it acts when the agent asks. `AROUND` decides whether, when and
-    how often the call reaches the world; it acts when the agent asks. `AFTER` calls once, at once, with the
-    request unchanged, and changes the answer or when it arrives; it acts when the world has answered.
+    `BEFORE` changes the request and hands the answer on unchanged; it acts when the agent asks. `AROUND` decides
+    whether, when and how often the call reaches the world; it acts when the agent asks. `AFTER` calls once, at once,
+    with the request unchanged, and changes the answer or when it arrives; it acts when the world has answered.
     """
 
     BEFORE = "before"
@@ -144,6 +144,9 @@ class Operator(Protocol):
         name: `boundary.word`, such as `"service.delay"`; `package/name` for plug-ins.
         boundaries: Where it can act.
         parameters: The domain of each field, in the order of the fields.
+
+    An operator that looks at `crossing.history` or `crossing.earlier()` also has
+    `reads_history: ClassVar[bool] = True`. One whose phase is `AROUND` lands whenever it acts.
     """
 
     name: ClassVar[str]

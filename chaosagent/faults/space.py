@@ -103,6 +103,13 @@ class Space:
         return min((priced.cost for _, operators in self._expanded for priced in operators), default=float("inf"))
 
     @property
+    def reads_history(self) -> bool:
+        """Whether some operator looks at earlier exchanges, so that what was answered before matters later."""
+        return any(
+            getattr(priced.operator, "reads_history", False) for _, operators in self._expanded for priced in operators
+        )
+
+    @property
     def digest(self) -> str:
         """The digest of operators, levels, places and weights."""
         return digest_of(

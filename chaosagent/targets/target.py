@@ -13,7 +13,6 @@ from chaosagent.canonical import Plain
 from chaosagent.clock import Clock
 from chaosagent.errors import TargetError, UnknownNameError
 from chaosagent.governance.mediator import Mediator
-from chaosagent.registry import Registry
 from chaosagent.vocabulary import Effect, Impact, Outcome, SystemConfig, Task
 
 Implementation: TypeAlias = "Callable[..., Any] | Mapping[str, Callable[..., Any]] | object"
@@ -64,14 +63,16 @@ class Ask(Protocol):
 class Run(Protocol):
     """One run: the target's only doors to the world.
 
-    Every door takes the implementation behind it: a function `(operation, **arguments)`, a mapping from operation to function,
-    or an object whose methods are the operations; each may be asynchronous. Values that cross are plain data.
+    Every door takes the implementation behind it: a function `(operation, **arguments)`, a mapping from operation to
+    function, or an object whose methods are the operations; each may be asynchronous. What crosses is plain data:
+    each side gets a fresh copy, with lists for tuples and mappings for dataclasses and models, keys in order.
 
     The options of a door:
         effects: Which operations commit what, by operation: `effect("order_id", "amount")`, or a function of arguments
             and answer that returns the committed effects (none for a repeated idempotency key, for example).
         read_only: Operations that change nothing, or `True` for all.
-        stale: What a cache would hold: a function `(operation, arguments)` that returns an older answer or raises `LookupError`.
+        stale: What a cache would hold: a function `(operation, arguments)` that returns an older answer or raises
+            `LookupError`.
         errors: Exception classes that the implementation raises on purpose, so that a replay can raise them again.
         egress: Whether what is sent here leaves the organisation, for `no-leak`.
     """
@@ -135,7 +136,7 @@ class Run(Protocol):
         """Return the random stream of a label; the same label gives the same stream."""
         ...
 
-    def note(self, kind: str, **facts: Any) -> None:
+    def note(self, kind: str, /, **facts: Any) -> None:
         """Write into the trace what the target itself noticed or did, such as `note("detected", hook=...)`."""
         ...
 
@@ -180,11 +181,11 @@ class Target:
     description: str = ""
     synchronous: bool = field(default=False)
 
-    def task(self, id: str, where: str = "") -> Task:
+    def task(self, task_id: str, where: str = "") -> Task:
         """Return a task by id; `UnknownNameError` offers the nearest."""
-        if id not in self.tasks:
-            raise UnknownNameError(f"task of target {self.name}:", id, self.tasks, where)
-        return self.tasks[id]
+        if task_id not in self.tasks:
+            raise UnknownNameError(f"task of target {self.name}:", task_id, self.tasks, where)
+        return self.tasks[task_id]
 
     def config(self, name: str, where: str = "") -> SystemConfig:
         """Return a configuration by name; `UnknownNameError` offers the nearest."""
@@ -239,6 +240,3 @@ def _refuse_twice(kind: str, target_name: str, names: list[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise TargetError(f"target {target_name!r} has two {kind}s named {twice[0]!r}; names must be unique.")
-
-
-TARGETS: Registry[Target] = Registry("target", "chaosagent.targets", "chaosagent.targets.builtin")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from hashlib import blake2b
 
 from chaosagent.canonical import Plain, pack, unpack
+from chaosagent.errors import UsageError
 
 
 class Redactor:
@@ -15,15 +16,20 @@ class Redactor:
     Args:
         patterns: Regular expressions; every match in a text is a secret.
         key: Keys the placeholders, so that they cannot be guessed from a list of candidates.
+
+    Raises:
+        UsageError: A pattern is no regular expression.
     """
 
     def __init__(self, patterns: Iterable[str], key: bytes = b"chaosagent") -> None:
-        self._pattern = re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+        self._patterns = [_compiled(pattern) for pattern in patterns]
         self._key = key[:64]
 
     def text(self, value: str) -> str:
         """Return a text without its secrets."""
-        return self._pattern.sub(self._placeholder, value)
+        for pattern in self._patterns:
+            value = pattern.sub(self._placeholder, value)
+        return value
 
     def value(self, value: Plain) -> Plain:
         """Return plain data without the secrets in its texts."""
@@ -42,3 +48,10 @@ class Redactor:
     def _placeholder(self, match: re.Match[str]) -> str:
         secret = match.group().encode("utf-8", "surrogatepass")
         return f"[secret {blake2b(secret, digest_size=4, key=self._key).hexdigest()}]"
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"secrets: {pattern!r} is no regular expression: {error}. Correct it.") from error

@@ -12,8 +12,9 @@ from chaosagent.vocabulary import Boundary, Effect, Failure, Landing, Mediation
 class StepKind(enum.Enum):
     """What a step tells of.
 
-    `CALL` is a crossing whose answer was delivered, `CANCELLED` one that the target gave up on before, `LATE` something
-    that reached the world after its crossing had been answered, `NOTE` what the target itself reports.
+    `CALL` is a crossing whose answer was delivered, `CANCELLED` one that the target gave up on before or that was open
+    when the run ended, `LATE` something that reached the world after its crossing had been answered, `NOTE` what the
+    target itself reports.
     """
 
     CALL = "call"
@@ -43,7 +44,13 @@ ALLOWED = Decision(Mediation.ALLOW)
 
 
 class Link(NamedTuple):
-    """A provenance link between two trace artifacts, named by their ids; `relation` is supports, returns or derived_from."""
+    """A provenance link between two trace artifacts, named by their ids.
+
+    Attributes:
+        source: Id of the one that is related, such as a hook in text form.
+        relation: Such as supports, returns or derived_from.
+        target: Id of the other.
+    """
 
     source: str
     relation: str
@@ -67,7 +74,8 @@ class Step:
         attempt: 0, or the number of the retry made by a layer below the agent.
         operation: What was asked of the interface.
         request: Canonical bytes of operation and arguments, as the mediator let them pass.
-        response: Canonical bytes of the answer and the failure that the agent was given; empty when it was given neither.
+        response: Canonical bytes of the answer and the failure that the agent was given; empty when it was given
+            neither.
         failure: What the agent was given instead of an answer.
         asked_at: Virtual seconds at which it was asked.
         arrived_at: Virtual seconds at which the agent had its answer.
@@ -119,13 +127,18 @@ class Step:
     landed: Landed | None
     effects: tuple[Effect, ...]
     links: tuple[Link, ...]
+    _raw: bool
+    _arguments: object
+    _answer: object
 
     @property
     def arguments(self) -> dict[str, Plain]:
         """The arguments of the request."""
-        if self._raw:
+        if self._raw and self._arguments is not None:
             return cast("dict[str, Plain]", self._arguments)
         _, arguments = cast("list[Plain]", unpack(self.request))
+        if self._raw:
+            self._arguments = arguments  # several monitors look
         return cast("dict[str, Plain]", arguments)
 
     @property
@@ -143,8 +156,9 @@ class Step:
         return f"{self.interface}[{self.occurrence}{attempt}]{agent}"
 
     def show(self, arguments: object, answer: object) -> None:
-        """Let monitors see raw values until `seal`."""
-        self._raw, self._arguments, self._answer = True, arguments, answer
+        """Let monitors see raw values until `seal`; arguments that are `None` are read from the request on demand."""
+        self._raw = True
+        self._arguments, self._answer = arguments, answer
 
     def seal(self) -> None:
         """Drop the raw values."""

@@ -1,0 +1,125 @@
+"""Writes the trace of a run: makes steps, shows them to the monitors, and stores them without secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from chaosagent.canonical import Plain, plain
+from chaosagent.errors import ChaosAgentError
+from chaosagent.execution.passage import Passage
+from chaosagent.execution.watch import Watch
+from chaosagent.limits import RunLimits
+from chaosagent.trace.redact import Redactor
+from chaosagent.trace.step import Landed, Link, Step, StepKind
+from chaosagent.vocabulary import Effect, Failure
+
+
+class RunEnded(BaseException):
+    """The run is over or has reached a limit; not an `Exception`, so that no target swallows it."""
+
+
+class Recorder:
+    """The steps of one run.
+
+    Args:
+        watch: The monitors.
+        limits: Of the run.
+        redactor: Removes secrets; `None` when the target declares none.
+
+    Attributes:
+        steps: So far.
+        links: Provenance declared since the last step.
+        artifacts: Per agent, the id of the last answer that was delivered to it.
+        refused: The first thing that makes the run worthless: the target broke its protocol, a plug-in failed.
+            Whatever the target does with the exception, the run ends with this error.
+    """
+
+    def __init__(self, watch: Watch, limits: RunLimits, redactor: Redactor | None) -> None:
+        self.watch, self.limits, self.redactor = watch, limits, redactor
+        self.steps: list[Step] = []
+        self.links: list[Link] = []
+        self.artifacts: dict[str, str] = {}
+        self.refused: ChaosAgentError | None = None
+
+    @property
+    def full(self) -> bool:
+        """Whether the limit on steps is reached."""
+        return len(self.steps) >= self.limits.steps_max
+
+    def refuse(self, error: ChaosAgentError) -> ChaosAgentError:
+        """Keep what makes the run worthless, and return it to be raised."""
+        self.refused = self.refused or error
+        return error
+
+    def append(
+        self,
+        passage: Passage,
+        kind: StepKind,
+        now: float,
+        *,
+        told: bytes = b"",
+        failure: Failure | None = None,
+        landed: Landed | None = None,
+        value: Plain = None,
+    ) -> None:
+        """Append the step of a passage.
+
+        Args:
+            passage: What happened.
+            kind: What the step tells of.
+            now: Virtual seconds.
+            told: Canonical bytes of what the agent is told.
+            failure: What it is given instead of an answer.
+            landed: What an injection did.
+            value: What it is told, as plain data.
+
+        Raises:
+            RunEnded: The limit on steps is reached.
+            PluginError: A contract failed.
+        """
+        if self.full:
+            raise RunEnded(f"{self.limits.steps_max} steps")
+        place = passage.place
+        step = Step()
+        step.index, step.kind, step.agent, step.role = len(self.steps), kind, place.agent, passage.role
+        step.boundary = None if kind is StepKind.NOTE else passage.door.boundary
+        step.interface, step.occurrence, step.attempt = place.interface, place.occurrence, place.attempt
+        step.operation, step.request, step.response = passage.operation, passage.request_bytes, told
+        step.failure, step.landed, step.decision = failure, landed, passage.decision
+        step.asked_at, step.arrived_at = passage.asked_at, now
+        step.effects, step.links = passage.effects, tuple(self.links)
+        self.links.clear()
+        if step.effects and self.redactor is not None:
+            step.effects = redacted_effects(step.effects, self.redactor)
+        step.show(None, value)
+        self.watch.step(step)
+        step.seal()
+        if self.redactor is not None:
+            _redact(step, self.redactor)
+        self.steps.append(step)
+        if kind is StepKind.CALL:
+            self.artifacts[place.agent] = step.hook
+        if self.full:
+            raise RunEnded(f"{self.limits.steps_max} steps")
+
+
+def redacted_effects(effects: tuple[Effect, ...], redactor: Redactor) -> tuple[Effect, ...]:
+    """Return effects without secrets; before monitors see them, as they compare them with those of stored traces."""
+    return tuple(effect._replace(identity=redacted_identity(effect.identity, redactor)) for effect in effects)
+
+
+def redacted_identity(identity: Mapping[str, Plain], redactor: Redactor) -> dict[str, Plain]:
+    """Return an identity without secrets."""
+    return cast("dict[str, Plain]", redactor.value(plain(identity)))
+
+
+def _redact(step: Step, redactor: Redactor) -> None:
+    step.request, step.response = redactor.packed(step.request), redactor.packed(step.response)
+    decision, failure = step.decision, step.failure
+    if decision.reason or decision.proposed:
+        step.decision = decision._replace(
+            reason=redactor.text(decision.reason), proposed=redactor.packed(decision.proposed)
+        )
+    if failure is not None:
+        step.failure = failure._replace(message=redactor.text(failure.message))
