@@ -1,0 +1,196 @@
+"""Dry application: what can be known without a run, and what cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+from hypothesis import given
+
+from chaosagent.canonical import Plain
+from chaosagent.faults.crossing import Crossing, Exchange, Proceed, Request, Response
+from chaosagent.faults.dry import (
+    UNPREDICTABLE,
+    DryKind,
+    DryOutcome,
+    RecordedCrossing,
+    apply_dry,
+    earlier_in,
+    pack_request,
+    pack_response,
+    unpack_request,
+    unpack_response,
+)
+from chaosagent.faults.operator import Domain, Operator, Phase
+from chaosagent.operators.memory.stale_read import StaleRead
+from chaosagent.operators.message.reorder import Reorder
+from chaosagent.operators.service.delay import Delay
+from chaosagent.operators.service.duplicate_delivery import DuplicateDelivery
+from chaosagent.operators.service.error_status import ErrorStatus
+from chaosagent.operators.service.field_corruption import FieldCorruption
+from chaosagent.operators.service.lost_response import LostResponse
+from chaosagent.operators.service.partial_response import PartialResponse
+from chaosagent.operators.service.stale_response import StaleResponse
+from chaosagent.operators.service.timeout import Timeout
+from chaosagent.testing.crossings import Sample
+from chaosagent.testing.strategies import operators, plain_data
+from chaosagent.vocabulary import Boundary, Failure
+
+REQUEST = Request("get_order", {"order_id": "A-1"})
+READ = Request("read", {"key": "note"})
+
+
+def _recorded(*, read_only: bool = False, answer: Plain = "paid") -> RecordedCrossing:
+    return Sample(Boundary.SERVICE, REQUEST, Response(answer), read_only=read_only).recorded()[-1]
+
+
+def _dry(operator: Operator, recorded: RecordedCrossing, *, history_matters: bool = False) -> DryOutcome:
+    return apply_dry(operator, recorded, [recorded], seed=0, history_matters=history_matters)
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """Asks for something else.
+
+    Attributes:
+        order: The order asked for.
+    """
+
+    name: ClassVar[str] = "example/redirect"
+    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
+    parameters: ClassVar[Mapping[str, Domain]] = {}
+
+    order: str
+    phase: Phase = Phase.BEFORE
+    magnitude: float = 1.0
+    tokens: int = 0
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        """Ask for it."""
+        return await proceed(crossing.request._replace(arguments={"order_id": self.order}))
+
+    def describe(self) -> str:
+        """Say what it does."""
+        return f"asks for {self.order}"
+
+
+@given(plain_data())
+def test_requests_and_responses_survive_packing(value: Plain) -> None:
+    request = Request("put", {"value": value})
+
+    assert pack_request(unpack_request(pack_request(request))) == pack_request(request)
+    assert pack_response(unpack_response(pack_response(Response(value)))) == pack_response(Response(value))
+
+
+def test_a_failure_survives_packing_with_all_it_says() -> None:
+    response = Response(failure=Failure("status", "Too Many Requests", 429, 2.5))
+
+    assert unpack_response(pack_response(response)) == response
+
+
+@given(operators(Boundary.SERVICE))
+def test_dry_application_is_a_function(operator: Operator) -> None:
+    assert _dry(operator, _recorded()) == _dry(operator, _recorded())
+
+
+def test_what_changes_nothing_is_known_to() -> None:
+    assert _dry(FieldCorruption(field="nothing"), _recorded()).no_op
+    assert _dry(PartialResponse(), _recorded(answer=7)).no_op
+    assert not _dry(PartialResponse(), _recorded()).no_op
+    assert not _dry(Delay(), _recorded()).no_op
+    assert not _dry(LostResponse("before"), _recorded()).no_op
+
+
+def test_what_looks_the_same_to_the_agent_and_the_world_has_one_key() -> None:
+    order: Plain = {"status": "paid"}
+
+    garbled = _dry(FieldCorruption("garbled"), _recorded(answer=order))
+    named = _dry(FieldCorruption("garbled", field="status"), _recorded(answer=order))
+    lost = _dry(FieldCorruption("null"), _recorded(answer=order))
+
+    assert garbled == named
+    assert garbled.key != lost.key
+    assert garbled.kind is lost.kind is DryKind.KNOWN
+
+
+def test_when_an_answer_arrives_makes_a_difference() -> None:
+    assert _dry(Delay(5.0), _recorded()).key != _dry(Delay(60.0), _recorded()).key
+
+
+def test_the_side_of_the_commit_makes_a_difference_except_on_reads() -> None:
+    # The world answers later than it is asked, so only failures that come at the same time can look the same.
+    at_once = _recorded()._replace(asked_at=1.0, answered_at=1.0)
+    before, after = ErrorStatus(when="before"), ErrorStatus(when="after")
+
+    assert _dry(before, at_once).key != _dry(after, at_once).key
+    assert _dry(before, at_once._replace(read_only=True)).key == _dry(after, at_once._replace(read_only=True)).key
+    with_history = [
+        _dry(operator, at_once._replace(read_only=True), history_matters=True).key for operator in (before, after)
+    ]
+    assert with_history[0] != with_history[1]
+
+
+def test_a_changed_request_is_known_and_its_answer_is_not() -> None:
+    outcome = _dry(Redirect("A-2"), _recorded())
+
+    assert outcome.kind is DryKind.REQUEST_CHANGED
+    assert outcome == _dry(Redirect("A-2"), _recorded())
+    assert outcome.key != _dry(Redirect("A-3"), _recorded()).key
+    assert _dry(Redirect("A-1"), _recorded()).no_op
+    assert _dry(Redirect("A-2", Phase.AROUND), _recorded()) == UNPREDICTABLE
+
+
+@pytest.mark.parametrize("operator", [DuplicateDelivery("first"), DuplicateDelivery("last"), Reorder()])
+def test_a_second_or_a_later_call_is_unpredictable(operator: Operator) -> None:
+    recorded = Sample(Boundary.MESSAGE, Request("send", {"to": "a"}), Response(None)).recorded()[-1]
+
+    assert _dry(operator, recorded) == UNPREDICTABLE
+
+
+def test_a_call_that_the_world_never_answered_is_unpredictable_unless_it_never_reaches_it() -> None:
+    cancelled = _recorded()._replace(response=b"", answered=-1)
+
+    assert _dry(Delay(), cancelled) == UNPREDICTABLE
+    assert _dry(Timeout("before"), cancelled).kind is DryKind.KNOWN
+
+
+def test_an_around_operator_that_calls_is_predictable_only_when_nothing_else_acts_meanwhile() -> None:
+    around = Redirect("A-1", Phase.AROUND)
+
+    assert _dry(around, _recorded()).kind is DryKind.KNOWN
+    assert _dry(around, _recorded()._replace(alone=False)) == UNPREDICTABLE
+    assert _dry(Delay(), _recorded()._replace(alone=False)).kind is DryKind.KNOWN
+
+
+def test_a_stale_answer_comes_from_what_was_answered_before() -> None:
+    sample = Sample(Boundary.SERVICE, REQUEST, Response("shipped"), (Exchange(REQUEST, Response("paid")),))
+    recorded = sample.recorded()
+    declared = recorded[-1]._replace(earlier=pack_response(Response("shipped")))
+
+    assert not apply_dry(StaleResponse(), recorded[-1], recorded, seed=0).no_op
+    assert apply_dry(StaleResponse(), recorded[0], recorded, seed=0).no_op
+    assert apply_dry(StaleResponse(), declared, recorded, seed=0).no_op
+
+
+def test_history_ends_where_the_crossing_is() -> None:
+    write = Exchange(Request("write", {"key": "note", "value": "new"}), Response(None))
+    first, written, last = Sample(
+        Boundary.MEMORY, READ, Response("new"), (Exchange(READ, Response("old")), write)
+    ).recorded()
+
+    assert apply_dry(StaleRead(), first, [first, written, last], seed=0).no_op
+    assert not apply_dry(StaleRead(), last, [last, written, first], seed=0).no_op
+
+
+def test_the_earlier_answer_is_the_last_good_one_to_the_same_request() -> None:
+    history = [
+        Exchange(REQUEST, Response("new")),
+        Exchange(REQUEST, Response("paid")),
+        Exchange(REQUEST, Response(failure=Failure("timeout", ""))),
+        Exchange(READ, Response("other")),
+    ]
+
+    assert earlier_in(history, REQUEST) == Response("paid")
+    assert earlier_in(history, Request("get_order", {})) is None
