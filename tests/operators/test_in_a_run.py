@@ -1,0 +1,109 @@
+"""Built-in operators in real runs: they land, cost nothing where they do not, and give the same trace everywhere."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from chaosagent.canonical import Plain
+from chaosagent.execution.execute import Execution, Experiment, execute
+from chaosagent.faults.injection import Hook, inject
+from chaosagent.faults.operator import OPERATORS, Operator, lattice
+from chaosagent.faults.schedule import EMPTY, Schedule, schedule
+from chaosagent.targets.target import Run, target
+from chaosagent.vocabulary import Landing, Outcome, StatusError, SystemConfig, Task
+
+ORDERS: list[dict[str, Plain]] = [
+    {"order_id": "A-1", "amount": 59.9, "status": "paid", "updated_at": "2026-03-01T09:30:00Z", "version": 1},
+    {"order_id": "A-1", "amount": 59.9, "status": "shipped", "updated_at": "2026-03-02T09:30:00Z", "version": 2},
+]
+HOOKS = {
+    "service": Hook("service:orders", "", 2, 2),
+    "retrieval": Hook("retrieval:kb", "", 1, 1),
+    "memory.stale_read": Hook("memory:notes", "", 3, 3),
+    "memory.lost_update": Hook("memory:notes", "", 2, 2),
+    "prompt": Hook("prompt:inbox", "", 1, 1),
+    "model": Hook("model:policy", "", 1, 1),
+    "message": Hook("message:team", "", 1, 1),
+}
+
+
+@target(name="all-doors", tasks=[Task("all")])
+async def all_doors(task: Task, run: Run) -> Outcome:  # noqa: ARG001  # the protocol's
+    """Go through every door, and shrug at what fails."""
+    answers = iter(ORDERS)
+    orders = run.service("orders", lambda operation, **arguments: next(answers, ORDERS[-1]))  # noqa: ARG005
+    notes = run.memory("notes")
+    passages = [
+        {"id": f"kb-{number}", "text": f"Rule {number} is valid.", "score": 3.0 - number} for number in range(4)
+    ]
+    knowledge = run.retrieval("kb", lambda operation, **arguments: passages)  # noqa: ARG005
+    call = {"name": "refund", "arguments": {"order_id": "A-1", "amount": 59.9}}
+    policy = run.model("policy", lambda operation, **arguments: {"content": "", "tool_calls": [call]})  # noqa: ARG005
+    await run.prompt("inbox")("read", text="Where is my order?")
+    await knowledge("search", query="refund")
+    for order_id in ("A-1", "A-1"):
+        try:
+            await orders("get_order", order_id=order_id)
+        except (TimeoutError, ConnectionError, StatusError):
+            continue
+    await policy("complete", prompt="What now?")
+    await notes("write", key="order", value="old")
+    await notes("write", key="order", value="new")
+    await notes("read", key="order")
+    await run.message("team")("send", to="verifier", body="check A-1")
+    return Outcome("done", success=True)
+
+
+def _executed(delta: Schedule) -> Execution:
+    return execute(Experiment(all_doors, all_doors.task("all"), SystemConfig(), seed=1), delta)
+
+
+def _schedule(operator: Operator) -> Schedule:
+    hook = HOOKS.get(operator.name) or HOOKS[operator.name.partition(".")[0]]
+    return schedule([inject(hook, operator)])
+
+
+@pytest.mark.parametrize("name", list(OPERATORS))
+def test_an_operator_lands_in_a_run(name: str) -> None:
+    nominal = _executed(EMPTY).trace
+
+    for operator in lattice(OPERATORS.get(name)):
+        execution = _executed(_schedule(operator))
+        landed = [step.landed for step in execution.trace.steps if step.landed is not None]
+
+        assert [each.landing for each in landed] == [Landing.LANDED], operator
+        assert landed[0].description == operator.describe()
+        assert execution.trace.digest != nominal.digest
+        assert execution.trace.digest == _executed(_schedule(operator)).trace.digest
+
+
+DIGESTS = """
+import importlib.util, sys
+found = importlib.util.spec_from_file_location("in_a_run", sys.argv[1])
+module = importlib.util.module_from_spec(found)
+found.loader.exec_module(module)
+for name in module.OPERATORS:
+    for operator in module.lattice(module.OPERATORS.get(name)):
+        print(module._executed(module._schedule(operator)).trace.digest)
+"""
+
+
+@pytest.mark.slow
+def test_a_run_is_the_same_whatever_the_hash_seed() -> None:
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", DIGESTS, __file__],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("1", "2")
+    ]
+
+    assert printed[0] == printed[1]
+    assert len(set(printed[0].split())) > len(list(OPERATORS))
