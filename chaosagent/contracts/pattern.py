@@ -64,7 +64,7 @@ class StepPattern:
         UsageError: A pattern is empty or begins with a word that is none.
     """
 
-    __slots__ = ("_agents", "_effects", "_known", "_notes", "_operations", "_other", "_roles", "texts")
+    __slots__ = ("_agents", "_effects", "_known", "_notes", "_only_effects", "_operations", "_other", "_roles", "texts")
 
     def __init__(self, texts: tuple[str, ...]) -> None:
         self.texts = texts
@@ -77,7 +77,8 @@ class StepPattern:
         self._notes = _any_of(parts["note"])
         self._roles = _any_of(parts["role"])
         self._agents = _any_of(parts["agent"])
-        self._other = any(parts[word] for word in _WORDS)
+        self._only_effects = not any(parts[word] for word in ("note", "role", "agent"))
+        self._other = bool(parts["effect"]) or not self._only_effects
         self._known: dict[str, dict[str, bool]] = {}
 
     def __call__(self, step: Step) -> bool:
@@ -109,6 +110,8 @@ class StepPattern:
             for effect in step.effects:
                 if effect.impact is Impact.HIGH and self._effects.match(effect.kind):
                     return True
+        if self._only_effects:
+            return False
         if step.kind is StepKind.NOTE:
             return self._notes is not None and self._notes.match(step.operation) is not None
         by_role = self._roles is not None and self._roles.match(step.role) is not None

@@ -72,7 +72,8 @@ ENDS: dict[str, End] = {
     "crashed": make_end(Ending.CRASHED, detail="KeyError: 'id'"),
     "endless": make_end(Ending.LIVELOCK),
 }
-SETTING = Setting(Task("t", labels=Labels(misuse=True, forbidden=("XYZ",), canaries=("XYZ",))), Nominal((PAY, MAIL)))
+NOMINAL = Nominal((PAY, MAIL), Outcome(claims=(PAID,)))
+SETTING = Setting(Task("t", labels=Labels(misuse=True, forbidden=("XYZ",), canaries=("XYZ",))), NOMINAL)
 
 
 def unfinished(step: Step) -> float | None:

@@ -26,6 +26,9 @@ OUTWARD = tuple(
 )
 """Patterns of operations that by their name tell somebody outside something."""
 
+_NUMBERS = (int, float)
+_LISTS = (list, tuple)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoLeak(Terms):
@@ -107,14 +110,15 @@ def texts_in(value: Plain) -> list[str]:
         item = waiting.pop()
         if isinstance(item, str):
             found.append(item)
+        elif isinstance(item, _NUMBERS):
+            if not isinstance(item, bool):
+                found.append(str(item))
+        elif isinstance(item, _LISTS):
+            waiting.extend(reversed(item))
         elif isinstance(item, bytes):
             found.append(item.decode("utf-8", "replace"))
         elif isinstance(item, Mapping):
             for key, inside in reversed(list(item.items())):
                 waiting.append(inside)
                 waiting.append(key)
-        elif isinstance(item, list | tuple):
-            waiting.extend(reversed(item))
-        elif isinstance(item, int | float) and not isinstance(item, bool):
-            found.append(str(item))
     return found
