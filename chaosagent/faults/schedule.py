@@ -1,7 +1,7 @@
 """Schedules (δ): the injections of one run, and their text form.
 
     service:payments[1]@action service.timeout(when=after, seconds=30.0)
-    service:crm[2] error(status=503); retrieval:kb[*] retrieval.truncate
+    service:crm[2] error_status(status=503); retrieval:kb[*] retrieval.truncate
 
 One injection a line, or several separated by `;`. The boundary of the operator may be left out where the hook
 gives it, `#` begins a comment.
