@@ -1,5 +1,12 @@
 """Built-in searchers, one per file."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from chaosagent.study.searcher import SearcherFactory
+
 # A second import under another name would make a second copy of every class.
 if __name__ != "chaosagent.searchers":
     raise ImportError(
@@ -7,3 +14,11 @@ if __name__ != "chaosagent.searchers":
         "The folder searchers/ just keeps its files. Write `import chaosagent.searchers`, "
         "after `pip install -e .` in the checkout."
     )
+
+
+def entries() -> dict[str, SearcherFactory]:
+    """Return the built-in searchers by name."""
+    from chaosagent.searchers.exact import ExactSearcher  # loaded on first use
+    from chaosagent.searchers.random import RandomSearcher
+
+    return {"exact": ExactSearcher, "random": RandomSearcher}

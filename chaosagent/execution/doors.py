@@ -20,13 +20,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoorOptions:
-    """What a target declares about an interface; see `chaosagent.targets.target.Run`."""
+    """What a target declares about an interface; see `chaosagent.targets.target.Run`.
+
+    Nothing is injected at a door that is not `injectable`: taking a message out of a box, whose faults are those of
+    its sending.
+    """
 
     effects: Mapping[str, EffectRule] = field(default_factory=dict)
     read_only: bool | frozenset[str] = False
     stale: Callable[[str, Mapping[str, Plain]], Plain] | None = None
     errors: Mapping[str, type[Exception]] = field(default_factory=dict)
     egress: bool = False
+    injectable: bool = True
 
 
 class LiveDoor:

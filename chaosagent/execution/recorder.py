@@ -99,7 +99,7 @@ class Recorder:
             _redact(step, self.redactor)
         self.steps.append(step)
         if kind is StepKind.CALL:
-            self.artifacts[place.agent] = step.hook
+            self.artifacts[place.agent] = str(place._replace(attempt=0))
         if self.full:
             raise RunEnded(f"{self.limits.steps_max} steps")
 

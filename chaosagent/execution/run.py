@@ -126,8 +126,9 @@ class LiveRun:
         return self._door(Boundary.PROMPT, name, read_text, DoorOptions(read_only=True))
 
     def receive(self, name: str, agent: str) -> Any:
-        coroutine = self._mailbox(name).receive(agent)
-        return self.loop.run_until_complete(coroutine) if self._synchronous else coroutine
+        boxes = {"receive": self._mailbox(name).receive}
+        inbox = self._door(Boundary.MESSAGE, f"{name}:inbox", boxes, DoorOptions(injectable=False))
+        return inbox("receive", agent=agent)
 
     def _mailbox(self, name: str) -> Mailbox:
         return self.mailboxes.setdefault(name, Mailbox())
@@ -227,8 +228,9 @@ class LiveRun:
 
     async def pass_through(self, passage: Passage) -> Plain:
         """Take a request that the mediator has seen through injection and world, and return what the agent is told."""
-        armed = None if passage.blocked else self._injector.at(passage.place, passage.door.boundary)
-        self._pending += 1
+        injectable = passage.door.options.injectable
+        armed = self._injector.at(passage.place, passage.door.boundary) if injectable and not passage.blocked else None
+        self._pending += injectable
         try:
             altered = await self._answer(passage, armed)
             value, exception = self._deliver(passage, armed, altered)
@@ -238,7 +240,7 @@ class LiveRun:
         except ChaosAgentError as error:
             raise self.recorder.refuse(error) from error.__cause__
         finally:
-            self._pending -= 1
+            self._pending -= injectable
         if exception is not None:
             raise exception
         return value
@@ -341,6 +343,8 @@ class LiveRun:
 
     def _record(self, passage: Passage) -> None:
         door = passage.door
+        if not door.options.injectable:
+            return
         self.crossings.append(
             RecordedCrossing(
                 passage.place,

@@ -1,1 +1,1 @@
-"""All trials of one search: trials, the store, minimisation, confirmation."""
+"""Studies: all trials of one search for counterexamples, what they told, and what follows from it."""

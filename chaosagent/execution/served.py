@@ -1,0 +1,166 @@
+"""A run in which everything outside the target is served from a recorded trace (`exact` replay)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+from chaosagent.canonical import Plain
+from chaosagent.execution.execute import Execution, Experiment, conduct, make_run
+from chaosagent.execution.failures import exception_of
+from chaosagent.execution.passage import Passage
+from chaosagent.execution.recorder import RunEnded
+from chaosagent.execution.run import LiveRun
+from chaosagent.faults.dry import unpack_request, unpack_response
+from chaosagent.faults.injection import Place
+from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.trace.diff import Difference
+from chaosagent.trace.step import Step, StepKind
+from chaosagent.trace.trace import Trace
+from chaosagent.vocabulary import Mediation
+
+
+class Served(NamedTuple):
+    """What came of a run that was served from a trace.
+
+    Attributes:
+        execution: The run, as far as it went.
+        difference: The first request that the trace does not have; `None` when there was none.
+    """
+
+    execution: Execution
+    difference: Difference | None
+
+
+def serve(experiment: Experiment, trace: Trace, schedule: Schedule) -> Served:
+    """Run a target against what a trace holds; nothing outside the target is called.
+
+    Args:
+        experiment: The target, with the task, configuration, seed and nominal run of the trace.
+        trace: Where every answer is taken from, with its time and its place in the order.
+        schedule: Under which the trace was made; what it did stands in the trace.
+
+    Raises:
+        TargetError: The target does not keep its protocol.
+    """
+    run = make_run(ServedRun, experiment, EMPTY)
+    run.take_answers_from(trace)
+    return Served(conduct(experiment, run, schedule), run.difference)
+
+
+class ServedRun(LiveRun):
+    """Answers each crossing with what a trace has at its place, at the recorded time and in the recorded order.
+
+    Attributes:
+        difference: The first request that the trace does not have; `None` as long as there was none.
+    """
+
+    difference: Difference | None = None
+
+    def take_answers_from(self, trace: Trace) -> None:
+        """Serve the steps of a trace."""
+        self._known = {
+            Place(step.interface, step.agent, step.occurrence, step.attempt): step
+            for step in trace.steps
+            if step.kind in (StepKind.CALL, StepKind.CANCELLED)
+        }
+        self._late = [step for step in trace.steps if step.kind is StepKind.LATE]
+        self._turns: dict[int, asyncio.Future[None]] = {}
+
+    async def pass_through(self, passage: Passage) -> Plain:
+        """Answer a crossing from the trace."""
+        for step in self._late:
+            self.loop.create_task(self._happen_late(passage, step))
+        self._late = []
+        known = self._known.pop(passage.place, None)
+        if known is None:
+            asked = f"{passage.place} {passage.operation}"
+            raise self._diverge(Difference(len(self.recorder.steps), "steps", "no further call there", asked))
+        difference = self._compare(known, passage)
+        if difference is not None:
+            raise self._diverge(difference)
+        return await self._answer_as(known, passage)
+
+    async def _answer_as(self, known: Step, passage: Passage) -> Plain:
+        passage.effects = known.effects
+        now = self.loop.time
+        try:
+            await self._turn_of(known)
+            if known.kind is StepKind.CANCELLED:
+                await self.loop.create_future()
+        except asyncio.CancelledError:
+            if not self.recorder.full:
+                self.recorder.append(passage, StepKind.CANCELLED, now(), landed=known.landed)
+                self._call_next()
+            raise
+        value = unpack_response(known.response).value
+        self.recorder.append(
+            passage, known.kind, now(), told=known.response, failure=known.failure, landed=known.landed, value=value
+        )
+        self._call_next()
+        if known.failure is not None:
+            raise passage.exception or exception_of(known.failure, passage.door.options.errors)
+        return value
+
+    async def _happen_late(self, passage: Passage, known: Step) -> None:
+        """Write down what reached the world after its crossing had been answered."""
+        await self._turn_of(known)
+        request = unpack_request(known.request)
+        place = Place(known.interface, known.agent, known.occurrence, known.attempt)
+        late = Passage(self, passage.door, place, request.operation, request.arguments)
+        late.door = self.doors.get(known.interface, passage.door)
+        late.role, late.request_bytes, late.asked_at = known.role, known.request, known.asked_at
+        late.decision, late.effects = known.decision, known.effects
+        value = unpack_response(known.response).value
+        self.recorder.append(late, StepKind.LATE, self.loop.time(), told=known.response, value=value)
+        self._call_next()
+
+    async def _turn_of(self, known: Step) -> None:
+        """Wait for the recorded time of a step, and until all steps before it are written down."""
+        if known.arrived_at > self.loop.time():
+            due = self.loop.create_future()
+            self.loop.call_at(known.arrived_at, _settle, due)
+            await due
+        while known.kind is not StepKind.CANCELLED and len(self.recorder.steps) < known.index:
+            self._turns[known.index] = turn = self.loop.create_future()
+            await turn
+
+    def _call_next(self) -> None:
+        turn = self._turns.pop(len(self.recorder.steps), None)
+        if turn is not None:
+            _settle(turn)
+
+    def _compare(self, known: Step, passage: Passage) -> Difference | None:
+        redactor = self.recorder.redactor
+        request = passage.request_bytes if redactor is None else redactor.packed(passage.request_bytes)
+        if known.request != request:
+            expected, got = unpack_request(known.request), unpack_request(request)
+            if expected.operation != got.operation:
+                return Difference(known.index, "operation", expected.operation, got.operation)
+            return Difference(known.index, "arguments", *_differing(expected.arguments, got.arguments))
+        if known.decision.mediation is not passage.decision.mediation:
+            mediation: tuple[Mediation, Mediation] = (known.decision.mediation, passage.decision.mediation)
+            return Difference(known.index, "decision", mediation[0].value, mediation[1].value)
+        return None
+
+    def _diverge(self, difference: Difference) -> RunEnded:
+        if self.difference is None:
+            self.difference = difference
+        self.over = True
+        return RunEnded(str(difference))
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _differing(expected: object, got: object) -> tuple[str, str]:
+    """Return the arguments that differ, as text."""
+    if not isinstance(expected, dict) or not isinstance(got, dict):
+        return str(expected)[:300], str(got)[:300]
+    names = sorted(name for name in {*expected, *got} if expected.get(name, _settle) != got.get(name, _settle))
+    return (
+        str({name: expected[name] for name in names if name in expected})[:300],
+        str({name: got[name] for name in names if name in got})[:300],
+    )

@@ -1,0 +1,83 @@
+"""What a worker needs to run trials: the target with its configuration and contracts, and the nominal runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from chaosagent.contracts.contract import Contract, Nominal
+from chaosagent.errors import ChaosAgentError
+from chaosagent.execution.execute import Execution, Experiment, execute
+from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
+from chaosagent.faults.schedule import Schedule
+from chaosagent.limits import RunLimits
+from chaosagent.targets.target import Target
+from chaosagent.vocabulary import SystemConfig
+
+
+class Job(NamedTuple):
+    """One schedule to be run.
+
+    Attributes:
+        task_id: Which task.
+        seed: Of the run.
+        schedule: What is injected.
+        fingerprinting: For rule R3.
+    """
+
+    task_id: str
+    seed: int
+    schedule: Schedule
+    fingerprinting: Fingerprinting = Fingerprinting.OFF
+
+
+@dataclass(slots=True)
+class Workbench:
+    """Runs jobs on one target and configuration; makes each nominal run once.
+
+    Attributes:
+        target: The system under test.
+        config: One of its configurations.
+        contracts: What is checked in every run.
+        limits: Of one run.
+    """
+
+    target: Target
+    config: SystemConfig
+    contracts: tuple[Contract, ...]
+    limits: RunLimits = field(default_factory=RunLimits)
+    _nominal: dict[tuple[str, int], Nominal] = field(default_factory=dict)
+
+    def experiment(self, task_id: str, seed: int) -> Experiment:
+        """Return a task and seed with what its nominal run did.
+
+        Raises:
+            ChaosAgentError: The task is unknown, or its nominal run cannot be made.
+        """
+        bare = Experiment(self.target, self.target.task(task_id), self.config, seed, self.contracts, limits=self.limits)
+        known = self._nominal.get((task_id, seed))
+        if known is not None:
+            return replace(bare, nominal=known)
+        full = bare.with_nominal()
+        if full.nominal is not None:
+            self._nominal[task_id, seed] = full.nominal
+        return full
+
+    def execute(self, job: Job) -> Execution:
+        """Run a job and return its trace; errors of target and harness are raised."""
+        experiment = self.experiment(job.task_id, job.seed)
+        return execute(experiment, job.schedule, fingerprinting=job.fingerprinting)
+
+    def evaluate(self, job: Job) -> Evaluation:
+        """Run a job and return what it told; whatever goes wrong becomes an evaluation with status `ERROR`."""
+        try:
+            return self.execute(job).evaluation
+        except ChaosAgentError as error:
+            return failed(job.schedule, str(error))
+        except Exception as error:  # the worker is a seam: a fault of the harness is an outcome with what is known
+            return failed(job.schedule, f"{type(error).__name__}: {error}")
+
+
+def failed(schedule: Schedule, error: str) -> Evaluation:
+    """Return the evaluation of a run that could not be executed."""
+    return Evaluation(schedule, Status.ERROR, error[:2_000] or "unknown error")

@@ -1,0 +1,73 @@
+"""What a search has proved, and how far the proof reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isinf
+
+LEVELS = {
+    "C0": "1-minimal only: no injection can be spared or weakened",
+    "C1": "rules R1 and R2: needs determinism, causality, and true read-only and effect labels",
+    "C2": "rules R1, R2 and R3: needs checkpoints that hold everything the target's future depends on, too",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A lower bound with what it rests on.
+
+    Attributes:
+        level: `"C0"` to `"C2"`; see `LEVELS`.
+        cost: Of the counterexample; `None` when none was found.
+        lower_bound: Nothing cheaper breaks the contract; infinite when nothing within the budget does.
+        budget: Up to which was searched.
+        executed: Trials told to the search.
+        pruned: How many schedules each rule made unnecessary.
+        audited: How many of those were executed as a check.
+        contradictions: How many of those did break the contract more cheaply; then the rule was switched off.
+        errors: Trials that ended as errors; the bound stays below the cheapest of them.
+        limit_reached: The search ended at its limit of trials or seconds.
+    """
+
+    level: str
+    cost: float | None
+    lower_bound: float
+    budget: float
+    executed: int
+    pruned: Mapping[str, int] = field(default_factory=dict)
+    audited: int = 0
+    contradictions: int = 0
+    errors: int = 0
+    limit_reached: bool = False
+
+    @property
+    def certified(self) -> bool:
+        """Whether the counterexample is proved to be a cheapest one."""
+        return self.cost is not None and self.level != "C0" and self.lower_bound >= self.cost
+
+    @property
+    def safe(self) -> bool:
+        """Whether it is proved that nothing within the budget breaks the contract."""
+        return self.cost is None and self.level != "C0" and self.lower_bound > self.budget
+
+    def __str__(self) -> str:
+        work = f"{self.executed} executed"
+        for rule, count in self.pruned.items():
+            work += f", {count} pruned by {rule}"
+        work += f", {self.audited} of the pruned audited at random, " + (
+            f"{self.contradictions} contradictions" if self.contradictions else "no contradiction"
+        )
+        if self.errors:
+            work += f", {self.errors} trials ended as errors"
+        if self.certified:
+            return f"{self.level}: no violating schedule cheaper than {self.cost:g}: {work}"
+        if self.safe:
+            return f"{self.level}: no violating schedule of cost up to {self.budget:g}: {work}"
+        bound = (
+            "nothing is proved about cheaper schedules"
+            if self.lower_bound <= 0 or isinf(self.lower_bound)
+            else (f"no violating schedule cheaper than {self.lower_bound:g}, dearer ones are open")
+        )
+        ended = ", ended at its limit" if self.limit_reached else ""
+        return f"{self.level}: {bound}: {work}{ended}"

@@ -1,0 +1,91 @@
+"""Runs the schedules of a study, each at most once per task and seed, on whatever executor there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from chaosagent.execution.executor import Executor
+from chaosagent.execution.workbench import Job
+from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
+from chaosagent.faults.schedule import Schedule
+
+
+class Experimental(NamedTuple):
+    """A task and a seed: searches for different contracts on them share their runs."""
+
+    task_id: str
+    seed: int
+
+
+class Evaluator:
+    """Submits jobs, and keeps what they told.
+
+    Args:
+        executor: Where the runs happen.
+        fingerprinting: What fingerprints cover.
+        on_executed: Called with each run that was executed, in the order in which it ended.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        fingerprinting: Fingerprinting,
+        on_executed: Callable[[Experimental, Evaluation], None],
+    ) -> None:
+        self._executor, self._fingerprinting, self._on_executed = executor, fingerprinting, on_executed
+        self._known: dict[tuple[Experimental, Schedule], Evaluation] = {}
+        self._out: dict[tuple[Experimental, Schedule], int] = {}
+        self._tickets: dict[int, tuple[Experimental, Schedule]] = {}
+        self._next_ticket = 0
+        self.executions = 0
+        self.errors = 0
+
+    def remember(self, at: Experimental, evaluation: Evaluation) -> None:
+        """Take over what an earlier session of the study has executed."""
+        self._known[at, evaluation.schedule] = evaluation
+
+    def request(self, at: Experimental, schedule: Schedule) -> None:
+        """Have a schedule run unless it was, or is about to be."""
+        key = (at, schedule)
+        if key in self._known or key in self._out:
+            return
+        ticket = self._next_ticket
+        self._next_ticket += 1
+        self._out[key] = ticket
+        self._tickets[ticket] = key
+        self._executor.submit(ticket, Job(at.task_id, at.seed, schedule, self._fingerprinting))
+
+    def known(self, at: Experimental, schedule: Schedule) -> Evaluation | None:
+        """Return what a schedule told, `None` while it is out."""
+        return self._known.get((at, schedule))
+
+    def wait(self) -> None:
+        """Take the next run that ends."""
+        finished = self._executor.next_finished()
+        key = self._tickets.pop(finished.ticket)
+        del self._out[key]
+        self._known[key] = finished.evaluation
+        self.executions += 1
+        if finished.evaluation.status is Status.ERROR:
+            self.errors += 1
+        self._on_executed(key[0], finished.evaluation)
+
+    def evaluate(self, at: Experimental, schedule: Schedule) -> Evaluation:
+        """Return what a schedule told, running it first if it was not."""
+        self.request(at, schedule)
+        while True:
+            evaluation = self.known(at, schedule)
+            if evaluation is not None:
+                return evaluation
+            self.wait()
+
+    def forget(self, at: Experimental) -> None:
+        """Drop what was told about a task and seed whose searches are over."""
+        for key in [key for key in self._known if key[0] == at]:
+            del self._known[key]
+
+    @property
+    def anything_out(self) -> bool:
+        """Whether some run has not ended yet."""
+        return bool(self._out)

@@ -1,0 +1,96 @@
+"""Reducing a counterexample until nothing of it can be spared, weakened or exchanged for something cheaper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeAlias
+
+from chaosagent.faults.evaluation import Evaluation, Status
+from chaosagent.faults.injection import Injection, inject
+from chaosagent.faults.schedule import Schedule
+from chaosagent.faults.space import Space
+from chaosagent.vocabulary import Verdict
+
+Rerun: TypeAlias = Callable[[Schedule], Evaluation]
+
+
+class Necessity(NamedTuple):
+    """Why one injection is necessary: the run without it.
+
+    Attributes:
+        injection: The one left out.
+        evaluation: What the run without it told; it does not break the contract.
+    """
+
+    injection: Injection
+    evaluation: Evaluation
+
+
+def violates(evaluation: Evaluation, contract: str) -> bool:
+    """Whether a run broke a contract fairly."""
+    verdict = evaluation.verdict(contract) if evaluation.status is Status.OK else None
+    return verdict is not None and verdict.verdict is Verdict.VIOLATED and not verdict.unfair
+
+
+def minimise(found: Evaluation, contract: str, space: Space, rerun: Rerun, *, runs_max: int = 500) -> Evaluation:
+    """Reduce a schedule that breaks a contract.
+
+    Args:
+        found: A run that breaks the contract; it is not changed.
+        contract: Id of the contract.
+        space: The operators that an injection may be exchanged for.
+        rerun: Runs the target under a schedule.
+        runs_max: Limit in runs.
+
+    Returns:
+        A run of the cheapest schedule met that breaks the same contract; its cost is never above that of `found`.
+        Unless the limit
+        was reached, no injection of it can be dropped, weakened, shortened or moved to a cheaper operator.
+
+    Determinism: equal inputs give equal results.
+    Source: Zeller and Hildebrandt 2002 (ddmin), on single injections, with weakening.
+    """
+    best = found
+    runs = 0
+    if found.effective != found.schedule:
+        best = rerun(found.effective)
+        runs += 1
+        if not violates(best, contract):
+            return found
+    improved = True
+    while improved and runs < runs_max:
+        improved = False
+        for candidate in _reductions(best.effective, best, space):
+            if runs >= runs_max:
+                break
+            runs += 1
+            evaluation = rerun(candidate)
+            if violates(evaluation, contract) and _cost(evaluation, space) < _cost(best, space):
+                best, improved = evaluation, True
+                break
+    return best
+
+
+def necessity_of(minimal: Schedule, contract: str, rerun: Rerun) -> tuple[Necessity, ...]:
+    """Return, for each injection, the run without it, unless that run breaks the contract, too."""
+    table = (Necessity(injection, rerun(minimal.without(injection))) for injection in minimal)
+    return tuple(row for row in table if not violates(row.evaluation, contract))
+
+
+def _reductions(schedule: Schedule, evaluation: Evaluation, space: Space) -> Iterator[Schedule]:
+    """Yield cheaper schedules, the most promising first: without an injection, then with a cheaper one in its place."""
+    for injection in schedule:
+        yield schedule.without(injection)
+    for injection in schedule:
+        rest = schedule.without(injection)
+        now = space.model.of(injection.operator)
+        for crossing in evaluation.crossings:
+            if not injection.hook.matches(crossing.place):
+                continue
+            for priced in space.at(crossing.boundary, crossing.place.interface, crossing.place.agent):
+                if priced.cost < now:
+                    yield rest.with_injection(inject(injection.hook, priced.operator))
+
+
+def _cost(evaluation: Evaluation, space: Space) -> float:
+    return evaluation.effective.declared_cost(space.model)

@@ -1,0 +1,73 @@
+"""What a study is to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from chaosagent.canonical import Plain, digest_of
+from chaosagent.contracts.contract import Contract
+from chaosagent.faults.space import Space
+from chaosagent.limits import RunLimits, StudyLimits
+from chaosagent.targets.target import Target
+from chaosagent.vocabulary import SystemConfig, Task
+
+OBJECTIVE = "objective"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One study: for each (task, seed, contract) the cheapest schedule that breaks it.
+
+    Attributes:
+        target: The system under test.
+        target_reference: How another process finds it: a registered name, or `module:attribute`, or
+            `file.py:attribute`.
+        config: One of the target's configurations.
+        tasks: Which of its tasks.
+        seeds: Of the runs.
+        contracts: What must hold; each hard one gets a search of its own.
+        contract_specs: The same as plain data, as study files name them, so that another process can make them again.
+        space: What may be injected where, and what it costs.
+        budget: The B of `cost(δ) ≤ B`.
+        searcher: Its registered name.
+        searcher_settings: Its own settings.
+        lookahead: Trials in flight per search; part of what the result depends on, unlike the number of workers.
+        seed: From which the searchers' random streams are derived.
+        limits: Of each search.
+        run_limits: Of each run.
+        audit: How many pruned schedules are executed per certificate, as a check on the rules.
+    """
+
+    target: Target
+    target_reference: str
+    config: SystemConfig
+    tasks: tuple[Task, ...]
+    seeds: tuple[int, ...]
+    contracts: tuple[Contract, ...]
+    space: Space
+    contract_specs: tuple[Plain, ...] = ()
+    budget: float = 3.0
+    searcher: str = "exact"
+    searcher_settings: Mapping[str, Plain] = field(default_factory=dict)
+    lookahead: int = 16
+    seed: int = 0
+    limits: StudyLimits = field(default_factory=StudyLimits)
+    run_limits: RunLimits = field(default_factory=RunLimits)
+    audit: int = 16
+
+    @property
+    def digest(self) -> str:
+        """The digest of everything that the result depends on."""
+        return digest_of(
+            [
+                self.target.name,
+                self.config.digest,
+                [[task.id, task.input, task.labels] for task in self.tasks],
+                self.seeds,
+                [contract.id for contract in self.contracts],
+                self.space.digest,
+                [self.budget, self.searcher, self.searcher_settings, self.lookahead, self.seed, self.audit],
+                [self.limits.trials_max, self.run_limits],
+            ]
+        )

@@ -1,0 +1,90 @@
+"""How a study and its searches ended, and how far they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chaosagent.study.certificate import Certificate
+from chaosagent.study.counterexample import Counterexample
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """How one search ended.
+
+    Attributes:
+        task_id: Which task.
+        seed: Of the runs.
+        contract: Id of the contract.
+        trials: Trials told to it.
+        violated_nominally: The run without injections breaks the contract already.
+        counterexample: What was found.
+        certificate: What is proved.
+    """
+
+    task_id: str
+    seed: int
+    contract: str
+    trials: int
+    violated_nominally: bool
+    counterexample: Counterexample | None
+    certificate: Certificate
+
+
+@dataclass(frozen=True, slots=True)
+class StudyResult:
+    """How a study ended.
+
+    Attributes:
+        searches: In the order of tasks, seeds and contracts.
+        trials: Told, over all searches.
+        executions: Runs that were executed; searches on one task and seed share them.
+        errors: Executions that ended as errors.
+        digest: Over the digests of all trials, in canonical order.
+        seconds: Real time.
+        interrupted: The study was ended before its searches were.
+    """
+
+    searches: tuple[SearchResult, ...]
+    trials: int
+    executions: int
+    errors: int
+    digest: str
+    seconds: float
+    interrupted: bool = False
+
+    @property
+    def counterexamples(self) -> tuple[Counterexample, ...]:
+        """All that were found."""
+        return tuple(search.counterexample for search in self.searches if search.counterexample is not None)
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a study is; the same object is handed out again and again.
+
+    Attributes:
+        searches: How many there are.
+        searches_over: How many have ended.
+        trials: Told so far.
+        executions: Runs executed so far.
+        errors: Of those, ended as errors.
+        found: Counterexamples so far.
+        best_cost: Of the cheapest counterexample.
+        lower_bound: The least proven bound of the searches that are under way.
+        current: What is searched now, for people.
+        seconds: Real time since the start.
+        trials_max: At most so many trials will be told.
+    """
+
+    searches: int = 0
+    searches_over: int = 0
+    trials: int = 0
+    executions: int = 0
+    errors: int = 0
+    found: int = 0
+    best_cost: float | None = None
+    lower_bound: float = 0.0
+    current: str = ""
+    seconds: float = 0.0
+    trials_max: int = 0

@@ -1,0 +1,145 @@
+"""One search of a study: the cheapest schedule that breaks one contract of one task with one seed."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from chaosagent.contracts.contract import Contract
+from chaosagent.faults.evaluation import Evaluation, Status
+from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.study.certificate import Certificate
+from chaosagent.study.evaluator import Evaluator, Experimental
+from chaosagent.study.minimise import violates
+from chaosagent.study.plan import Plan
+from chaosagent.study.searcher import SEARCHERS, Problem, Purpose, Searcher
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One schedule run once for one search.
+
+    Attributes:
+        number: Place among the trials of the search, from 0.
+        schedule: What was injected.
+        purpose: Why.
+        evaluation: What it told.
+    """
+
+    number: int
+    schedule: Schedule
+    purpose: Purpose
+    evaluation: Evaluation
+
+
+class Search:
+    """Asks its searcher, has schedules run, and tells in the order of asking.
+
+    The window of trials in flight is topped up after each tell, so what is asked depends on how many were told and
+    never on which worker was faster.
+
+    Args:
+        plan: Of the study.
+        at: Task and seed.
+        contract: What is to be broken.
+        monitor: Place of the contract among the verdicts.
+    """
+
+    def __init__(self, plan: Plan, at: Experimental, contract: Contract, monitor: int) -> None:
+        self.plan, self.at, self.contract = plan, at, contract
+        problem = Problem(contract.id, monitor, plan.space, plan.budget, at.seed, plan.seed)
+        self.searcher: Searcher = SEARCHERS.get(plan.searcher)(problem, **plan.searcher_settings)
+        self.trials = 0
+        self.errors = 0
+        self.audited = 0
+        self.best: Evaluation | None = None
+        self.best_cost = float("inf")
+        self.limit_reached = False
+        self._window: deque[tuple[Schedule, Purpose]] = deque()
+        self._asked = 0
+
+    def top_up(self, evaluator: Evaluator) -> None:
+        """Ask for as many schedules as the window has room for."""
+        room = min(self.plan.lookahead - len(self._window), self.plan.limits.trials_max - self._asked)
+        if room <= 0 or self.limit_reached:
+            self.limit_reached = self.limit_reached or self._asked >= self.plan.limits.trials_max
+            return
+        for proposal in self.searcher.ask(room):
+            self._asked += 1
+            self._window.append((proposal.schedule, proposal.purpose))
+            evaluator.request(self.at, proposal.schedule)
+
+    def tell_next(self, evaluator: Evaluator) -> Trial | None:
+        """Tell the oldest trial in flight if it has ended, and return it."""
+        if not self._window:
+            return None
+        schedule, purpose = self._window[0]
+        evaluation = evaluator.known(self.at, schedule)
+        if evaluation is None:
+            return None
+        self._window.popleft()
+        trial = Trial(self.trials, schedule, purpose, evaluation)
+        self.learn(evaluation)
+        return trial
+
+    def learn(self, evaluation: Evaluation) -> None:
+        """Tell one evaluation to the searcher and keep the cheapest violation."""
+        self.trials += 1
+        if evaluation.status is Status.ERROR:
+            self.errors += 1
+        self.searcher.tell(evaluation)
+        self._keep_best(evaluation)
+
+    def audit(self, evaluation: Evaluation) -> None:
+        """Tell a schedule that a rule had pruned."""
+        self.audited += 1
+        self.searcher.tell(evaluation)
+        self._keep_best(evaluation)
+
+    def improve(self, evaluation: Evaluation) -> None:
+        """Take over a cheaper violation that minimising found."""
+        self._keep_best(evaluation)
+
+    def _keep_best(self, evaluation: Evaluation) -> None:
+        if violates(evaluation, self.contract.id):
+            cost = evaluation.effective.declared_cost(self.plan.space.model)
+            if cost < self.best_cost:
+                self.best, self.best_cost = evaluation, cost
+
+    @property
+    def in_flight(self) -> bool:
+        """Whether some trial was asked and not told yet."""
+        return bool(self._window)
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is in flight and nothing is left to ask."""
+        if self._window:
+            return False
+        return self.searcher.finished or self._asked >= self.plan.limits.trials_max or self.limit_reached
+
+    @property
+    def violated_nominally(self) -> bool:
+        """Whether the run without injections breaks the contract already; then there is nothing to search."""
+        return self.best is not None and self.best.schedule == EMPTY
+
+    @property
+    def lower_bound(self) -> float:
+        """Nothing cheaper than this breaks the contract, as far as is proved now."""
+        return self.searcher.standing.lower_bound
+
+    def certificate(self) -> Certificate:
+        """Return what is proved now."""
+        standing = self.searcher.standing
+        return Certificate(
+            level=standing.level,
+            cost=None if self.best is None else self.best_cost,
+            lower_bound=min(standing.lower_bound, self.best_cost),
+            budget=self.plan.budget,
+            executed=self.trials,
+            pruned=standing.pruned,
+            audited=self.audited,
+            contradictions=standing.contradictions,
+            errors=self.errors,
+            limit_reached=not self.searcher.finished,
+        )

@@ -1,0 +1,111 @@
+"""Searchers propose and learn; they cannot run anything."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, TypeAlias
+
+from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.schedule import Schedule
+from chaosagent.faults.space import Space
+from chaosagent.registry import Registry
+
+
+class Purpose(enum.Enum):
+    """Why a schedule is run."""
+
+    EXPLORE = "explore"
+    SHRINK = "shrink"
+    CERTIFY = "certify"
+    CONFIRM = "confirm"
+    AUDIT = "audit"
+
+
+class Proposal(NamedTuple):
+    """A schedule that a searcher wants to have run.
+
+    Attributes:
+        schedule: What to inject.
+        purpose: Why.
+    """
+
+    schedule: Schedule
+    purpose: Purpose = Purpose.EXPLORE
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is searched: the cheapest schedule that breaks one contract of one task with one seed.
+
+    Attributes:
+        contract: Id of the contract.
+        monitor: Its place among the verdicts, and so among the monitors of a fingerprint.
+        space: What may be injected where, and what it costs.
+        budget: The B of `cost(δ) ≤ B`.
+        seed: Of the run.
+        search_seed: From which the searcher's own random streams are derived.
+    """
+
+    contract: str
+    monitor: int
+    space: Space
+    budget: float
+    seed: int
+    search_seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a search has come.
+
+    Attributes:
+        lower_bound: Nothing cheaper than this breaks the contract within the declared space; 0 when nothing is known.
+            When the whole space within the budget is known to be safe, it is above the budget: infinite.
+        level: Of the certificate that the bound would give: `"C0"` to `"C4"`.
+        pruned: How many schedules each rule made unnecessary; those below them are not counted.
+        contradictions: How many pruned schedules were found by an audit to behave otherwise than their rule says; each
+            switched its rule off.
+    """
+
+    lower_bound: float = 0.0
+    level: str = "C0"
+    pruned: Mapping[str, int] = field(default_factory=dict)
+    contradictions: int = 0
+
+
+class Searcher(Protocol):
+    """Ask and tell. Its state is what it was told: tell a fresh one the same, and it goes on in the same way.
+
+    `tell` takes evaluations in any order, also of schedules that it never asked for, and twice; a second one that
+    contradicts the first is refused with a `UsageError`.
+    """
+
+    def ask(self, count: int) -> list[Proposal]:
+        """Return at most `count` schedules to run; fewer, or none, when it waits for what it asked before."""
+        ...
+
+    def tell(self, evaluation: Evaluation) -> None:
+        """Learn from one executed schedule."""
+        ...
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to ask, whatever it is told of what is out."""
+        ...
+
+    @property
+    def standing(self) -> Standing:
+        """How far it has come."""
+        ...
+
+    def audit(self, count: int) -> list[Proposal]:
+        """Return schedules that a rule has pruned, to be run as a check on the rule; empty if it prunes nothing."""
+        ...
+
+
+SearcherFactory: TypeAlias = Callable[..., Searcher]
+"""Makes a searcher for a problem; further keyword arguments are its settings in the study file."""
+
+SEARCHERS: Registry[SearcherFactory] = Registry("searcher", "chaosagent.searchers", "chaosagent.searchers")

@@ -1,0 +1,226 @@
+"""The loop of a study: searches side by side, then minimising, confirming and certifying what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Protocol
+
+from chaosagent.canonical import DIGEST_BYTES
+from chaosagent.clock import monotonic
+from chaosagent.contracts.contract import Nominal
+from chaosagent.errors import StudyError
+from chaosagent.execution.executor import Executor
+from chaosagent.execution.workbench import Job, Workbench
+from chaosagent.faults.evaluation import Evaluation, Fingerprinting
+from chaosagent.faults.schedule import Schedule
+from chaosagent.study.counterexample import Counterexample, signature_of
+from chaosagent.study.evaluator import Evaluator, Experimental
+from chaosagent.study.minimise import minimise, necessity_of
+from chaosagent.study.plan import Plan
+from chaosagent.study.result import Progress, SearchResult, StudyResult
+from chaosagent.study.search import Search, Trial
+from chaosagent.vocabulary import Severity
+
+ERRORS_MIN = 20
+
+
+class Sink(Protocol):
+    """Takes what a study finds while it goes on; the store is one, the command line another."""
+
+    def trial(self, at: Experimental, contract: str, trial: Trial) -> None: ...
+
+    def search_over(self, result: SearchResult) -> None: ...
+
+    def progress(self, progress: Progress) -> None: ...
+
+
+class Study:
+    """One study.
+
+    Args:
+        plan: What it is to do.
+        executor: Where its runs happen.
+        sinks: Who is told of trials, results and progress.
+        groups_max: How many (task, seed) pairs are searched at a time; the results do not depend on it.
+    """
+
+    def __init__(self, plan: Plan, executor: Executor, *, sinks: Sequence[Sink] = (), groups_max: int = 1) -> None:
+        self._plan, self._sinks, self._groups_max = plan, sinks, groups_max
+        depth = Fingerprinting.STATE_AND_HISTORY if plan.space.reads_history else Fingerprinting.STATE
+        self._workbench = Workbench(plan.target, plan.config, plan.contracts, plan.run_limits)
+        self._evaluator = Evaluator(executor, depth, self._count)
+        self._progress = Progress()
+        self._told: list[tuple[str, int, str, str, str]] = []
+        self._started = monotonic()
+
+    def run(self) -> StudyResult:
+        """Search until every search has ended or a limit is reached.
+
+        An interrupt (Ctrl-C) ends the searches that are under way; what they proved by then is reported.
+
+        Raises:
+            StudyError: More than the declared share of runs ended as errors.
+        """
+        groups = self._groups()
+        results: list[SearchResult] = []
+        interrupted = False
+        try:
+            for start in range(0, len(groups), self._groups_max):
+                together = groups[start : start + self._groups_max]
+                self._search_all([search for group in together for search in group])
+                for group in together:
+                    results.extend(self._finish(search) for search in group)
+                    self._evaluator.forget(group[0].at)
+        except KeyboardInterrupt:
+            interrupted = True
+        searches = [search for group in groups for search in group]
+        results.extend(_result(search, None) for search in searches[len(results) :])
+        return StudyResult(
+            searches=tuple(results),
+            trials=self._progress.trials,
+            executions=self._evaluator.executions,
+            errors=self._evaluator.errors,
+            digest=self._digest(),
+            seconds=monotonic() - self._started,
+            interrupted=interrupted,
+        )
+
+    def _groups(self) -> list[list[Search]]:
+        """Return the searches by task and seed; soft contracts are checked in every run, but not searched."""
+        groups = [
+            [
+                Search(self._plan, Experimental(task.id, seed), contract, monitor)
+                for monitor, contract in enumerate(self._plan.contracts)
+                if contract.severity is Severity.HARD
+            ]
+            for task in self._plan.tasks
+            for seed in self._plan.seeds
+        ]
+        self._progress.searches = sum(len(group) for group in groups)
+        return [group for group in groups if group]
+
+    # ------------------------------------------------------------------ searching
+
+    def _search_all(self, searches: list[Search]) -> None:
+        """Run searches side by side until all have ended and their certificates are audited."""
+        active = list(searches)
+        while active:
+            for search in active:
+                search.top_up(self._evaluator)
+            told = False
+            for search in active:
+                while (trial := search.tell_next(self._evaluator)) is not None:
+                    told = True
+                    self._note(search, trial)
+                    search.top_up(self._evaluator)
+            for search in [search for search in active if search.finished]:
+                self._audit(search)
+                if search.finished:
+                    active.remove(search)
+                    self._progress.searches_over += 1
+            if not told and active:
+                if not self._evaluator.anything_out:
+                    raise StudyError(
+                        "the searchers wait for nothing: one of them asks for no schedule and has not finished."
+                    )
+                self._evaluator.wait()
+            self._report(active)
+
+    def _audit(self, search: Search) -> None:
+        """Execute a random sample of what rules pruned; the searcher withdraws a rule that is contradicted."""
+        if search.audited or search.violated_nominally:
+            return
+        for proposal in search.searcher.audit(self._plan.audit):
+            evaluation = self._evaluator.evaluate(search.at, proposal.schedule)
+            search.audit(evaluation)
+
+    def _note(self, search: Search, trial: Trial) -> None:
+        self._progress.trials += 1
+        evaluation = trial.evaluation
+        at = search.at
+        self._told.append((at.task_id, at.seed, search.contract.id, str(trial.schedule), evaluation.digest))
+        for sink in self._sinks:
+            sink.trial(at, search.contract.id, trial)
+
+    def _count(self, _at: Experimental, _evaluation: Evaluation) -> None:
+        errors, executions = self._evaluator.errors, self._evaluator.executions
+        share = self._plan.limits.error_share_max
+        if errors >= ERRORS_MIN and errors > share * executions:
+            raise StudyError(
+                f"{errors} of {executions} runs ended as errors, more than the share of {share:g} that the study "
+                f"allows (error_share_max). The last one: {_evaluation.error}"
+            )
+        seconds_max = self._plan.limits.seconds_max
+        if seconds_max is not None and monotonic() - self._started > seconds_max:
+            raise KeyboardInterrupt
+
+    def _report(self, active: list[Search]) -> None:
+        progress = self._progress
+        progress.executions, progress.errors = self._evaluator.executions, self._evaluator.errors
+        progress.seconds = monotonic() - self._started
+        if active:
+            at = active[0].at
+            progress.current = f"{at.task_id}, seed {at.seed}: {', '.join(search.contract.id for search in active)}"
+            progress.lower_bound = min(search.lower_bound for search in active)
+        for sink in self._sinks:
+            sink.progress(progress)
+
+    # ------------------------------------------------------------------ what was found
+
+    def _finish(self, search: Search) -> SearchResult:
+        result = _result(search, self._counterexample(search))
+        for sink in self._sinks:
+            sink.search_over(result)
+        return result
+
+    def _counterexample(self, search: Search) -> Counterexample | None:
+        """Minimise what a search found, run it afresh, and list why each injection is necessary."""
+        if search.best is None or search.violated_nominally:
+            return None
+        plan, at, contract = self._plan, search.at, search.contract
+
+        def rerun(schedule: Schedule) -> Evaluation:
+            return self._evaluator.evaluate(at, schedule)
+
+        if not search.certificate().certified:
+            search.improve(minimise(search.best, contract.id, plan.space, rerun))
+        minimal = search.best.effective
+        evaluation = rerun(minimal)
+        fresh = self._workbench.execute(Job(at.task_id, at.seed, minimal))
+        self._progress.found += 1
+        cost = minimal.declared_cost(plan.space.model)
+        if self._progress.best_cost is None or cost < self._progress.best_cost:
+            self._progress.best_cost = cost
+        return Counterexample(
+            task_id=at.task_id,
+            seed=at.seed,
+            config=plan.config.name,
+            contract=contract.id,
+            schedule=minimal,
+            cost=cost,
+            trace=fresh.trace,
+            nominal=self._workbench.experiment(at.task_id, at.seed).nominal or Nominal(),
+            signature=signature_of(fresh.trace, contract.id, contract.severity, minimal),
+            necessity=necessity_of(minimal, contract.id, rerun),
+            certificate=search.certificate(),
+            confirmed=fresh.evaluation.digest == evaluation.digest,
+        )
+
+    def _digest(self) -> str:
+        hashed = blake2b(digest_size=DIGEST_BYTES)
+        for line in sorted(self._told):
+            hashed.update("\0".join(map(str, line)).encode("utf-8", "surrogatepass") + b"\n")
+        return hashed.hexdigest()
+
+
+def _result(search: Search, counterexample: Counterexample | None) -> SearchResult:
+    return SearchResult(
+        task_id=search.at.task_id,
+        seed=search.at.seed,
+        contract=search.contract.id,
+        trials=search.trials,
+        violated_nominally=search.violated_nominally,
+        counterexample=counterexample,
+        certificate=search.certificate(),
+    )

@@ -1,0 +1,127 @@
+"""Finding a target by the name that a study file or a replay record gives."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+
+from chaosagent.errors import ChaosAgentError, TargetError, UnknownNameError
+from chaosagent.registry import Registry
+from chaosagent.targets.target import Target
+
+BUILTIN: Mapping[str, tuple[str, str]] = {
+    "dojo-banking": ("chaosagent.experiments.dojo.target:banking", "AgentDojo's banking suite (extra dojo)"),
+    "dojo-slack": ("chaosagent.experiments.dojo.target:slack", "AgentDojo's slack suite (extra dojo)"),
+    "refund": ("chaosagent.experiments.refund.target:REFUND", "The smallest example: an agent that can pay twice"),
+    "triage": ("chaosagent.experiments.triage.target:TRIAGE", "A customer-support triage assistant"),
+}
+"""Targets that come with chaosagent: where they are, and one line on each. Loaded when they are asked for."""
+
+
+def known_targets() -> dict[str, str]:
+    """Return the names of built-in targets and plug-ins, each with one line, without loading a built-in."""
+    found = {name: summary for name, (_, summary) in BUILTIN.items()}
+    found.update({name: TARGETS.get(name).description for name in TARGETS})
+    return dict(sorted(found.items()))
+
+
+def load_target(reference: str, *, where: str = "", folder: Path | None = None) -> Target:
+    """Return the target that a reference names.
+
+    Args:
+        reference: A name, `module:attribute`, or `file.py:attribute`.
+        where: What messages call the place of the reference.
+        folder: Where a relative file is looked for; the working directory by default.
+
+    Raises:
+        UnknownNameError: No target has the name; the nearest is offered.
+        TargetError: The file, module or attribute does not exist, fails on import, or is no target.
+    """
+    if ":" not in reference:
+        return _named(reference, where)
+    place, _, attribute = reference.rpartition(":")
+    module = _from_file(place, folder, where) if place.endswith(".py") else _from_module(place, where)
+    prefix = f"{where}: " if where else ""
+    if not hasattr(module, attribute):
+        known = sorted(name for name, value in vars(module).items() if isinstance(value, Target))
+        listed = (
+            f"It has: {', '.join(known)}."
+            if known
+            else "It has no target: decorate a function with @chaosagent.target()."
+        )
+        raise TargetError(f"{prefix}{place} has no {attribute!r}. {listed}")
+    found = getattr(module, attribute)
+    if not isinstance(found, Target):
+        raise TargetError(
+            f"{prefix}{reference} is {type(found).__name__}, not a target. "
+            "Decorate the function with @chaosagent.target()."
+        )
+    return found
+
+
+def _named(name: str, where: str) -> Target:
+    if name in BUILTIN:
+        module, _, attribute = BUILTIN[name][0].partition(":")
+        found = getattr(importlib.import_module(module), attribute)
+        return found if isinstance(found, Target) else _made(found(), name)
+    if name in TARGETS:
+        return TARGETS.get(name, where)
+    raise UnknownNameError("target", name, known_targets(), where)
+
+
+def _made(found: object, name: str) -> Target:
+    if not isinstance(found, Target):
+        raise TargetError(f"target {name!r} is {type(found).__name__}, not a target.")
+    return found
+
+
+def _from_module(name: str, where: str) -> ModuleType:
+    prefix = f"{where}: " if where else ""
+    try:
+        return importlib.import_module(name)
+    except ChaosAgentError:
+        raise
+    except (ModuleNotFoundError, ValueError) as error:
+        raise TargetError(
+            f"{prefix}module {name!r} cannot be imported: {error}. Install it, or name a file: agent.py:agent."
+        ) from error
+    except Exception as error:  # plug-in loading is a seam: whatever a module raises on import is its own fault
+        raise TargetError(f"{prefix}module {name!r} fails on import: {type(error).__name__}: {error}") from error
+
+
+def _from_file(place: str, folder: Path | None, where: str) -> ModuleType:
+    prefix = f"{where}: " if where else ""
+    path = (Path.cwd() if folder is None else folder) / place
+    if not path.is_file():
+        raise TargetError(f"{prefix}there is no file {path}. A relative name is looked for in {path.parent}.")
+    path = path.resolve()
+    name = f"chaosagent_file_{hashlib.blake2b(str(path).encode(), digest_size=8).hexdigest()}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise TargetError(f"{prefix}{path} is no Python file.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # plug-in loading is a seam: whatever a file raises on import is its own fault
+        del sys.modules[name]
+        raise TargetError(f"{prefix}{path} fails on import: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+TARGETS: Registry[Target] = Registry("target", "chaosagent.targets", "chaosagent.targets.loading")
+
+
+def entries() -> dict[str, Target]:
+    """Return nothing: built-in targets are large and loaded one by one; see `BUILTIN`."""
+    return {}

@@ -1,0 +1,207 @@
+"""The format of replay records.
+
+    offset  bytes  what
+    0       8      magic: CHAOSREC
+    8       2      format version, big-endian
+    10      4      length of the body in bytes, big-endian
+    14      16     BLAKE2b digest (16 bytes) of everything before it and of the body
+    30      ...    body: one msgpack map, keys sorted; its sections are the fields of `ReplayRecord`
+
+A record is untrusted input: its size is limited before it is read, nothing in it is executed or imported, every value
+is checked for its type, and what is too new, too large, damaged or of another shape is refused with a `RecordError`.
+"""
+
+from __future__ import annotations
+
+import struct
+from hashlib import blake2b
+from typing import cast
+
+import msgpack
+
+from chaosagent.canonical import Plain, pack, unpack
+from chaosagent.contracts.contract import Nominal
+from chaosagent.errors import RecordError, UsageError
+from chaosagent.faults.schedule import parse
+from chaosagent.replays.record import FORMAT_VERSION, Proof, ReplayRecord
+from chaosagent.replays.sections import (
+    read_effect,
+    read_outcome,
+    read_signature,
+    read_step,
+    read_verdict,
+    write_effect,
+    write_outcome,
+    write_signature,
+    write_step,
+    write_verdict,
+)
+from chaosagent.replays.typed import Section
+from chaosagent.trace.trace import Trace
+from chaosagent.vocabulary import Ending, Labels, SystemConfig, Task
+
+MAGIC = b"CHAOSREC"
+HEADER = struct.Struct(">8sHI16s")
+_CHECKED = struct.Struct(">8sHI")
+RECORD_BYTES_MAX = 64 * 1024 * 1024
+
+
+def encode(record: ReplayRecord) -> bytes:
+    """Return the bytes of a record; equal records give equal bytes.
+
+    Raises:
+        RecordError: The record is larger than a record may be.
+    """
+    trace = record.trace
+    body = pack(
+        {
+            "target_reference": record.target_reference,
+            "target_name": record.target_name,
+            "task": record.task,
+            "config": {"name": record.config.name, "settings": record.config.settings},
+            "seed": str(record.seed),
+            "contract": record.contract,
+            "contract_specs": record.contract_specs,
+            "schedule": record.schedule.text,
+            "cost": record.cost,
+            "signature": write_signature(record.signature),
+            "nominal": {
+                "effects": [write_effect(effect) for effect in record.nominal.effects],
+                "outcome": write_outcome(record.nominal.outcome),
+            },
+            "trace": {
+                "config_digest": trace.config_digest,
+                "steps": [write_step(step) for step in trace.steps],
+                "ending": trace.ending.value,
+                "ending_detail": trace.ending_detail,
+                "outcome": write_outcome(trace.outcome),
+                "verdicts": [write_verdict(verdict) for verdict in trace.verdicts],
+            },
+            "trace_digest": record.trace_digest,
+            "proof": {
+                "certified": record.proof.certified,
+                "lower_bound": record.proof.lower_bound,
+                "text": record.proof.text,
+                "necessity": record.proof.necessity,
+            },
+            "provenance": record.provenance,
+        }
+    )
+    if len(body) > RECORD_BYTES_MAX:
+        raise RecordError(
+            f"The record of {record.id} has {len(body)} bytes; at most {RECORD_BYTES_MAX} are allowed. "
+            "Hand less data through the target's doors."
+        )
+    return HEADER.pack(MAGIC, FORMAT_VERSION, len(body), _checksum(FORMAT_VERSION, body)) + body
+
+
+def decode(data: bytes, where: str) -> ReplayRecord:
+    """Return the record that some bytes describe.
+
+    Args:
+        data: The bytes of a whole file.
+        where: What messages call them.
+
+    Raises:
+        RecordError: They are no record, damaged, too large, of a newer version, or of an operator that is not
+            installed.
+    """
+    body = _checked_body(data, where)
+    try:
+        return _read(Section(unpack(body), "record"))
+    except RecordError as error:
+        raise RecordError(f"{where}: {error}") from None
+    except UsageError as error:
+        raise RecordError(f"{where}: its schedule cannot be used here: {error}") from error
+    except (ValueError, TypeError, RecursionError, msgpack.exceptions.UnpackException) as error:
+        raise RecordError(
+            f"{where}: the body is no msgpack data of a record ({error}). Make the record again."
+        ) from error
+
+
+def _checked_body(data: bytes, where: str) -> bytes:
+    if not data.startswith(MAGIC[: max(1, min(len(data), len(MAGIC)))]) or not data:
+        raise RecordError(f"{where} is no replay record: it does not begin with {MAGIC.decode()}.")
+    if len(data) < HEADER.size:
+        raise RecordError(f"{where} is cut off: {len(data)} bytes, a header has {HEADER.size}. Fetch it again.")
+    _, version, length, checksum = HEADER.unpack_from(data)
+    if version > FORMAT_VERSION:
+        raise RecordError(
+            f"{where} has format version {version}; this chaosagent reads up to {FORMAT_VERSION}. "
+            "Update it with `pip install --upgrade chaosagent`."
+        )
+    if length > RECORD_BYTES_MAX:
+        raise RecordError(f"{where} claims {length} bytes; at most {RECORD_BYTES_MAX} are allowed.")
+    body = data[HEADER.size :]
+    if len(body) != length:
+        what = "is cut off" if len(body) < length else "has bytes behind its end"
+        raise RecordError(f"{where} {what}: {len(body)} bytes of body, {length} announced. Fetch it again.")
+    if _checksum(version, body) != checksum:
+        raise RecordError(f"{where} is damaged: its checksum does not match. Fetch it again.")
+    return body
+
+
+def _checksum(version: int, body: bytes) -> bytes:
+    hashed = blake2b(_CHECKED.pack(MAGIC, version, len(body)), digest_size=16)
+    hashed.update(body)
+    return hashed.digest()
+
+
+def _read(record: Section) -> ReplayRecord:
+    trace, config, proof = record.section("trace"), record.section("config"), record.section("proof")
+    nominal = record.section("nominal")
+    seed = record.text("seed")
+    if not seed.lstrip("-").isdecimal() or len(seed) > 100:
+        raise RecordError(f"record.seed is {seed!r:.80}; it must be a whole number.")
+    task = _read_task(record.section("task"))
+    return ReplayRecord(
+        target_reference=record.text("target_reference"),
+        target_name=record.text("target_name"),
+        task=task,
+        config=SystemConfig(config.text("name"), config.mapping("settings")),
+        seed=int(seed),
+        contract=record.text("contract"),
+        contract_specs=tuple(record.items("contract_specs")),
+        schedule=parse(record.text("schedule"), "record.schedule"),
+        cost=record.number("cost"),
+        signature=read_signature(record.section("signature")),
+        nominal=Nominal(nominal.each("effects", read_effect), read_outcome(nominal.section("outcome"))),
+        trace=Trace(
+            task_id=task.id,
+            config_digest=trace.text("config_digest"),
+            seed=int(seed),
+            steps=tuple(
+                read_step(Section(step, f"record.trace.steps[{index}]"), index)
+                for index, step in enumerate(trace.items("steps"))
+            ),
+            ending=trace.word("ending", Ending),
+            ending_detail=trace.text("ending_detail"),
+            outcome=read_outcome(trace.section("outcome")),
+            verdicts=trace.each("verdicts", read_verdict),
+        ),
+        trace_digest=record.text("trace_digest"),
+        proof=Proof(
+            proof.flag("certified"),
+            proof.number("lower_bound"),
+            proof.text("text"),
+            tuple(_read_pair(pair) for pair in proof.items("necessity")),
+        ),
+        provenance={key: str(value) for key, value in record.mapping("provenance").items()},
+    )
+
+
+def _read_task(task: Section) -> Task:
+    labels = task.section("labels")
+    return Task(
+        id=task.text("id"),
+        input=task.raw("input"),
+        category=task.text("category"),
+        untrusted=task.texts("untrusted"),
+        labels=Labels(labels.flag("misuse"), labels.texts("forbidden"), labels.texts("canaries")),
+    )
+
+
+def _read_pair(value: Plain) -> tuple[str, str]:
+    if not isinstance(value, list) or len(value) != 2 or not all(isinstance(part, str) for part in value):
+        raise RecordError(f"record.proof.necessity has {value!r:.80}; it must be two texts.")
+    return cast("tuple[str, str]", tuple(value))

@@ -1,0 +1,123 @@
+"""What is stored of a counterexample."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from chaosagent.canonical import Plain, digest_of
+from chaosagent.contracts.contract import Nominal
+from chaosagent.faults.schedule import Schedule
+from chaosagent.study.counterexample import Counterexample, Signature
+from chaosagent.study.plan import Plan
+from chaosagent.trace.trace import Trace
+from chaosagent.vocabulary import SystemConfig, Task
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What was proved when the record was made.
+
+    Attributes:
+        certified: Nothing cheaper breaks the contract in the declared space.
+        lower_bound: Nothing cheaper than this does.
+        text: The certificate in words.
+        necessity: For each injection, in text form, what the run without it did.
+    """
+
+    certified: bool
+    lower_bound: float
+    text: str
+    necessity: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRecord:
+    """A stored counterexample: all that is needed to run it again, offline.
+
+    Attributes:
+        target_reference: How the target was named: a registered name, `module:attribute` or `file.py:attribute`.
+        target_name: The target's own name.
+        task: The task instance.
+        config: The configuration.
+        seed: Of the run.
+        contract: Id of the violated contract.
+        contract_specs: All contracts that were checked, as study files name them.
+        schedule: Decisions, not seeds.
+        cost: Of the schedule.
+        signature: What kind of failure it is.
+        nominal: What the run without injections did.
+        trace: Every crossing with request and answer, verdicts, outcome.
+        trace_digest: Of that trace.
+        proof: What was proved.
+        provenance: Study, searcher and versions; information only.
+    """
+
+    target_reference: str
+    target_name: str
+    task: Task
+    config: SystemConfig
+    seed: int
+    contract: str
+    contract_specs: tuple[Plain, ...]
+    schedule: Schedule
+    cost: float
+    signature: Signature
+    nominal: Nominal
+    trace: Trace
+    trace_digest: str
+    proof: Proof
+    provenance: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """Short and stable: the same counterexample of the same target has the same one."""
+        return digest_of(
+            [self.task.id, self.seed, self.config.name, self.contract, self.schedule.text, self.trace.config_digest]
+        )[:12]
+
+    @property
+    def file_name(self) -> str:
+        """The name under which it is stored."""
+        safe = "".join(
+            letter if letter.isalnum() or letter in "-_" else "-" for letter in f"{self.task.id}-{self.contract}"
+        )
+        return f"{safe[:80]}-{self.id}.replay"
+
+
+def record_of(counterexample: Counterexample, plan: Plan) -> ReplayRecord:
+    """Return the record of a counterexample.
+
+    Args:
+        counterexample: What a study found.
+        plan: Of the study.
+    """
+    certificate = counterexample.certificate
+    necessity = tuple(
+        (str(row.injection), f"{row.evaluation.ending.value}, {counterexample.contract} holds")
+        for row in counterexample.necessity
+    )
+    return ReplayRecord(
+        target_reference=plan.target_reference,
+        target_name=plan.target.name,
+        task=plan.target.task(counterexample.task_id),
+        config=plan.config,
+        seed=counterexample.seed,
+        contract=counterexample.contract,
+        contract_specs=plan.contract_specs,
+        schedule=counterexample.schedule,
+        cost=counterexample.cost,
+        signature=counterexample.signature,
+        nominal=counterexample.nominal,
+        trace=counterexample.trace,
+        trace_digest=counterexample.trace.digest,
+        proof=Proof(certificate.certified, certificate.lower_bound, str(certificate), necessity),
+        provenance={
+            "study": plan.digest,
+            "searcher": plan.searcher,
+            "chaosagent": importlib.metadata.version("chaosagent"),
+        },
+    )

@@ -1,0 +1,206 @@
+"""Running a stored counterexample again.
+
+`exact` serves everything outside the target from the record and asks for the same trace, bit for bit: it proves the
+failure. `schedule` injects the same schedule into today's target: it tells whether today's target survives it.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+
+from chaosagent.contracts.catalogue import parse_contract
+from chaosagent.contracts.contract import Contract
+from chaosagent.errors import ChaosAgentError, UsageError
+from chaosagent.execution.execute import Experiment, execute
+from chaosagent.execution.served import serve
+from chaosagent.faults.injection import Injection, Place
+from chaosagent.limits import RunLimits
+from chaosagent.replays.record import ReplayRecord
+from chaosagent.study.counterexample import signature_of
+from chaosagent.study.minimise import violates
+from chaosagent.targets.target import Target
+from chaosagent.trace.diff import first_difference
+from chaosagent.trace.step import Step
+from chaosagent.trace.trace import Trace
+from chaosagent.vocabulary import Landing, SystemConfig, Verdict
+
+
+class ReplayOutcome(enum.Enum):
+    """What came of a replay."""
+
+    REPRODUCED = "REPRODUCED"
+    DIVERGED = "DIVERGED"
+    VIOLATED = "VIOLATED"
+    HELD = "HELD"
+    MOVED = "MOVED"
+    NOT_LANDED = "NOT_LANDED"
+    ERROR = "ERROR"
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What came of a replay.
+
+    Attributes:
+        outcome: In one word.
+        mode: `"exact"` or `"schedule"`.
+        step: Where it differs or is violated, if it does.
+        detail: In one sentence.
+        notes: What else is worth knowing, a sentence each.
+    """
+
+    outcome: ReplayOutcome
+    mode: str
+    step: int | None
+    detail: str
+    notes: tuple[str, ...] = ()
+
+
+def rerun_exact(record: ReplayRecord, target: Target) -> Replay:
+    """Play the target against what the record holds; `REPRODUCED` when the trace is equal bit for bit."""
+    notes = _changes(record, target)
+    try:
+        experiment = _experiment(record, target, record.config)
+        served = serve(experiment, record.trace, record.schedule)
+    except ChaosAgentError as error:
+        return Replay(ReplayOutcome.ERROR, "exact", None, str(error), notes)
+    difference = served.difference or first_difference(record.trace, served.execution.trace)
+    if difference is not None:
+        return Replay(ReplayOutcome.DIVERGED, "exact", difference.step, str(difference), notes)
+    if served.execution.trace.digest != record.trace_digest:
+        detail = "the trace is equal step by step, but the record announces another digest: it was changed"
+        return Replay(ReplayOutcome.DIVERGED, "exact", None, detail, notes)
+    violation = record.trace.verdict(record.contract).violation
+    step = None if violation is None else violation.step
+    detail = f"the same {len(record.trace.steps)} steps, {record.contract} violated at step {step}"
+    return Replay(ReplayOutcome.REPRODUCED, "exact", step, detail, notes)
+
+
+def rerun_schedule(record: ReplayRecord, target: Target, *, config_name: str | None = None) -> Replay:
+    """Inject the record's schedule into today's target.
+
+    Args:
+        record: The stored counterexample.
+        target: As it is today.
+        config_name: One of its configurations; the record's own by default, as the target has it today.
+
+    Returns:
+        `VIOLATED`, `HELD`, `MOVED`, `NOT_LANDED` or `ERROR`; the first injection decides whether the record still
+        tests something.
+    """
+    notes = _changes(record, target) if config_name is None else ()
+    try:
+        config = target.config(config_name or record.config.name, "" if config_name else "record")
+        experiment = _experiment(record, target, config, fresh=True)
+        execution = execute(experiment, record.schedule)
+    except UsageError:
+        raise
+    except ChaosAgentError as error:
+        return Replay(ReplayOutcome.ERROR, "schedule", None, str(error), notes)
+    trace, evaluation = execution.trace, execution.evaluation
+    others = tuple(
+        f"{verdict.contract} is violated, too"
+        for verdict in trace.verdicts
+        if verdict.verdict is Verdict.VIOLATED and verdict.contract not in (record.contract, "objective")
+    )
+    if violates(evaluation, record.contract):
+        return _violated(record, experiment, trace, (*notes, *others))
+    return _held(record, trace, (*notes, *others))
+
+
+def _violated(record: ReplayRecord, experiment: Experiment, trace: Trace, notes: tuple[str, ...]) -> Replay:
+    severity = next(contract.severity for contract in experiment.contracts if contract.id == record.contract)
+    signature = signature_of(trace, record.contract, severity, record.schedule)
+    violation = trace.verdict(record.contract).violation
+    step = None if violation is None else violation.step
+    reason = "" if violation is None else f": {violation.reason}"
+    same = "the same signature" if signature == record.signature else f"another signature, {signature}"
+    return Replay(
+        ReplayOutcome.VIOLATED, "schedule", step, f"{record.contract} violated at step {step}, {same}{reason}", notes
+    )
+
+
+def _held(record: ReplayRecord, trace: Trace, notes: tuple[str, ...]) -> Replay:
+    """Tell a fix from a record that no longer tests anything."""
+    fates = [_fate(injection, record.trace, trace) for injection in _in_order(record)]
+    if not fates:
+        return Replay(ReplayOutcome.HELD, "schedule", None, f"{record.contract} holds without any injection", notes)
+    moved = [fate for fate in fates if fate.moved]
+    if fates[0].step is None:
+        detail = f"{fates[0].injection} was never reached; the record no longer tests anything"
+        return Replay(ReplayOutcome.NOT_LANDED, "schedule", None, detail, notes)
+    if moved:
+        detail = f"{moved[0].injection} meets another request than the record knows: {moved[0].text}"
+        return Replay(ReplayOutcome.MOVED, "schedule", moved[0].step, detail, notes)
+    if not fates[0].landed:
+        detail = f"{fates[0].injection} changed nothing; the record no longer tests anything"
+        return Replay(ReplayOutcome.NOT_LANDED, "schedule", fates[0].step, detail, notes)
+    unreached = tuple(f"{fate.injection} was not reached any more" for fate in fates if fate.step is None)
+    landed = sum(fate.landed for fate in fates)
+    detail = f"{record.contract} holds, {landed} of {len(fates)} injections landed"
+    return Replay(ReplayOutcome.HELD, "schedule", None, detail, (*notes, *unreached))
+
+
+@dataclass(frozen=True, slots=True)
+class _Fate:
+    """What became of one injection: the step at its hook, whether it landed, whether the request is another."""
+
+    injection: Injection
+    step: int | None
+    landed: bool
+    moved: bool
+    text: str
+
+
+def _fate(injection: Injection, recorded: Trace, now: Trace) -> _Fate:
+    known, met = _step_at(injection, recorded), _step_at(injection, now)
+    if met is None:
+        return _Fate(injection, None, landed=False, moved=False, text="")
+    landed = met.landed is not None and met.landed.landing is Landing.LANDED
+    moved = known is not None and known.request != met.request
+    text = ""
+    if known is not None and moved:
+        text = f"{known.operation}({known.arguments}) then, {met.operation}({met.arguments}) now"
+    return _Fate(injection, met.index, landed, moved, text)
+
+
+def _step_at(injection: Injection, trace: Trace) -> Step | None:
+    for step in trace.steps:
+        place = Place(step.interface, step.agent, step.occurrence, step.attempt)
+        if step.boundary is not None and injection.hook.matches(place):
+            return step
+    return None
+
+
+def _in_order(record: ReplayRecord) -> list[Injection]:
+    """Return the injections in the order in which they acted when the record was made."""
+
+    def position(injection: Injection) -> int:
+        step = _step_at(injection, record.trace)
+        return len(record.trace.steps) if step is None else step.index
+
+    return sorted(record.schedule, key=position)
+
+
+def _experiment(record: ReplayRecord, target: Target, config: SystemConfig, *, fresh: bool = False) -> Experiment:
+    task = target.tasks.get(record.task.id, record.task) if fresh else record.task
+    bare = Experiment(target, task, config, record.seed, _contracts(record), None, RunLimits())
+    return bare.with_nominal() if fresh else replace(bare, nominal=record.nominal)
+
+
+def _contracts(record: ReplayRecord) -> tuple[Contract, ...]:
+    return tuple(parse_contract(entry, "record.contract_specs") for entry in record.contract_specs)
+
+
+def _changes(record: ReplayRecord, target: Target) -> tuple[str, ...]:
+    """Say what of the target is not as it was; with a change a divergence is information, not a failure."""
+    notes: list[str] = []
+    known = target.configs.get(record.config.name)
+    if known is None:
+        notes.append(f"the target has no configuration {record.config.name!r} any more")
+    elif known.digest != record.config.digest:
+        notes.append(f"the configuration {record.config.name!r} has changed since the record was made")
+    if target.tasks.get(record.task.id) != record.task:
+        notes.append(f"the task {record.task.id!r} has changed since the record was made")
+    return tuple(notes)

@@ -1,0 +1,199 @@
+"""The parts of a record as plain data and back: steps, effects, outcomes, verdicts, signatures."""
+
+from __future__ import annotations
+
+from chaosagent.canonical import Plain, unpack
+from chaosagent.errors import RecordError
+from chaosagent.replays.typed import Section
+from chaosagent.study.counterexample import Signature
+from chaosagent.trace.step import Decision, Landed, Link, Step, StepKind
+from chaosagent.trace.trace import ContractVerdict, Violation
+from chaosagent.vocabulary import (
+    Boundary,
+    Claim,
+    Effect,
+    Failure,
+    Impact,
+    Landing,
+    Mediation,
+    Outcome,
+    Severity,
+    Verdict,
+)
+
+
+def write_step(step: Step) -> Plain:
+    """Return a step as plain data."""
+    failure, landed = step.failure, step.landed
+    return {
+        "kind": step.kind.value,
+        "agent": step.agent,
+        "role": step.role,
+        "boundary": None if step.boundary is None else step.boundary.value,
+        "interface": step.interface,
+        "occurrence": step.occurrence,
+        "attempt": step.attempt,
+        "operation": step.operation,
+        "request": step.request,
+        "response": step.response,
+        "failure": None if failure is None else failure._asdict(),
+        "asked_at": step.asked_at,
+        "arrived_at": step.arrived_at,
+        "mediation": step.decision.mediation.value,
+        "reason": step.decision.reason,
+        "proposed": step.decision.proposed,
+        "landed": None if landed is None else {**landed._asdict(), "landing": landed.landing.value},
+        "effects": [write_effect(effect) for effect in step.effects],
+        "links": [list(link) for link in step.links],
+    }
+
+
+def read_step(section: Section, index: int) -> Step:
+    """Return the step that plain data describe."""
+    step = Step()
+    step.index = index
+    step.kind = section.word("kind", StepKind)
+    step.agent, step.role = section.text("agent"), section.text("role")
+    step.boundary = None if section.raw("boundary") is None else section.word("boundary", Boundary)
+    step.interface, step.operation = section.text("interface"), section.text("operation")
+    step.occurrence, step.attempt = section.integer("occurrence"), section.integer("attempt")
+    step.request, step.response = section.data("request"), section.data("response")
+    _check_shape(step)
+    step.failure = _read_failure(section.optional_section("failure"))
+    step.asked_at, step.arrived_at = section.number("asked_at"), section.number("arrived_at")
+    step.decision = Decision(section.word("mediation", Mediation), section.text("reason"), section.data("proposed"))
+    landed = section.optional_section("landed")
+    step.landed = None if landed is None else _read_landed(landed)
+    step.effects = section.each("effects", read_effect)
+    step.links = tuple(_read_link(link) for link in section.items("links"))
+    step.seal()
+    return step
+
+
+def _check_shape(step: Step) -> None:
+    """Refuse requests and responses whose bytes are not those of a pair."""
+    for data in (step.request, step.response):
+        pair = unpack(data) if data else [None, None]
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise RecordError(f"Step {step.index} has {pair!r:.80} for a request or response; it must be a pair.")
+    if not step.request:
+        raise RecordError(f"Step {step.index} has no request.")
+    arguments = unpack(step.request)
+    if not isinstance(arguments, list) or not isinstance(arguments[1], dict):
+        raise RecordError(f"Step {step.index} has arguments that are no map.")
+
+
+def _read_failure(section: Section | None) -> Failure | None:
+    if section is None:
+        return None
+    return Failure(
+        section.text("kind"),
+        section.text("message"),
+        section.optional_integer("status"),
+        section.optional_number("retry_after"),
+    )
+
+
+def _read_landed(section: Section) -> Landed:
+    return Landed(
+        section.text("injection"),
+        section.text("operator"),
+        section.word("landing", Landing),
+        section.text("description"),
+    )
+
+
+def _read_link(value: Plain) -> Link:
+    if not isinstance(value, list) or len(value) != 3 or not all(isinstance(part, str) for part in value):
+        raise RecordError(f"A provenance link is {value!r:.80}; it must be three texts.")
+    source, relation, target = value
+    return Link(str(source), str(relation), str(target))
+
+
+def write_effect(effect: Effect) -> Plain:
+    """Return an effect as plain data."""
+    return {"kind": effect.kind, "identity": effect.identity, "impact": effect.impact.value}
+
+
+def read_effect(section: Section) -> Effect:
+    """Return the effect that plain data describe."""
+    return Effect(section.text("kind"), section.mapping("identity"), section.word("impact", Impact))
+
+
+def write_outcome(outcome: Outcome) -> Plain:
+    """Return an outcome as plain data."""
+    return {
+        "message": outcome.message,
+        "success": outcome.success,
+        "claims": [claim._asdict() for claim in outcome.claims],
+        "state": outcome.state,
+        "refused": outcome.refused,
+    }
+
+
+def read_outcome(section: Section) -> Outcome:
+    """Return the outcome that plain data describe."""
+    return Outcome(
+        section.text("message"),
+        section.optional_flag("success"),
+        section.each("claims", _read_claim),
+        section.raw("state"),
+        section.flag("refused"),
+    )
+
+
+def _read_claim(section: Section) -> Claim:
+    return Claim(section.text("kind"), section.mapping("identity"), section.text("evidence"))
+
+
+def write_verdict(verdict: ContractVerdict) -> Plain:
+    """Return a verdict as plain data."""
+    violation = verdict.violation
+    return {
+        "contract": verdict.contract,
+        "verdict": int(verdict.verdict),
+        "margin": verdict.margin,
+        "violation": None if violation is None else violation._asdict(),
+        "unfair": verdict.unfair,
+    }
+
+
+def read_verdict(section: Section) -> ContractVerdict:
+    """Return the verdict that plain data describe."""
+    number = section.integer("verdict")
+    if number not in list(Verdict):
+        raise RecordError(f"A verdict is {number}; it must be 0, 1 or 2.")
+    violation = section.optional_section("violation")
+    return ContractVerdict(
+        section.text("contract"),
+        Verdict(number),
+        section.number("margin"),
+        None
+        if violation is None
+        else Violation(violation.integer("step"), violation.text("agent"), violation.text("reason")),
+        section.flag("unfair"),
+    )
+
+
+def write_signature(signature: Signature) -> Plain:
+    """Return a signature as plain data."""
+    return {
+        "contract": signature.contract,
+        "severity": signature.severity.value,
+        "operation": signature.operation,
+        "interface": signature.interface,
+        "risk": signature.risk,
+        "operators": list(signature.operators),
+    }
+
+
+def read_signature(section: Section) -> Signature:
+    """Return the signature that plain data describe."""
+    return Signature(
+        section.text("contract"),
+        section.word("severity", Severity),
+        section.text("operation"),
+        section.text("interface"),
+        section.text("risk"),
+        section.texts("operators"),
+    )

@@ -1,0 +1,79 @@
+"""Records as files: one record a file, found by folder."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from chaosagent.errors import RecordError, UsageError
+from chaosagent.replays.codec import HEADER, RECORD_BYTES_MAX, decode, encode
+from chaosagent.replays.record import ReplayRecord
+
+SUFFIX = ".replay"
+
+
+def write_record(folder: Path, record: ReplayRecord) -> Path:
+    """Write a record into a folder, whole or not at all, and return its path.
+
+    Raises:
+        UsageError: The folder cannot be written to.
+    """
+    data = encode(record)
+    path = folder / record.file_name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".writing-")
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot write records there: {error.strerror}. Choose another --out.") from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            Path(temporary).unlink()
+        raise UsageError(
+            f"{path}: cannot be written: {error.strerror}. Free some space or choose another --out."
+        ) from error
+    return path
+
+
+def read_record(path: Path) -> ReplayRecord:
+    """Return the record in a file.
+
+    Raises:
+        RecordError: The file does not exist, cannot be read, or is no sound record.
+    """
+    try:
+        size = path.stat().st_size
+        if size > RECORD_BYTES_MAX + HEADER.size:
+            raise RecordError(f"{path} has {size} bytes; a record has at most {RECORD_BYTES_MAX}.")
+        data = path.read_bytes()
+    except OSError as error:
+        raise RecordError(f"{path} cannot be read: {error.strerror}.") from error
+    return decode(data, str(path))
+
+
+def find_records(paths: Iterable[Path]) -> list[Path]:
+    """Return the records named, and those below the folders named, sorted and each once.
+
+    Raises:
+        UsageError: A path does not exist, or a folder has no record.
+    """
+    found: set[Path] = set()
+    for path in paths:
+        if path.is_dir():
+            below = sorted(path.rglob(f"*{SUFFIX}"))
+            if not below:
+                raise UsageError(f"{path} has no *{SUFFIX} file. `chaosagent search` writes them to OUT/replays.")
+            found.update(below)
+        elif path.exists():
+            found.add(path)
+        else:
+            raise UsageError(f"{path} does not exist. Name records (*{SUFFIX}) or folders that hold some.")
+    return sorted(found)

@@ -1,0 +1,118 @@
+"""Reading plain data of unknown origin: each value is taken with its expected type, or the record is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import NoReturn, TypeVar
+
+from chaosagent.canonical import Plain
+from chaosagent.errors import RecordError
+
+E = TypeVar("E", bound=Enum)
+T = TypeVar("T")
+ITEMS_MAX = 1_000_000
+
+
+class Section:
+    """A map of a record.
+
+    Args:
+        value: What the record has there.
+        path: Where that is, for messages.
+    """
+
+    __slots__ = ("_path", "_value")
+
+    def __init__(self, value: Plain, path: str) -> None:
+        self._path = path
+        if not isinstance(value, dict):
+            refuse(path, "a map", value)
+        self._value: dict[str, Plain] = value
+
+    def raw(self, key: str) -> Plain:
+        """Return plain data of any shape."""
+        if key not in self._value:
+            raise RecordError(f"{self._path}.{key} is missing; the record is damaged or was made by something else.")
+        return self._value[key]
+
+    def text(self, key: str) -> str:
+        value = self.raw(key)
+        return value if isinstance(value, str) else refuse(f"{self._path}.{key}", "a text", value)
+
+    def data(self, key: str) -> bytes:
+        value = self.raw(key)
+        return value if isinstance(value, bytes) else refuse(f"{self._path}.{key}", "bytes", value)
+
+    def integer(self, key: str) -> int:
+        value = self.raw(key)
+        if isinstance(value, bool) or not isinstance(value, int):
+            refuse(f"{self._path}.{key}", "a whole number", value)
+        return value
+
+    def number(self, key: str) -> float:
+        value = self.raw(key)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            refuse(f"{self._path}.{key}", "a number", value)
+        return float(value)
+
+    def flag(self, key: str) -> bool:
+        value = self.raw(key)
+        return value if isinstance(value, bool) else refuse(f"{self._path}.{key}", "true or false", value)
+
+    def optional_flag(self, key: str) -> bool | None:
+        return None if self.raw(key) is None else self.flag(key)
+
+    def optional_number(self, key: str) -> float | None:
+        return None if self.raw(key) is None else self.number(key)
+
+    def optional_integer(self, key: str) -> int | None:
+        return None if self.raw(key) is None else self.integer(key)
+
+    def word(self, key: str, kind: type[E]) -> E:
+        """Return a member of a closed set."""
+        value = self.text(key)
+        for member in kind:
+            if member.value == value:
+                return member
+        return refuse(f"{self._path}.{key}", "one of " + ", ".join(str(member.value) for member in kind), value)
+
+    def mapping(self, key: str) -> dict[str, Plain]:
+        value = self.raw(key)
+        return value if isinstance(value, dict) else refuse(f"{self._path}.{key}", "a map", value)
+
+    def section(self, key: str) -> Section:
+        """Return a map within this one."""
+        return Section(self.raw(key), f"{self._path}.{key}")
+
+    def optional_section(self, key: str) -> Section | None:
+        return None if self.raw(key) is None else self.section(key)
+
+    def items(self, key: str) -> list[Plain]:
+        """Return a list of bounded length."""
+        value = self.raw(key)
+        if not isinstance(value, list):
+            refuse(f"{self._path}.{key}", "a list", value)
+        if len(value) > ITEMS_MAX:
+            raise RecordError(f"{self._path}.{key} has {len(value)} items; at most {ITEMS_MAX} are allowed.")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        values = self.items(key)
+        return tuple(
+            value if isinstance(value, str) else refuse(f"{self._path}.{key}[{index}]", "a text", value)
+            for index, value in enumerate(values)
+        )
+
+    def each(self, key: str, read: Callable[[Section], T]) -> tuple[T, ...]:
+        """Return what `read` makes of each map in a list."""
+        return tuple(
+            read(Section(value, f"{self._path}.{key}[{index}]")) for index, value in enumerate(self.items(key))
+        )
+
+
+def refuse(path: str, expected: str, value: object) -> NoReturn:
+    """Raise the `RecordError` of a value of another type."""
+    raise RecordError(
+        f"{path} must be {expected}; the record has {value!r:.80}. It is damaged or was not made by chaosagent."
+    )

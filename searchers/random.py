@@ -1,0 +1,104 @@
+"""Random schedules within the budget, none twice: the baseline that every other searcher has to beat."""
+
+from __future__ import annotations
+
+import random
+
+from chaosagent.errors import UsageError
+from chaosagent.faults.evaluation import Evaluation, Status
+from chaosagent.faults.injection import Injection
+from chaosagent.faults.schedule import EMPTY, Schedule, schedule
+from chaosagent.searchers.points import Candidate, Expander
+from chaosagent.seeds import derive
+from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
+
+REPEATS_MAX = 200
+
+
+class RandomSearcher:
+    """Draws the number of injections, then each of them, uniformly from what executed runs have shown.
+
+    Args:
+        problem: What is searched.
+        injections_max: Most injections of one schedule.
+    """
+
+    def __init__(self, problem: Problem, *, injections_max: int = 4) -> None:
+        if injections_max < 1:
+            raise UsageError(f"random(injections_max={injections_max!r}): injections_max must be at least 1.")
+        self._problem = problem
+        self._injections_max = injections_max
+        self._expander = Expander(problem.space, problem.seed)
+        self._pool: dict[Injection, Candidate] = {}
+        self._order: list[Candidate] = []
+        self._told: dict[Schedule, Evaluation] = {}
+        self._asked: set[Schedule] = set()
+        self._draws = 0
+        self._exhausted = False
+
+    def ask(self, count: int) -> list[Proposal]:
+        if EMPTY not in self._asked:
+            self._asked.add(EMPTY)
+            if EMPTY not in self._told:
+                return [Proposal(EMPTY)]
+        proposals: list[Proposal] = []
+        while len(proposals) < count and EMPTY in self._told and not self._exhausted:
+            drawn = self._draw_new()
+            if drawn is None:
+                break
+            self._asked.add(drawn)
+            proposals.append(Proposal(drawn, Purpose.EXPLORE))
+        return proposals
+
+    def tell(self, evaluation: Evaluation) -> None:
+        known = self._told.get(evaluation.schedule)
+        if known is not None:
+            if known.digest != evaluation.digest and Status.ERROR not in (known.status, evaluation.status):
+                raise UsageError(
+                    f"tell({evaluation.schedule}): told before with digest {known.digest}, now {evaluation.digest}. "
+                    "The target is not deterministic under this schedule."
+                )
+            return
+        self._told[evaluation.schedule] = evaluation
+        if evaluation.status is Status.ERROR:
+            return
+        for candidate in self._expander.expand(evaluation, after=-1).candidates:
+            if candidate.cost <= self._problem.budget and candidate.injection not in self._pool:
+                self._pool[candidate.injection] = candidate
+                self._order.append(candidate)
+
+    @property
+    def finished(self) -> bool:
+        return EMPTY in self._told and (self._exhausted or not self._order)
+
+    @property
+    def standing(self) -> Standing:
+        return Standing()
+
+    def audit(self, count: int) -> list[Proposal]:
+        del count  # it prunes nothing
+        return []
+
+    def _draw_new(self) -> Schedule | None:
+        """Return a schedule that was not asked before, `None` when many draws brought none."""
+        for _ in range(REPEATS_MAX):
+            self._draws += 1
+            rng = derive(self._problem.search_seed, "random", self._problem.contract, self._draws)
+            drawn = self._draw(rng)
+            if drawn not in self._asked:
+                return drawn
+        self._exhausted = True
+        return None
+
+    def _draw(self, rng: random.Random) -> Schedule:
+        wanted = rng.randint(1, self._injections_max)
+        left = self._problem.budget
+        chosen: list[Injection] = []
+        for candidate in rng.sample(self._order, len(self._order)):
+            if len(chosen) == wanted:
+                break
+            injection = candidate.injection
+            if candidate.cost <= left and not any(injection.hook.overlaps(other.hook) for other in chosen):
+                chosen.append(injection)
+                left -= candidate.cost
+        return schedule(chosen)
