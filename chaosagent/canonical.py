@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import TypeAlias, cast
 
@@ -74,16 +74,13 @@ def plain(value: object, depth: int = 0) -> Plain:
     """
     kind = type(value)
     if kind in _ATOMS:
-        return cast(Plain, value)
+        return value  # type: ignore[return-value]  # the atoms are plain
     if depth > DEPTH_MAX:
         raise UsageError(f"Data that crosses a boundary nests deeper than {DEPTH_MAX} levels. Flatten it first.")
     if kind is dict:
-        return _plain_mapping(cast("dict[object, object]", value), depth)
+        return _plain_mapping(value, depth)  # type: ignore[arg-type]  # a cast would cost a call at every crossing
     if kind is list or kind is tuple:
-        return [
-            item if type(item) in _ATOMS else plain(item, depth + 1)  # type: ignore[misc]  # the atoms are plain
-            for item in cast("list[object]", value)
-        ]
+        return [item if type(item) in _ATOMS else plain(item, depth + 1) for item in value]  # type: ignore[attr-defined]
     return _plain_other(value, depth)
 
 
@@ -96,8 +93,9 @@ def copied(mapping: Mapping[str, Plain]) -> Mapping[str, Plain]:
 
 
 def _plain_mapping(value: Mapping[object, object], depth: int) -> Plain:
+    keys: Iterable[object]
     try:
-        keys = sorted(cast("Mapping[str, object]", value)) if len(value) > 1 else value
+        keys = sorted(value) if len(value) > 1 else value  # type: ignore[type-var]  # of no order: refused below
     except TypeError:
         keys = value
     result: dict[str, Plain] = {}
@@ -123,10 +121,10 @@ def _plain_other(value: object, depth: int) -> Plain:
         return float(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
-    if isinstance(value, Mapping):
-        return _plain_mapping(value, depth)
     if isinstance(value, list | tuple):
         return [plain(item, depth + 1) for item in value]
+    if isinstance(value, Mapping):
+        return _plain_mapping(value, depth)
     if isinstance(value, set | frozenset):
         return sorted((plain(item, depth + 1) for item in value), key=pack_plain)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterator
 from concurrent.futures import Future as ThreadFuture
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, TypeVar, TypeVarTuple, cast
 
 T = TypeVar("T")
@@ -88,9 +88,6 @@ class _Callback(asyncio.TimerHandle):
         self._when = when
         self._cancelled = False
 
-    def __repr__(self) -> str:
-        return f"<callback at {self._when}>"
-
     def cancel(self) -> None:
         self._cancelled = True
         self._callback, self._args = None, ()
@@ -118,6 +115,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         seconds_max: Virtual seconds after which the loop is stopped.
 
     Attributes:
+        now: Virtual seconds since the loop was made.
         stopped: Why the loop cannot go on, once it cannot; then it is raised at every further attempt.
     """
 
@@ -125,11 +123,11 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self, *, turns_max: int = 100_000, turns_total_max: int = 1_000_000, seconds_max: float = float("inf")
     ) -> None:
         self.stopped: VirtualTimeError | None = None
-        self._now = 0.0
+        self.now = 0.0
         self._ready: deque[_Callback] = deque()
         self._timers: list[tuple[float, int, _Callback]] = []
         self._threads: deque[tuple[ThreadFuture[Any], asyncio.Future[Any]]] = deque()
-        self._woken = threading.Event()
+        self._woken: threading.Event | None = None  # made with the first thread
         self._pool: ThreadPoolExecutor | None = None
         self._tasks: dict[asyncio.Task[Any], None] = {}
         self._tasks_made = self._timers_made = 0
@@ -206,7 +204,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._turns_before += self._turns
         if self._turns_before > self._turns_total_max:
             self._stop(Livelock(f"{self._turns_total_max} turns of the event loop in one run"))
-        self._now, self._turns = when, 0
+        self.now, self._turns = when, 0
         self._ready.append(callback)
         while timers and timers[0][0] == when:
             self._ready.append(heapq.heappop(timers)[2])
@@ -214,7 +212,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def _wait_for_oldest_thread(self) -> None:
         """Wait in real time until the thread that was asked first is done, or some thread calls back."""
         work, future = self._threads[0]
-        if not work.done():
+        if not work.done() and self._woken is not None:
             self._woken.wait()
             self._woken.clear()
             return
@@ -245,19 +243,17 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             for task in left:
                 task.cancel()
             with self._entered():
-                self._finish(asyncio.gather(*left, return_exceptions=True) if left else None)
+                if left:
+                    self._finish(asyncio.gather(*left, return_exceptions=True))
                 for generator in generators:
                     self._finish(self.create_task(generator.aclose()))
         self.close()
         return len(left)
 
-    def _finish(self, task: asyncio.Future[Any] | None) -> None:
-        try:
-            if task is not None:
-                self._drain(task)
-        except (VirtualTimeError, SystemExit):
-            pass  # what refuses to end is left behind; its run is over all the same
-        if task is not None and task.done() and not task.cancelled():
+    def _finish(self, task: asyncio.Future[Any]) -> None:
+        with suppress(VirtualTimeError, SystemExit):  # what refuses to end is left behind; its run is over all the same
+            self._drain(task)
+        if task.done() and not task.cancelled():
             task.exception()  # nobody else asks for it
 
     def close(self) -> None:
@@ -285,12 +281,12 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     # ------------------------------------------------------------------ what asyncio asks of a loop
 
     def time(self) -> float:
-        return self._now
+        return self.now
 
     def call_soon(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: contextvars.Context | None = None
     ) -> asyncio.Handle:
-        handle = _Callback(callback, args, context, self._now)
+        handle = _Callback(callback, args, context, self.now)
         self._ready.append(handle)
         return handle
 
@@ -302,9 +298,9 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
         handle = _Callback(callback, args, context, when)
-        if when <= self._now:
+        if when <= self.now:
             self._ready.append(handle)
-        elif when > self._now:
+        elif when > self.now:
             self._timers_made += 1
             heapq.heappush(self._timers, (when, self._timers_made, handle))
         else:
@@ -318,13 +314,14 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         *args: *Ts,
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
-        return self.call_at(self._now + max(delay, 0.0), callback, *args, context=context)
+        return self.call_at(self.now + max(delay, 0.0), callback, *args, context=context)
 
     def call_soon_threadsafe(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: contextvars.Context | None = None
     ) -> asyncio.Handle:
         handle = self.call_soon(callback, *args, context=context)
-        self._woken.set()
+        if self._woken is not None:
+            self._woken.set()
         return handle
 
     def create_future(self) -> asyncio.Future[Any]:
@@ -343,8 +340,9 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         if pool is None:
             self._pool = pool = self._pool or ThreadPoolExecutor(max_workers=8)
         future: asyncio.Future[T] = self.create_future()
+        woken = self._woken = self._woken or threading.Event()
         work: ThreadFuture[T] = pool.submit(func, *args)
-        work.add_done_callback(lambda _: self._woken.set())
+        work.add_done_callback(lambda _: woken.set())
         self._threads.append((work, future))
         return future
 

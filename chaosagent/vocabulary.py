@@ -115,16 +115,19 @@ class SystemConfig:
 
     Attributes:
         name: Unique among the configurations of a target.
-        settings: Plain data that the target reads.
+        settings: Plain data that the target reads; not to be changed.
+        digest: Of name and settings, equal in every process.
+
+    Raises:
+        UsageError: The settings are not plain data.
     """
 
     name: str = "default"
     settings: Mapping[str, Plain] = field(default_factory=dict)
+    digest: str = field(init=False, repr=False, compare=False)
 
-    @property
-    def digest(self) -> str:
-        """The digest of name and settings, equal in every process."""
-        return digest_of({"name": self.name, "settings": self.settings})
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digest", digest_of({"name": self.name, "settings": self.settings}))
 
 
 class Effect(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from chaosagent.canonical import Plain, copied, pack_plain, plain
 from chaosagent.errors import TargetError, UsageError
@@ -14,7 +14,7 @@ from chaosagent.faults.crossing import Exchange, Proceed, Request, Response
 from chaosagent.faults.dry import earlier_in, operator_rng, pack_request, unpack_request, unpack_response
 from chaosagent.faults.injection import Place
 from chaosagent.trace.step import ALLOWED, Decision
-from chaosagent.vocabulary import Boundary, Effect, Mediation
+from chaosagent.vocabulary import Boundary, Effect
 
 if TYPE_CHECKING:
     from chaosagent.execution.doors import LiveDoor
@@ -26,6 +26,7 @@ class Passage:
 
     Attributes:
         arguments: Plain data of its own; neither agent nor world hold parts of it.
+        blocked: The mediator blocked the action; then neither world nor injection are reached.
         value: What the world answered, fresh plain data.
         exception: What it raised instead, as it was raised.
         started: How often the world was called, whether or not it has answered.
@@ -42,6 +43,7 @@ class Passage:
         "arguments",
         "asked",
         "asked_at",
+        "blocked",
         "decision",
         "deferred",
         "door",
@@ -70,6 +72,7 @@ class Passage:
         self.arguments = arguments
         self.role = ""
         self.decision: Decision = ALLOWED
+        self.blocked = False
         self.request_bytes = b""
         self.response_bytes = b""
         self.earlier_bytes = b""
@@ -118,7 +121,7 @@ class Passage:
     def earlier(self) -> Response | None:
         if self.earlier_bytes:
             return unpack_response(self.earlier_bytes)
-        return earlier_in(self.history, self.request)
+        return earlier_in(self.history, self.request, self.response_bytes)
 
     async def sleep(self, seconds: float) -> None:
         self.slept += seconds
@@ -137,7 +140,21 @@ class Passage:
             await self.call_world(self.operation, self.arguments, is_disturbed=True)
         return unpack_response(self.response_bytes)
 
-    # ------------------------------------------------------------------ the real call
+    # ------------------------------------------------------------------ the request and the real call
+
+    def take_request(self) -> None:
+        """Turn the arguments into plain data of their own, and keep the canonical bytes of the request.
+
+        Raises:
+            TargetError: They are not plain data, or too large.
+        """
+        try:
+            self.arguments = arguments = cast("dict[str, Plain]", plain(self.arguments))
+        except UsageError as error:
+            raise TargetError(f"{self.place} {self.operation} is asked with what cannot cross: {error}") from error
+        self.request_bytes = request = pack_plain((self.operation, arguments))
+        if len(request) > self._run.payload_bytes_max:
+            raise self._run.too_large(self.place.interface, len(request))
 
     async def call_world(self, operation: str, arguments: Mapping[str, Plain], *, is_disturbed: bool = False) -> None:
         """Let the world answer, and keep its answer, its effects and when it came.
@@ -159,36 +176,24 @@ class Passage:
                 value = await value
         except Exception as error:  # what the world raises is its answer
             self.value, self.exception = None, error
-            response = self._packed(None, tuple(failure_of(error)))
+            response = pack_plain((None, failure_of(error)))
         else:
-            self.value = value = self._plain(value)
-            response = self._packed(value, None)
+            try:
+                self.value = value = plain(value)
+            except UsageError as error:
+                raise TargetError(f"{self.place} {operation} answers what cannot cross: {error}") from error
+            response = pack_plain((value, None))
             if operation in door.options.effects:
                 self.effects += door.effects_of(operation, arguments, value)
+        if len(response) > run.payload_bytes_max:
+            raise run.too_large(door.interface, len(response))
         self.response_bytes = response
         self.executed += 1
         if self.executed == 1:
-            self.answered, self.answered_at = run.next_position(), run.loop.time()
+            self.answered, self.answered_at = run.next_position(), run.loop.now
             if is_disturbed:
                 self.past = list(door.history)
         door.history.append((self.request_bytes, response))
-
-    def _plain(self, value: object) -> Plain:
-        try:
-            return plain(value)
-        except UsageError as error:
-            raise TargetError(f"{self.place} {self.operation} answers what cannot cross: {error}") from error
-
-    def _packed(self, value: Plain, failure: tuple[object, ...] | None) -> bytes:
-        response = pack_plain((value, failure))
-        if len(response) > self._run.payload_bytes_max:
-            raise self._run.too_large(self.door.interface, len(response))
-        return response
-
-    @property
-    def blocked(self) -> bool:
-        """Whether the mediator blocked the action; then neither world nor injection are reached."""
-        return self.decision.mediation is Mediation.BLOCK
 
     @property
     def changed_world(self) -> bool:

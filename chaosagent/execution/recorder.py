@@ -9,6 +9,7 @@ from chaosagent.canonical import Plain, plain
 from chaosagent.errors import ChaosAgentError
 from chaosagent.execution.passage import Passage
 from chaosagent.execution.watch import Watch
+from chaosagent.faults.injection import Place
 from chaosagent.limits import RunLimits
 from chaosagent.trace.redact import Redactor
 from chaosagent.trace.step import Landed, Link, Step, StepKind
@@ -30,7 +31,6 @@ class Recorder:
     Attributes:
         steps: So far.
         links: Provenance declared since the last step.
-        artifacts: Per agent, the id of the last answer that was delivered to it.
         refused: The first thing that makes the run worthless: the target broke its protocol, a plug-in failed.
             Whatever the target does with the exception, the run ends with this error.
     """
@@ -39,13 +39,19 @@ class Recorder:
         self.watch, self.limits, self.redactor = watch, limits, redactor
         self.steps: list[Step] = []
         self.links: list[Link] = []
-        self.artifacts: dict[str, str] = {}
+        self._steps_max = limits.steps_max
+        self._last_answered: dict[str, Place] = {}
         self.refused: ChaosAgentError | None = None
 
     @property
     def full(self) -> bool:
         """Whether the limit on steps is reached."""
-        return len(self.steps) >= self.limits.steps_max
+        return len(self.steps) >= self._steps_max
+
+    @property
+    def artifacts(self) -> dict[str, str]:
+        """Per agent, the id of the last answer that was delivered to it."""
+        return {agent: str(place._replace(attempt=0)) for agent, place in self._last_answered.items()}
 
     def refuse(self, error: ChaosAgentError) -> ChaosAgentError:
         """Keep what makes the run worthless, and return it to be raised."""
@@ -78,18 +84,21 @@ class Recorder:
             RunEnded: The limit on steps is reached.
             PluginError: A contract failed.
         """
-        if self.full:
-            raise RunEnded(f"{self.limits.steps_max} steps")
+        index = len(self.steps)
+        if index >= self._steps_max:
+            raise RunEnded(f"{self._steps_max} steps")
         place = passage.place
         step = Step()
-        step.index, step.kind, step.agent, step.role = len(self.steps), kind, place.agent, passage.role
+        step.index, step.kind, step.agent, step.role = index, kind, place.agent, passage.role
         step.boundary = None if kind is StepKind.NOTE else passage.door.boundary
         step.interface, step.occurrence, step.attempt = place.interface, place.occurrence, place.attempt
         step.operation, step.request, step.response = passage.operation, passage.request_bytes, told
         step.failure, step.landed, step.decision = failure, landed, passage.decision
         step.asked_at, step.arrived_at = passage.asked_at, now
-        step.effects, step.links = passage.effects, tuple(self.links)
-        self.links.clear()
+        step.effects, step.links = passage.effects, ()
+        if self.links:
+            step.links = tuple(self.links)
+            self.links.clear()
         if step.effects and self.redactor is not None:
             step.effects = redacted_effects(step.effects, self.redactor)
         step.show(None, value)
@@ -99,9 +108,9 @@ class Recorder:
             _redact(step, self.redactor)
         self.steps.append(step)
         if kind is StepKind.CALL:
-            self.artifacts[place.agent] = str(place._replace(attempt=0))
-        if self.full:
-            raise RunEnded(f"{self.limits.steps_max} steps")
+            self._last_answered[place.agent] = place
+        if index + 1 >= self._steps_max:
+            raise RunEnded(f"{self._steps_max} steps")
 
 
 def redacted_effects(effects: tuple[Effect, ...], redactor: Redactor) -> tuple[Effect, ...]:

@@ -11,11 +11,11 @@ import random
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, cast
+from typing import Any
 
-from chaosagent.canonical import Plain, pack_plain, plain
+from chaosagent.canonical import Plain, plain
 from chaosagent.clock import Clock, VirtualLoop
-from chaosagent.errors import ChaosAgentError, PluginError, TargetError, UsageError
+from chaosagent.errors import ChaosAgentError, PluginError, TargetError
 from chaosagent.execution.acting import ACTING, As, check_name
 from chaosagent.execution.checkpoint import everything_at
 from chaosagent.execution.doors import DictionaryMemory, DoorOptions, LiveDoor, Mailbox, read_text
@@ -184,9 +184,9 @@ class LiveRun:
     def note(self, kind: str, /, **facts: Any) -> None:
         agent, role = ACTING.get()
         passage = Passage(self, None, Place("note", agent, 0), kind, facts)  # type: ignore[arg-type]  # notes have no door
-        passage.role, passage.asked_at = role, self.loop.time()
+        passage.role, passage.asked_at = role, self.loop.now
         try:
-            passage.request_bytes = self._packed_request(passage)
+            passage.take_request()
             self.recorder.append(passage, StepKind.NOTE, passage.asked_at)
         except ChaosAgentError as error:
             raise self.recorder.refuse(error) from None
@@ -232,7 +232,11 @@ class LiveRun:
         armed = self._injector.at(passage.place, passage.door.boundary) if injectable and not passage.blocked else None
         self._pending += injectable
         try:
-            altered = await self._answer(passage, armed)
+            altered = None
+            if armed is not None:
+                altered = await self._disturbed(passage, armed)
+            elif not passage.blocked:
+                await passage.call_world(passage.operation, passage.arguments)
             value, exception = self._deliver(passage, armed, altered)
         except asyncio.CancelledError:
             self._give_up(passage, armed)
@@ -251,48 +255,31 @@ class LiveRun:
         agent, role = ACTING.get()
         passage = Passage(self, door, place_of(agent), operation, arguments)
         passage.role = role
-        passage.request_bytes = self._packed_request(passage)
+        passage.take_request()
         self._position += 1
-        passage.asked, passage.asked_at = self._position, self.loop.time()
+        passage.asked, passage.asked_at = self._position, self.loop.now
         if self.mediator is not None:
             self._mediate(self.mediator, passage)
         if door.options.stale is not None and not passage.blocked:
             passage.earlier_bytes = door.earlier(operation, passage.arguments)
         return passage
 
-    def _packed_request(self, passage: Passage) -> bytes:
-        """Turn the arguments into plain data of their own, and return the canonical bytes of the request."""
-        try:
-            passage.arguments = arguments = cast("dict[str, Plain]", plain(passage.arguments))
-        except UsageError as error:
-            raise TargetError(
-                f"{passage.place} {passage.operation} is asked with what cannot cross: {error}"
-            ) from error
-        request = pack_plain((passage.operation, arguments))
-        if len(request) > self.payload_bytes_max:
-            raise self.too_large(passage.place.interface, len(request))
-        return request
-
     def _mediate(self, mediator: Mediator, passage: Passage) -> None:
         door, place = passage.door, passage.place
         action = Action(place.agent, passage.role, door.boundary, door.interface, passage.operation, passage.arguments)
         ruling = mediator.decide(action)
         if ruling.mediation is Mediation.BLOCK:
-            passage.decision = Decision(Mediation.BLOCK, ruling.reason)
+            passage.blocked, passage.decision = True, Decision(Mediation.BLOCK, ruling.reason)
             passage.exception = ActionBlocked(ruling.reason)
             passage.response_bytes = pack_response(Response(None, Failure("blocked", ruling.reason)))
         elif ruling.mediation is Mediation.REWRITE:
             passage.decision = Decision(Mediation.REWRITE, ruling.reason, passage.request_bytes)
             if ruling.arguments is not None:
                 passage.arguments = ruling.arguments
-            passage.request_bytes = self._packed_request(passage)
+            passage.take_request()
 
-    async def _answer(self, passage: Passage, armed: Armed | None) -> Response | None:
-        """Let the world answer; `None` when its answer is delivered as it is."""
-        if armed is None:
-            if not passage.blocked:
-                await passage.call_world(passage.operation, passage.arguments)
-            return None
+    async def _disturbed(self, passage: Passage, armed: Armed) -> Response | None:
+        """Let an injection act; `None` when the world's answer is delivered as it is."""
         try:
             response = await armed.operator.apply(passage, passage.proceed)
         except ChaosAgentError:
@@ -309,7 +296,7 @@ class LiveRun:
             return
         self._record(passage)
         landed = self._landed(passage, armed, has_landed=passage.meddled)
-        self.recorder.append(passage, StepKind.CANCELLED, self.loop.time(), landed=landed)
+        self.recorder.append(passage, StepKind.CANCELLED, self.loop.now, landed=landed)
 
     def _deliver(
         self, passage: Passage, armed: Armed | None, altered: Response | None
@@ -328,7 +315,7 @@ class LiveRun:
             has_landed = altered is not None or passage.slept > 0.0 or passage.changed_world
             landed = self._landed(passage, armed, has_landed=has_landed)
         self.recorder.append(
-            passage, StepKind.CALL, self.loop.time(), told=told, failure=failure, landed=landed, value=value
+            passage, StepKind.CALL, self.loop.now, told=told, failure=failure, landed=landed, value=value
         )
         return value, exception
 
@@ -388,7 +375,7 @@ class LiveRun:
         """Let a request reach the world later, through a passage and as a step of its own."""
         late = Passage(self, passage.door, passage.place, request.operation, request.arguments)
         late.role, late.decision = passage.role, passage.decision
-        late.request_bytes = self._packed_request(late)
+        late.take_request()
         late.asked, late.asked_at = passage.asked, passage.asked_at
 
         async def later() -> None:
@@ -396,7 +383,7 @@ class LiveRun:
             try:
                 await late.call_world(late.operation, late.arguments)
                 if not self.over:
-                    now = self.loop.time()
+                    now = self.loop.now
                     self.recorder.append(late, StepKind.LATE, now, told=late.response_bytes, value=late.value)
             except ChaosAgentError as error:
                 self.recorder.refuse(error)

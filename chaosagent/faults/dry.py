@@ -94,10 +94,17 @@ def unpack_response(data: bytes) -> Response:
     return Response(value, None if failure is None else Failure(*cast("tuple[str, str]", failure)))
 
 
-def earlier_in(history: Sequence[Exchange], request: Request) -> Response | None:
-    """Return the last answer to the same request in a history."""
+def earlier_in(history: Sequence[Exchange], request: Request, now: bytes) -> Response | None:
+    """Return the last answer to the same request in a history that differs from the present one.
+
+    Args:
+        history: Earlier exchanges, oldest first.
+        request: What is asked.
+        now: Canonical bytes of the present answer, empty before the world has answered.
+    """
     for exchange in reversed(history):
-        if exchange.request == request and exchange.response.failure is None:
+        same = exchange.request == request and exchange.response.failure is None
+        if same and pack_response(exchange.response) != now:
             return exchange.response
     return None
 
@@ -192,7 +199,7 @@ class _DryCrossing:
     def earlier(self) -> Response | None:
         if self._recorded.earlier:
             return unpack_response(self._recorded.earlier)
-        return earlier_in(self.history, self.request)
+        return earlier_in(self.history, self.request, self._recorded.response if self.executed else b"")
 
     async def sleep(self, seconds: float) -> None:
         self.slept += seconds

@@ -146,7 +146,8 @@ class Operator(Protocol):
         parameters: The domain of each field, in the order of the fields.
 
     An operator that looks at `crossing.history` or `crossing.earlier()` also has
-    `reads_history: ClassVar[bool] = True`. One whose phase is `AROUND` lands whenever it acts.
+    `reads_history: ClassVar[bool] = True`. One whose phase is `AROUND` does not decide by the answer whether it
+    changes anything: rule R1 relies on that.
     """
 
     name: ClassVar[str]

@@ -18,7 +18,7 @@ class Ruling(NamedTuple):
     Attributes:
         mediation: Allow, rewrite or block.
         reason: One line, shown to the agent when it blocks.
-        arguments: The new arguments of a rewrite.
+        arguments: The new arguments of a rewrite, all of them; `None` leaves them as they are.
     """
 
     mediation: Mediation
@@ -69,8 +69,9 @@ class PolicyMediator:
                 continue
             if found.mediation is Mediation.BLOCK:
                 return found
-            ruling = found
-            action = action._replace(arguments=found.arguments if found.arguments is not None else action.arguments)
+            if found.arguments is not None:
+                action = action._replace(arguments=found.arguments)
+            ruling = found._replace(arguments=action.arguments)
         return ruling
 
     def state(self) -> Plain:

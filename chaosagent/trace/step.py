@@ -166,9 +166,9 @@ class Step:
 
     def canonical(self) -> tuple[object, ...]:
         """Everything that a trace digest covers, as plain data in a fixed order."""
-        failure, landed = self.failure, self.landed
+        failure, landed, decision = self.failure, self.landed, self.decision
         return (
-            self.kind.value,
+            self.kind._value_,
             self.agent,
             self.role,
             self.interface,
@@ -180,13 +180,19 @@ class Step:
             None if failure is None else tuple(failure),
             self.asked_at,
             self.arrived_at,
-            self.decision.mediation.value,
-            self.decision.reason,
-            self.decision.proposed,
+            decision.mediation._value_,
+            decision.reason,
+            decision.proposed,
             None if landed is None else (landed.injection, landed.operator, landed.landing.value, landed.description),
             [pack([effect.kind, effect.identity, effect.impact.value]) for effect in self.effects],
             [tuple(link) for link in self.links],
         )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Step) and self.index == other.index and self.canonical() == other.canonical()
+
+    def __hash__(self) -> int:
+        return hash((self.index, self.request, self.response))
 
     def __repr__(self) -> str:
         what = self.failure.kind if self.failure is not None else "answered"

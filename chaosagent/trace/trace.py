@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgpack
 
-from chaosagent.canonical import DIGEST_BYTES, Plain, pack
+from chaosagent.canonical import DIGEST_BYTES, Plain, pack, pack_plain
 from chaosagent.trace.step import Landed, Step
 from chaosagent.vocabulary import Effect, Ending, Outcome, Verdict
 
@@ -88,7 +88,7 @@ class Trace:
             ]
         )
         steps = msgpack.packb([step.canonical() for step in self.steps], unicode_errors="surrogatepass")
-        verdicts = pack([[verdict.contract, int(verdict.verdict), verdict.unfair] for verdict in self.verdicts])
+        verdicts = pack_plain([(verdict.contract, int(verdict.verdict), verdict.unfair) for verdict in self.verdicts])
         hashed = blake2b(steps, digest_size=DIGEST_BYTES)
         hashed.update(end)
         hashed.update(verdicts)
