@@ -1,7 +1,7 @@
 """The executor with worker processes on this machine.
 
-Workers are spawned, never forked. One that dies, or works longer than the limit on a job, is replaced; its job ends as an
-`ERROR` and no other job is lost: each worker has its own pipe, so a broken one takes nothing with it.
+Workers are spawned, never forked. One that dies, or works longer than the limit on a job, is replaced; its job ends
+as an `ERROR` and no other job is lost: each worker has its own pipe, so a broken one takes nothing with it.
 """
 
 from __future__ import annotations
@@ -161,8 +161,8 @@ def _work(pipe: Connection, setup: bytes) -> None:
         os.dup2(nowhere.fileno(), 1)  # what a target prints must not reach the study's own output
     try:
         workbench: Workbench = pickle.loads(setup)()
-    except ChaosAgentError as error:
-        pipe.send_bytes(pickle.dumps(error))
+    except Exception as error:  # the worker is a seam: what keeps it from starting is told to the study
+        pipe.send_bytes(pickle.dumps(StudyError(f"{type(error).__name__}: {error}")))
         return
     pipe.send_bytes(pickle.dumps(None))
     while True:

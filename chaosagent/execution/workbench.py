@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import NamedTuple
 
+from chaosagent.canonical import Plain
+from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.errors import ChaosAgentError
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.schedule import Schedule
 from chaosagent.limits import RunLimits
+from chaosagent.targets.loading import load_target
 from chaosagent.targets.target import Target
 from chaosagent.vocabulary import SystemConfig
 
@@ -76,6 +80,31 @@ class Workbench:
             return failed(job.schedule, str(error))
         except Exception as error:  # the worker is a seam: a fault of the harness is an outcome with what is known
             return failed(job.schedule, f"{type(error).__name__}: {error}")
+
+
+def load_workbench(
+    reference: str,
+    config_name: str,
+    contract_specs: tuple[Plain, ...],
+    *,
+    limits: RunLimits | None = None,
+    folder: Path | None = None,
+) -> Workbench:
+    """Make a workbench from names alone, as a worker process does.
+
+    Args:
+        reference: Of the target; see `chaosagent.targets.loading.load_target`.
+        config_name: One of its configurations.
+        contract_specs: The contracts, as study files name them.
+        limits: Of one run.
+        folder: Where a relative file is looked for; the working directory by default.
+
+    Raises:
+        ChaosAgentError: Something of that name does not exist or cannot be loaded.
+    """
+    target = load_target(reference, folder=folder)
+    contracts = tuple(parse_contract(entry) for entry in contract_specs)
+    return Workbench(target, target.config(config_name), contracts, limits or RunLimits())
 
 
 def failed(schedule: Schedule, error: str) -> Evaluation:

@@ -17,7 +17,10 @@ from chaosagent.targets.target import Target
 BUILTIN: Mapping[str, tuple[str, str]] = {
     "dojo-banking": ("chaosagent.experiments.dojo.target:banking", "AgentDojo's banking suite (extra dojo)"),
     "dojo-slack": ("chaosagent.experiments.dojo.target:slack", "AgentDojo's slack suite (extra dojo)"),
-    "refund": ("chaosagent.experiments.refund.target:REFUND", "The smallest example: an agent that can pay twice"),
+    "refund": (
+        "chaosagent.experiments.refund.target:refund_agent",
+        "The smallest example: an agent that can pay twice",
+    ),
     "triage": ("chaosagent.experiments.triage.target:TRIAGE", "A customer-support triage assistant"),
 }
 """Targets that come with chaosagent: where they are, and one line on each. Loaded when they are asked for."""

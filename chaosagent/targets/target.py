@@ -218,7 +218,7 @@ def target(
     def decorate(function: Callable[[Task, Run], Any]) -> Target:
         listed = list(tasks) or [Task("default")]
         known = list(configs) or [SystemConfig()]
-        called = name or function.__name__
+        called = name or getattr(function, "__name__", "") or type(function).__name__
         _refuse_twice("task", called, [task.id for task in listed])
         _refuse_twice("configuration", called, [config.name for config in known])
         summary = (inspect.getdoc(function) or "").partition("\n")[0]
@@ -230,7 +230,10 @@ def target(
             objective=objective,
             secrets=tuple(secrets),
             description=summary,
-            synchronous=not inspect.iscoroutinefunction(function),
+            synchronous=not (
+                inspect.iscoroutinefunction(function)
+                or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004  # an object's method
+            ),
         )
 
     return decorate

@@ -144,7 +144,7 @@ class FakeCrossing:
         self.history_was_read = True
         if self.sample.stale is not None:
             return self.sample.stale
-        return earlier_in(self.history, self.request)
+        return earlier_in(self.history, self.request, b"")
 
     async def sleep(self, seconds: float) -> None:
         """Count the seconds."""

@@ -116,7 +116,11 @@ class World:
 
     def state(self) -> Plain:
         """Return everything that later answers depend on."""
-        return [self.calls if self.program.counting else 0, self.ids, [list[Plain](pair) for pair in sorted(self.paid.items())]]
+        return [
+            self.calls if self.program.counting else 0,
+            self.ids,
+            [list[Plain](pair) for pair in sorted(self.paid.items())],
+        ]
 
 
 def _paid(arguments: Any, answer: Any) -> Effect | None:

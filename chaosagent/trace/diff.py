@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chaosagent.trace.step import Step
+from chaosagent.trace.step import CANONICAL_FIELDS, Step
 from chaosagent.trace.trace import Trace
-
-_FIELDS = (
-    "kind", "agent", "role", "interface", "occurrence", "attempt", "operation", "arguments", "decision",
-    "failure", "answer", "asked_at", "arrived_at", "landed", "effects", "links",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +46,11 @@ def first_difference(expected: Trace, got: Trace) -> Difference | None:
 
 
 def _step_difference(one: Step, other: Step) -> Difference | None:
-    if one.canonical() == other.canonical():
+    pairs = zip(CANONICAL_FIELDS, one.canonical(), other.canonical(), strict=True)
+    field = next((field for field, expected, got in pairs if expected != got), None)
+    if field is None:
         return None
-    for field in _FIELDS:
-        expected, got = getattr(one, field), getattr(other, field)
-        if expected != got:
-            return Difference(one.index, field, _short(expected), _short(got))
-    return Difference(one.index, "bytes", one.request.hex()[:80], other.request.hex()[:80])
+    return Difference(one.index, field, _short(getattr(one, field)), _short(getattr(other, field)))
 
 
 def _short(value: object) -> str:

@@ -57,6 +57,13 @@ class Link(NamedTuple):
     target: str
 
 
+CANONICAL_FIELDS = (
+    "kind", "agent", "role", "interface", "occurrence", "attempt", "operation", "arguments", "decision", "decision",
+    "decision", "failure", "answer", "asked_at", "arrived_at", "landed", "effects", "links",
+)  # fmt: skip
+"""The attributes of a step, as `Step.canonical` has them; a decision has three parts."""
+
+
 class Step:
     """One entry of a trace; not changed after its monitors have seen it.
 
@@ -165,7 +172,7 @@ class Step:
         self._raw, self._arguments, self._answer = False, None, None
 
     def canonical(self) -> tuple[object, ...]:
-        """Everything that a trace digest covers, as plain data in a fixed order."""
+        """Everything that a trace digest covers, as plain data in the order of `CANONICAL_FIELDS`."""
         failure, landed, decision = self.failure, self.landed, self.decision
         return (
             self.kind._value_,
@@ -176,13 +183,13 @@ class Step:
             self.attempt,
             self.operation,
             self.request,
-            self.response,
-            None if failure is None else tuple(failure),
-            self.asked_at,
-            self.arrived_at,
             decision.mediation._value_,
             decision.reason,
             decision.proposed,
+            None if failure is None else tuple(failure),
+            self.response,
+            self.asked_at,
+            self.arrived_at,
             None if landed is None else (landed.injection, landed.operator, landed.landing.value, landed.description),
             [pack([effect.kind, effect.identity, effect.impact.value]) for effect in self.effects],
             [tuple(link) for link in self.links],

@@ -1,1 +1,1 @@
-"""Refunds, a small target with known faults."""
+"""The planted double refund: the smallest target that can pay twice, and its hardened sister."""

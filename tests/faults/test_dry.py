@@ -192,5 +192,5 @@ def test_the_earlier_answer_is_the_last_good_one_to_the_same_request() -> None:
         Exchange(READ, Response("other")),
     ]
 
-    assert earlier_in(history, REQUEST) == Response("paid")
-    assert earlier_in(history, Request("get_order", {})) is None
+    assert earlier_in(history, REQUEST, b"") == Response("paid")
+    assert earlier_in(history, Request("get_order", {}), b"") is None

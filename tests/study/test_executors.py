@@ -1,0 +1,143 @@
+"""Where the runs happen changes nothing of what a study finds, and a dead worker takes nothing with it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chaosagent.contracts.catalogue import default_contracts
+from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.process_pool import ProcessExecutor
+from chaosagent.execution.workbench import Job, load_workbench
+from chaosagent.faults.evaluation import Status
+from chaosagent.faults.schedule import EMPTY, parse
+from chaosagent.faults.space import Choices, Space
+from chaosagent.study.plan import Plan
+from chaosagent.study.result import StudyResult
+from chaosagent.study.study import Study
+from chaosagent.targets.loading import load_target
+
+CHOICES = (
+    Choices("service.field_corruption", {}, interfaces=("service:tokens",)),
+    Choices("service.lost_response", {}),
+    Choices("service.timeout", {}),
+)
+
+
+SPECS = tuple(contract.id for contract in default_contracts())
+refund_bench = functools.partial(load_workbench, "refund", "naive", SPECS)
+
+
+def refund_plan() -> Plan:
+    found = load_target("refund")
+    return Plan(
+        target=found,
+        target_reference="refund",
+        config=found.config("naive"),
+        tasks=tuple(found.tasks.values()),
+        seeds=(0, 1),
+        contracts=default_contracts(),
+        space=Space(CHOICES),
+        budget=2.2,
+    )
+
+
+def essence(result: StudyResult) -> list[object]:
+    """What must not depend on where the runs happened."""
+    return [
+        result.digest,
+        result.trials,
+        result.executions,
+        [
+            (search.task_id, search.seed, search.contract, str(search.certificate), search.counterexample
+             and (str(search.counterexample.schedule), search.counterexample.trace.digest))
+            for search in result.searches
+        ],
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_study_finds_the_same_in_worker_processes_as_here(workers: int) -> None:
+    plan = refund_plan()
+    here = Study(plan, InlineExecutor(refund_bench())).run()
+
+    pool = ProcessExecutor(refund_bench, workers=workers, wall_seconds_max=60.0)
+    try:
+        there = Study(plan, pool, groups_max=2).run()
+    finally:
+        pool.close()
+
+    assert essence(there) == essence(here)
+    assert here.counterexamples
+
+
+@pytest.mark.slow
+def test_a_study_finds_the_same_whatever_the_hash_seed() -> None:
+    script = (
+        "import runpy, sys\n"
+        f"names = runpy.run_path({__file__!r})\n"
+        "study = names['Study'](names['refund_plan'](), names['InlineExecutor'](names['refund_bench']()))\n"
+        "print(names['essence'](study.run()))\n"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("0", "1", "4242")
+    }
+
+    assert len(outputs) == 1
+    assert outputs.pop().strip()
+
+
+TOUCHY = """
+import os, signal
+from chaosagent.targets.target import target
+from chaosagent.vocabulary import Outcome, Task
+
+@target(tasks=[Task("only")])
+async def touchy(task, run):
+    service = run.service("s", {"get": lambda: {"value": 1}, "spin": lambda: {"value": 1}})
+    try:
+        await service("get")
+    except TimeoutError:
+        os.kill(os.getpid(), signal.SIGKILL)
+    try:
+        await service("spin")
+    except TimeoutError:
+        while True:
+            pass
+    return Outcome("done", success=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_or_spins_is_replaced_and_no_other_run_is_lost(tmp_path: Path) -> None:
+    (tmp_path / "touchy.py").write_text(TOUCHY)
+    setup = functools.partial(load_workbench, "touchy.py:touchy", "default", SPECS, folder=tmp_path)
+    deadly, endless = parse("service:s[1] timeout(when=before)"), parse("service:s[2] timeout(when=before)")
+    jobs = [EMPTY, deadly, EMPTY, endless, *[EMPTY] * 20]
+    pool = ProcessExecutor(setup, workers=2, wall_seconds_max=2.0)
+    try:
+        for ticket, schedule in enumerate(jobs):
+            pool.submit(ticket, Job("only", 0, schedule))
+        finished = dict(pool.next_finished() for _ in jobs)
+    finally:
+        pool.close()
+
+    assert sorted(finished) == list(range(len(jobs)))
+    errors = {ticket: evaluation for ticket, evaluation in finished.items() if evaluation.status is Status.ERROR}
+    assert set(errors) == {1, 3}
+    assert "killed by signal 9" in errors[1].error
+    assert "longer than 2 s of real time" in errors[3].error
+    assert len({evaluation.digest for ticket, evaluation in finished.items() if ticket not in errors}) == 1
