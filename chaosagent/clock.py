@@ -21,10 +21,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Gene
 from concurrent.futures import Future as ThreadFuture
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import Any, NoReturn, TypeVar, TypeVarTuple, cast
+from typing import Any, NoReturn, TypeAlias, TypeVar, TypeVarTuple, cast
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+Context: TypeAlias = "contextvars.Context | None"
 
 
 class VirtualTimeError(BaseException):
@@ -79,7 +80,7 @@ class _Callback(asyncio.TimerHandle):
         self,
         callback: Callable[..., object],
         args: tuple[Any, ...],
-        context: contextvars.Context | None,
+        context: Context,
         when: float,
     ) -> None:
         self._callback: Callable[..., object] | None = callback
@@ -130,6 +131,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._woken: threading.Event | None = None  # made with the first thread
         self._pool: ThreadPoolExecutor | None = None
         self._tasks: dict[asyncio.Task[Any], None] = {}
+        self._guests: list[asyncio.Task[Any]] = []
         self._tasks_made = self._timers_made = 0
         self._generators: list[weakref.ref[AsyncGenerator[Any, Any]]] = []
         self._turns = self._turns_before = 0
@@ -182,7 +184,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
                 if self._turns > self._turns_max:
                     self._stop(Livelock(f"{self._turns_max} turns of the event loop without any time passing"))
                 ready.popleft().run()
-            elif self._threads:
+            elif self._threads and not (self._timers and any(not guest.done() for guest in self._guests)):
                 self._wait_for_oldest_thread()
             elif self._timers:
                 self._go_to_next_timer()
@@ -283,19 +285,13 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def time(self) -> float:
         return self.now
 
-    def call_soon(
-        self, callback: Callable[[*Ts], object], *args: *Ts, context: contextvars.Context | None = None
-    ) -> asyncio.Handle:
+    def call_soon(self, callback: Callable[[*Ts], object], *args: *Ts, context: Context = None) -> asyncio.Handle:
         handle = _Callback(callback, args, context, self.now)
         self._ready.append(handle)
         return handle
 
     def call_at(
-        self,
-        when: float,
-        callback: Callable[[*Ts], object],
-        *args: *Ts,
-        context: contextvars.Context | None = None,
+        self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context = None
     ) -> asyncio.TimerHandle:
         handle = _Callback(callback, args, context, when)
         if when <= self.now:
@@ -308,28 +304,32 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         return handle
 
     def call_later(
-        self,
-        delay: float,
-        callback: Callable[[*Ts], object],
-        *args: *Ts,
-        context: contextvars.Context | None = None,
+        self, delay: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context = None
     ) -> asyncio.TimerHandle:
         return self.call_at(self.now + max(delay, 0.0), callback, *args, context=context)
 
     def call_soon_threadsafe(
-        self, callback: Callable[[*Ts], object], *args: *Ts, context: contextvars.Context | None = None
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context = None
     ) -> asyncio.Handle:
-        handle = self.call_soon(callback, *args, context=context)
+        handle = self.call_soon(self._call_for_thread, callback, args, context=context)
         if self._woken is not None:
             self._woken.set()
         return handle
+
+    def _call_for_thread(self, callback: Callable[..., object], args: tuple[Any, ...]) -> None:
+        """Remember the tasks that a thread makes: it waits for them, so that they must not wait for it."""
+        known = self._tasks_made
+        callback(*args)
+        if self._tasks_made > known:
+            self._guests = [task for task in self._guests if not task.done()]
+            self._guests.extend(list(self._tasks)[known - self._tasks_made :])
 
     def create_future(self) -> asyncio.Future[Any]:
         return asyncio.Future(loop=self)
 
     def create_task(self, coro: Any, *, name: str | None = None, context: Any = None, **options: Any) -> Any:
+        self._tasks_made += 1
         if name is None:
-            self._tasks_made += 1
             name = f"task-{self._tasks_made}"
         task: asyncio.Task[Any] = asyncio.Task(coro, loop=self, name=name, context=context, **options)
         self._tasks[task] = None

@@ -89,6 +89,7 @@ class Step:
         decision: The mediator's.
         landed: What the injection at this hook did, if there was one.
         effects: What was committed to the world in the course of this crossing.
+        egress: The target declares that what is sent through the interface leaves the organisation.
         links: Provenance that the target declared since the step before.
     """
 
@@ -103,6 +104,7 @@ class Step:
         "boundary",
         "decision",
         "effects",
+        "egress",
         "failure",
         "index",
         "interface",
@@ -133,6 +135,7 @@ class Step:
     decision: Decision
     landed: Landed | None
     effects: tuple[Effect, ...]
+    egress: bool
     links: tuple[Link, ...]
     _raw: bool
     _arguments: object
@@ -193,6 +196,7 @@ class Step:
             None if landed is None else (landed.injection, landed.operator, landed.landing.value, landed.description),
             [pack([effect.kind, effect.identity, effect.impact.value]) for effect in self.effects],
             [tuple(link) for link in self.links],
+            self.egress,
         )
 
     def __eq__(self, other: object) -> bool:
