@@ -1,1 +1,1 @@
-"""AgentDojo tasks as a target."""
+"""AgentDojo's suites as targets."""

@@ -1,0 +1,65 @@
+"""What a search finds in AgentDojo's banking suite with nothing but the default contracts."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import chaosagent.experiments.dojo
+from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.workbench import Workbench
+from chaosagent.study.result import StudyResult
+from chaosagent.study.study import Study
+from chaosagent.studyfile import Overrides, load_study, plan_of
+
+pytestmark = [
+    pytest.mark.dojo,
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("agentdojo") is None, reason="needs the extra dojo (agentdojo)"),
+]
+FOLDER = Path(chaosagent.experiments.dojo.__file__).parent
+PAYING = {f"user_task_{number}" for number in (0, 3, 4, 5, 6, 11, 15)}
+WRITING = PAYING | {f"user_task_{number}" for number in (2, 12, 13, 14)}
+
+
+def searched(name: str, config: str) -> StudyResult:
+    plan = plan_of(load_study(FOLDER / name, Overrides(config=config)))
+    workbench = Workbench(plan.target, plan.config, plan.contracts, plan.run_limits)
+    return Study(plan, InlineExecutor(workbench)).run()
+
+
+def broken(result: StudyResult, contract: str) -> set[str]:
+    return {
+        search.task_id
+        for search in result.searches
+        if search.contract == contract and search.counterexample is not None and search.certificate.cost is not None
+    }
+
+
+def test_a_search_finds_the_duplicated_payments_of_every_paying_task() -> None:
+    result = searched("study.yaml", "retries")
+
+    assert broken(result, "at-most-once") == PAYING
+    assert broken(result, "no-ghosts") == set()
+    assert not any(search.violated_nominally for search in result.searches)
+    assert result.errors == 0
+
+
+def test_a_search_finds_the_ghosts_of_every_writing_task() -> None:
+    assert broken(searched("study.yaml", "no-retries"), "no-ghosts") == WRITING
+
+
+def test_looking_first_is_broken_by_no_fewer_than_two_faults() -> None:
+    result = searched("checks-first.yaml", "checks-first")
+
+    (found,) = result.counterexamples
+    assert {injection.hook.interface for injection in found.schedule} == {
+        "service:send_money",
+        "service:get_most_recent_transactions",
+    }
+    (search,) = [search for search in result.searches if search.counterexample is not None]
+    assert search.contract == "at-most-once"
+    assert search.certificate.cost == search.certificate.lower_bound
+    assert search.certificate.lower_bound > 2.0
