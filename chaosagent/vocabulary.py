@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from chaosagent.canonical import Plain, digest_of
+from chaosagent.canonical import Plain, digest_of, plain
 
 
 class Boundary(enum.Enum):
@@ -147,7 +147,8 @@ class Effect(NamedTuple):
     @property
     def key(self) -> str:
         """Kind and identity in one canonical line."""
-        inside = ", ".join(f"{name}={self.identity[name]!r}" for name in sorted(self.identity))
+        identity = plain(self.identity)
+        inside = ", ".join(f"{name}={value!r}" for name, value in identity.items()) if isinstance(identity, dict) else ""
         return f"{self.kind}({inside})"
 
 

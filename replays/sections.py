@@ -44,6 +44,7 @@ def write_step(step: Step) -> Plain:
         "proposed": step.decision.proposed,
         "landed": None if landed is None else {**landed._asdict(), "landing": landed.landing.value},
         "effects": [write_effect(effect) for effect in step.effects],
+        "egress": step.egress,
         "links": [list(link) for link in step.links],
     }
 
@@ -65,6 +66,7 @@ def read_step(section: Section, index: int) -> Step:
     landed = section.optional_section("landed")
     step.landed = None if landed is None else _read_landed(landed)
     step.effects = section.each("effects", read_effect)
+    step.egress = section.flag("egress")
     step.links = tuple(_read_link(link) for link in section.items("links"))
     step.seal()
     return step

@@ -90,7 +90,10 @@ class Recorder:
         place = passage.place
         step = Step()
         step.index, step.kind, step.agent, step.role = index, kind, place.agent, passage.role
-        step.boundary = None if kind is StepKind.NOTE else passage.door.boundary
+        if kind is StepKind.NOTE:
+            step.boundary, step.egress = None, False
+        else:
+            step.boundary, step.egress = passage.door.boundary, passage.door.options.egress
         step.interface, step.occurrence, step.attempt = place.interface, place.occurrence, place.attempt
         step.operation, step.request, step.response = passage.operation, passage.request_bytes, told
         step.failure, step.landed, step.decision = failure, landed, passage.decision

@@ -35,6 +35,7 @@ class StepFacts(TypedDict, total=False):
     landed: Landed | None
     effects: Iterable[Effect]
     links: Iterable[Link]
+    egress: bool
 
 
 def make_step(index: int, interface: str = "service:tool", operation: str = "call", **facts: Unpack[StepFacts]) -> Step:
@@ -55,8 +56,9 @@ def make_step(index: int, interface: str = "service:tool", operation: str = "cal
     step.boundary = None if step.kind is StepKind.NOTE else Boundary(interface.partition(":")[0])
     step.occurrence, step.attempt = facts.get("occurrence", 1), facts.get("attempt", 0)
     step.operation = operation
-    step.request = pack(arguments)
-    step.response, step.failure = b"" if failure is not None else pack(answer), failure
+    step.request = pack((operation, arguments))
+    step.response, step.failure = pack((answer, failure)), failure
+    step.egress = facts.get("egress", False)
     step.asked_at = facts.get("asked_at", float(index))
     step.arrived_at = facts.get("arrived_at", float(index))
     step.decision, step.landed = facts.get("decision", ALLOWED), facts.get("landed")

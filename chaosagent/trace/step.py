@@ -59,7 +59,7 @@ class Link(NamedTuple):
 
 CANONICAL_FIELDS = (
     "kind", "agent", "role", "interface", "occurrence", "attempt", "operation", "arguments", "decision", "decision",
-    "decision", "failure", "answer", "asked_at", "arrived_at", "landed", "effects", "links",
+    "decision", "failure", "answer", "asked_at", "arrived_at", "landed", "effects", "links", "egress",
 )  # fmt: skip
 """The attributes of a step, as `Step.canonical` has them; a decision has three parts."""
 
