@@ -21,5 +21,5 @@ def derive(seed: int, *labels: str | int) -> random.Random:
 
 def derive_seed(seed: int, *labels: str | int) -> int:
     """Return the 128-bit seed that belongs to a seed and a label."""
-    text = "\0".join([str(seed), *(f"{type(label).__name__}:{label}" for label in labels)])
+    text = "\0".join([str(seed), *(f"{type(label).__name__}:{len(str(label))}:{label}" for label in labels)])
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), "big")
