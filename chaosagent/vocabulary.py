@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from chaosagent.canonical import Plain, digest_of, plain
 
@@ -147,8 +147,8 @@ class Effect(NamedTuple):
     @property
     def key(self) -> str:
         """Kind and identity in one canonical line."""
-        identity = plain(self.identity)
-        inside = ", ".join(f"{name}={value!r}" for name, value in identity.items()) if isinstance(identity, dict) else ""
+        identity = cast("dict[str, Plain]", plain(self.identity))
+        inside = ", ".join(f"{name}={value!r}" for name, value in identity.items())
         return f"{self.kind}({inside})"
 
 
