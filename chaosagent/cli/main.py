@@ -1,0 +1,125 @@
+"""The command `chaosagent`: its verbs, and what becomes of errors."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated
+
+import typer
+
+from chaosagent.cli import output
+from chaosagent.cli.demo import demo
+from chaosagent.cli.listing import list_kind
+from chaosagent.cli.replay import replay
+from chaosagent.cli.search import search
+from chaosagent.cli.show import show
+from chaosagent.errors import ChaosAgentError
+
+USAGE, FAILED, INTERRUPTED, PIPE_CLOSED = 2, 4, 130, 141
+ABOUT = """Find the cheapest schedule of faults that breaks an agent system, prove that nothing cheaper does,
+and replay it.
+
+Begin with [bold]chaosagent demo[/bold]. Then write a study file for your own agent and search it.
+
+Exit codes: 0 nothing violated, 1 violated, 2 usage or bad input, 3 inconclusive, 4 target or executor failed,
+130 interrupted.
+"""
+VERBS: Mapping[str, tuple[Callable[..., int], str]] = {
+    "demo": (demo, "Watch it work: search the built-in assistant, replay what breaks it, plot R(B)."),
+    "search": (search, "Find the cheapest schedules that break a target, with proof."),
+    "replay": (replay, "Run stored counterexamples again."),
+    "show": (show, "Tell the story of a counterexample."),
+    "list": (list_kind, "List operators, searchers, contracts or targets."),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Args:
+        arguments: Without the name of the program; those of the process by default.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    output.make_safe(sys.stdout, sys.stderr)
+    try:
+        code = _application()(given, prog_name="chaosagent", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except KeyboardInterrupt:
+        return _failed("interrupted", INTERRUPTED, given)
+    except BrokenPipeError:
+        # The reader of our output has gone; nothing may be written at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except ChaosAgentError as error:
+        return _failed(str(error), error.exit_code, given)
+    except Exception as error:  # the command line is a seam: what nobody named ends here, with an exit code
+        if hasattr(error, "format_message"):  # typer's own errors, whose class has moved between its versions
+            return _failed(f"{error.format_message()} {_help_hint(error)}", USAGE, given)
+        if "--traceback" in given:
+            raise
+        return _failed(
+            f"{type(error).__name__}: {error}. This is an error of chaosagent; please report it with what "
+            "`chaosagent --traceback ...` prints.",
+            FAILED,
+            given,
+        )
+
+
+def _application() -> typer.Typer:
+    application = typer.Typer(
+        name="chaosagent",
+        help=_paragraphs(ABOUT),
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="rich",
+    )
+    application.callback()(_global_options)
+    for verb, (function, summary) in VERBS.items():
+        application.command(verb, help=_paragraphs(inspect.getdoc(function) or ""), short_help=summary)(function)
+    return application
+
+
+def _paragraphs(text: str) -> str:
+    """Return a text with each paragraph in one line, so that the terminal's width decides where it breaks."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
+def _global_options(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and end.", callback=lambda wanted: _version(wanted), is_eager=True
+        ),
+    ] = False,
+    traceback: Annotated[
+        bool, typer.Option("--traceback", help="Show where an error of chaosagent comes from.")
+    ] = False,
+) -> None:
+    del version, traceback
+
+
+def _version(wanted: object) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(version("chaosagent"))
+        raise typer.Exit
+
+
+def _help_hint(error: Exception) -> str:
+    context = getattr(error, "ctx", None)
+    path = getattr(context, "command_path", "chaosagent")
+    return f"See `{path} --help`."
+
+
+def _failed(message: str, code: int, given: Sequence[str]) -> int:
+    """Say what went wrong; for machines as an object, too, since they were promised one."""
+    output.remark(f"chaosagent: {message}")
+    if "--json" in given:
+        output.answer_json({"error": message, "exit_code": code})
+    return code

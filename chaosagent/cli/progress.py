@@ -1,0 +1,146 @@
+"""How far a study is, on stderr: one live line on a terminal, a plain line every few seconds elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from chaosagent.clock import monotonic
+from chaosagent.report.printable import printable
+from chaosagent.study.plan import Plan
+from chaosagent.study.result import Progress
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from chaosagent.study.evaluator import Experimental
+    from chaosagent.study.result import SearchResult
+    from chaosagent.study.search import Trial
+
+SECONDS_BETWEEN_LINES = 5.0
+FRAMES_PER_SECOND = 8
+
+
+class ProgressDisplay(Protocol):
+    """A sink that shows progress until it is closed."""
+
+    def trial(self, at: Experimental, contract: str, trial: Trial) -> None: ...
+    def search_over(self, result: SearchResult) -> None: ...
+    def progress(self, progress: Progress) -> None: ...
+    def close(self) -> None:
+        """End the display."""
+        ...
+
+
+def display_for(plan: Plan, title: str) -> ProgressDisplay:
+    """Return the display that fits where stderr goes."""
+    if sys.stderr.isatty():
+        return LiveDisplay(plan, title)
+    return LineDisplay(plan, title, sys.stderr)
+
+
+class LineDisplay:
+    """Prints a line at the beginning, every few seconds, and nothing more."""
+
+    def __init__(self, plan: Plan, title: str, stream: TextIO, *, every: float = SECONDS_BETWEEN_LINES) -> None:
+        self._plan, self._title, self._stream, self._every = plan, title, stream, every
+        self._printed = monotonic()
+
+    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
+        """Nothing is shown of single trials."""
+
+    def search_over(self, result: SearchResult) -> None:
+        """Nothing is shown of single searches."""
+
+    def progress(self, progress: Progress) -> None:
+        now = monotonic()
+        if now - self._printed >= self._every:
+            self._printed = now
+            self._stream.write(printable(f"{self._title}: {summary_of(progress, self._plan)}") + "\n")
+            self._stream.flush()
+
+    def close(self) -> None:
+        """Nothing is left open."""
+
+
+class LiveDisplay:
+    """Keeps two lines up to date, also while a long run lets nothing be told."""
+
+    def __init__(self, plan: Plan, title: str) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._plan, self._title = plan, title
+        self._progress = Progress()
+        self._live = Live(
+            console=Console(stderr=True, highlight=False),
+            get_renderable=self._render,
+            refresh_per_second=FRAMES_PER_SECOND,
+            transient=True,
+        )
+        self._started = monotonic()
+        self._live.start()
+
+    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
+        """Nothing is shown of single trials."""
+
+    def search_over(self, result: SearchResult) -> None:
+        """Nothing is shown of single searches."""
+
+    def progress(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def close(self) -> None:
+        self._live.stop()
+
+    def _render(self) -> RenderableType:
+        from rich.text import Text
+
+        self._progress.seconds = monotonic() - self._started
+        return Text.assemble(
+            (printable(self._title), "bold"),
+            "  ",
+            summary_of(self._progress, self._plan),
+            "\n",
+            (printable(self._progress.current, characters_max=120), "dim"),
+            no_wrap=True,
+            overflow="ellipsis",
+        )
+
+
+def summary_of(progress: Progress, plan: Plan) -> str:
+    """Return how far a study is in one line."""
+    seconds = progress.seconds
+    rate = f"{progress.trials / seconds:,.0f}/s" if seconds > 0 else "-/s"
+    best = "none yet" if progress.best_cost is None else f"{progress.best_cost:g}"
+    bound = f"{progress.lower_bound:g}" if progress.lower_bound < float("inf") else "all"
+    parts = [
+        f"{progress.searches_over}/{progress.searches} searches",
+        f"{progress.trials:,} trials ({rate})",
+        f"{progress.found} found, best cost {best}",
+        f"nothing below {bound}",
+        f"{progress.errors} errors",
+        f"{seconds:.0f} s",
+    ]
+    left = seconds_left(progress, plan)
+    if left is not None:
+        parts.append(f"at most {_readable(left)} left")
+    return "  ".join(parts)
+
+
+def seconds_left(progress: Progress, plan: Plan) -> float | None:
+    """Return the real seconds that a study can still take by its limits at its present rate; `None` when unknown."""
+    bounds: list[float] = []
+    trials_max = plan.limits.trials_max * max(1, progress.searches)
+    if progress.trials > 0 and progress.seconds > 0 and progress.searches:
+        share = 1 - progress.searches_over / progress.searches
+        bounds.append(min(trials_max - progress.trials, trials_max * share) * progress.seconds / progress.trials)
+    if plan.limits.seconds_max is not None:
+        bounds.append(plan.limits.seconds_max - progress.seconds)
+    return max(0.0, min(bounds)) if bounds else None
+
+
+def _readable(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,64 @@
+"""`chaosagent replay`: run stored counterexamples again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from chaosagent.cli import output
+
+if TYPE_CHECKING:
+    from chaosagent.cli.replaying import Rerun
+
+MODES = ("schedule", "exact", "both")
+
+
+def replay(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(help="Replay records, or folders that hold some.", metavar="PATH...", show_default=False),
+    ],
+    *,
+    mode: Annotated[
+        str, typer.Option(help="`schedule`: inject again; `exact`: reproduce offline, bit for bit; or `both`.")
+    ] = "schedule",
+    config: Annotated[
+        str | None, typer.Option(help="Another configuration of the target, for schedule.", show_default=False)
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(help="Another target: a name, module:attribute or file.py:attribute.", show_default=False),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Run stored counterexamples again: does today's target survive them, and do they still say what they said?
+
+    `schedule` injects the same faults into today's target: VIOLATED, HELD, MOVED or NOT_LANDED. `exact` serves
+    everything outside the target from the record and asks for the same trace: REPRODUCED or DIVERGED. The records of a
+    study are a regression test: fix the target, and replay them in CI.
+
+    Exit code: 0 all HELD or REPRODUCED, 1 some VIOLATED, 2 a record cannot be read, 3 some MOVED, NOT_LANDED or
+    DIVERGED, 4 some ERROR. With
+    `both`, DIVERGED is no complaint where the target HELD: it has changed.
+
+    [bold]Examples[/bold]
+
+    chaosagent replay chaosagent-out/triage/replays
+
+    chaosagent replay --mode exact tests/replays
+
+    chaosagent replay --config hardened chaosagent-out/triage/replays --json
+    """
+    from chaosagent.cli.replaying import exit_code_of, page_of, replay_all, to_json
+    from chaosagent.errors import UnknownNameError
+
+    if mode not in MODES:
+        raise UnknownNameError("mode", mode, MODES, "--mode")
+    reruns: list[Rerun] = replay_all(paths, mode=mode, config=config, target=target)
+    if json:
+        output.answer_json(to_json(reruns))
+    else:
+        output.answer(page_of(reruns))
+    return exit_code_of(reruns)

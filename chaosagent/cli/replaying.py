@@ -1,0 +1,190 @@
+"""Replaying many records: each against its target, with totals and one exit code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from chaosagent.canonical import Plain
+from chaosagent.cli.output import stdout_for_answers
+from chaosagent.errors import ChaosAgentError, RecordError, TargetError, UsageError
+from chaosagent.importable import make_importable
+from chaosagent.replays.record import ReplayRecord
+from chaosagent.replays.rerun import Replay, ReplayOutcome, rerun_exact, rerun_schedule
+from chaosagent.replays.store import find_records, read_record
+from chaosagent.report.page import Cell, Page, Span, bad, faint, good, name, notice
+from chaosagent.targets.loading import load_target
+from chaosagent.targets.target import Target
+
+SOUND = frozenset({ReplayOutcome.HELD, ReplayOutcome.REPRODUCED})
+OPEN = frozenset({ReplayOutcome.DIVERGED, ReplayOutcome.MOVED, ReplayOutcome.NOT_LANDED})
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """One replay of one record.
+
+    Attributes:
+        path: Of the record.
+        record: What it holds; `None` when it cannot be read.
+        replay: What came of it.
+    """
+
+    path: Path
+    record: ReplayRecord | None
+    replay: Replay
+
+
+def replay_all(
+    paths: Iterable[Path], *, mode: str, config: str | None = None, target: str | None = None
+) -> list[Rerun]:
+    """Replay records, in the order of their paths.
+
+    Args:
+        paths: Records, or folders that hold some.
+        mode: `"schedule"`, `"exact"` or `"both"`.
+        config: Another configuration, for schedule.
+        target: Another target than the records name.
+
+    Raises:
+        ChaosAgentError: A path, record, target or configuration does not exist or cannot be used.
+    """
+    targets: dict[tuple[str, Path | None], Target] = {}
+    reruns: list[Rerun] = []
+    with stdout_for_answers():
+        for path in find_records(paths):
+            try:
+                record = read_record(path)
+            except RecordError as error:
+                reruns.append(Rerun(path, None, Replay(ReplayOutcome.ERROR, mode, None, str(error))))
+                continue
+            reruns.extend(_reruns(path, record, mode, config, _target_of(record, path, target, targets)))
+    return reruns
+
+
+def _reruns(
+    path: Path, record: ReplayRecord, mode: str, config: str | None, target: Target | ChaosAgentError
+) -> Iterator[Rerun]:
+    for one in ("exact", "schedule") if mode == "both" else (mode,):
+        if isinstance(target, ChaosAgentError):
+            replay = Replay(ReplayOutcome.ERROR, one, None, str(target))
+        elif one == "exact":
+            replay = rerun_exact(record, target)
+        else:
+            replay = _rerun_schedule(record, target, config)
+        yield Rerun(path, record, replay)
+
+
+def _rerun_schedule(record: ReplayRecord, target: Target, config: str | None) -> Replay:
+    """Replay a schedule; what is wrong with the record's own names is an outcome, with an option's a mistake."""
+    if config is not None:
+        target.config(config, "--config")
+    try:
+        return rerun_schedule(record, target, config_name=config)
+    except UsageError as error:
+        return Replay(ReplayOutcome.ERROR, "schedule", None, str(error))
+
+
+def _target_of(
+    record: ReplayRecord, path: Path, given: str | None, known: dict[tuple[str, Path | None], Target]
+) -> Target | ChaosAgentError:
+    """Return the target of a record; when it cannot be loaded, the error, which is that record's alone."""
+    reference = record.target_reference if given is None else given
+    folder = folder_of(reference, path) if given is None else None
+    if (reference, folder) not in known:
+        try:
+            known[reference, folder] = _load(reference, folder, "--target" if given is not None else str(path))
+        except ChaosAgentError as error:
+            if given is not None:
+                raise
+            return error
+    return known[reference, folder]
+
+
+def folder_of(reference: str, record: Path) -> Path | None:
+    """Return the folder from which a record's target file is named: the working directory, or one above the record."""
+    place = reference.rpartition(":")[0]
+    if not place.endswith(".py"):
+        return None
+    above = [Path.cwd(), *record.resolve().parents]
+    return next((folder for folder in above if (folder / place).is_file()), None)
+
+
+def _load(reference: str, folder: Path | None, where: str) -> Target:
+    place = reference.rpartition(":")[0]
+    make_importable(Path.cwd())
+    if place.endswith(".py"):
+        make_importable(((folder or Path.cwd()) / place).resolve().parent)
+    try:
+        return load_target(reference, where=where, folder=folder)
+    except TargetError as error:
+        raise TargetError(f"{error} Name today's target with --target.") from error
+
+
+def exit_code_of(reruns: Sequence[Rerun]) -> int:
+    """Return 1 if something is violated, else 2 if a record is unreadable, 4 if a run failed, 3 if one is open."""
+    outcomes = {rerun.replay.outcome for rerun in reruns if not is_explained(rerun, reruns)}
+    if ReplayOutcome.VIOLATED in outcomes:
+        return 1
+    if any(rerun.record is None for rerun in reruns):
+        return 2
+    if ReplayOutcome.ERROR in outcomes:
+        return 4
+    return 3 if outcomes & OPEN else 0
+
+
+def is_explained(rerun: Rerun, reruns: Sequence[Rerun]) -> bool:
+    """Whether a divergence is the trace of a fix: the same record's schedule held in today's target."""
+    return rerun.replay.outcome is ReplayOutcome.DIVERGED and any(
+        other.path == rerun.path and other.replay.outcome is ReplayOutcome.HELD for other in reruns
+    )
+
+
+def page_of(reruns: Sequence[Rerun]) -> Page:
+    """Return a line for each replay, and the totals."""
+    page = Page()
+    page.table((), [_row(rerun, reruns) for rerun in reruns], indent=0)
+    totals = totals_of(reruns)
+    page.gap().line(f"{len(reruns)} replays: ", ", ".join(f"{count} {outcome}" for outcome, count in totals.items()))
+    return page
+
+
+def _row(rerun: Rerun, reruns: Sequence[Rerun]) -> Sequence[Cell]:
+    replay = rerun.replay
+    detail: list[str | Span] = [replay.detail, *(faint(f"; {note}") for note in replay.notes)]
+    if is_explained(rerun, reruns):
+        detail.append(faint("; the target has changed and holds now"))
+    return (_coloured(replay.outcome), faint(replay.mode), name(str(rerun.path)), detail)
+
+
+def _coloured(outcome: ReplayOutcome) -> Span:
+    if outcome in SOUND:
+        return good(outcome.value)
+    return notice(outcome.value) if outcome in OPEN else bad(outcome.value)
+
+
+def totals_of(reruns: Iterable[Rerun]) -> dict[str, int]:
+    """Return how often each outcome came, in the order of their declaration."""
+    counts = Counter(rerun.replay.outcome for rerun in reruns)
+    return {outcome.value: counts[outcome] for outcome in ReplayOutcome if counts[outcome]}
+
+
+def to_json(reruns: Sequence[Rerun]) -> dict[str, Plain]:
+    """Return the replays as plain data."""
+    return {"records": [_record_json(rerun) for rerun in reruns], "totals": {**totals_of(reruns)}}
+
+
+def _record_json(rerun: Rerun) -> Plain:
+    replay, record = rerun.replay, rerun.record
+    return {
+        "path": str(rerun.path),
+        "id": None if record is None else record.id,
+        "contract": None if record is None else record.contract,
+        "mode": replay.mode,
+        "outcome": replay.outcome.value,
+        "step": replay.step,
+        "detail": replay.detail,
+        "notes": list(replay.notes),
+    }

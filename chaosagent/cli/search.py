@@ -1,0 +1,88 @@
+"""`chaosagent search`: find the cheapest schedules that break a target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from chaosagent.cli import output
+
+EXECUTORS = ("inline", "process")
+OUT = Path("chaosagent-out")
+
+
+def search(
+    study: Annotated[Path, typer.Argument(help="The study file, YAML.", metavar="STUDY.yaml", show_default=False)],
+    *,
+    executor: Annotated[
+        str, typer.Option(help="Where runs happen: `inline`, in this process, or `process`, in workers.")
+    ] = "inline",
+    workers: Annotated[
+        int | None, typer.Option(help="Worker processes; one a core by default.", min=1, max=256, show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the study; chaosagent-out/NAME by default.", show_default=False)
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(help="Search schedules up to this cost.", min=0, show_default=False)
+    ] = None,
+    trials: Annotated[int | None, typer.Option(help="Limit of trials per search.", min=1, show_default=False)] = None,
+    seed: Annotated[
+        list[int] | None, typer.Option(help="Seed of the runs; may be given several times.", show_default=False)
+    ] = None,
+    config: Annotated[str | None, typer.Option(help="Another configuration of the target.", show_default=False)] = None,
+    task: Annotated[
+        list[str] | None, typer.Option(help="Only this task; may be given several times.", show_default=False)
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Find the cheapest schedule of faults that breaks each contract, and prove that nothing cheaper does.
+
+    Options take the place of the keys of the same name in the study file. The folder holds study.db with every trial,
+    study.yaml as run, and replays/ with a record of each counterexample. The result is the same whatever the executor.
+
+    Exit code: 1 counterexamples were found, 0 none exists within the budget, 3 none was found but some may exist, 4 the
+    target or the executor failed.
+
+    [bold]Examples[/bold]
+
+    chaosagent search study.yaml
+
+    chaosagent search study.yaml --config hardened --budget 2.5
+
+    chaosagent search study.yaml --executor process --workers 8 --json > found.json
+    """
+    from chaosagent.cli.session import Workforce, exit_code_of, run_study
+    from chaosagent.report.findings import findings_json, findings_page, next_page
+    from chaosagent.studyfile import Overrides, load_study
+
+    check_executor(executor)
+    overrides = Overrides(
+        config=config,
+        tasks=tuple(task) if task else None,
+        seeds=tuple(seed) if seed else None,
+        budget=budget,
+        trials=trials,
+    )
+    file = load_study(study, overrides)
+    name = f"{file.name}-{config}" if config else file.name
+    findings = run_study(file, out or OUT / name, Workforce(executor, workers))
+    if json:
+        output.answer_json(findings_json(findings))
+    else:
+        output.answer(findings_page(findings).add(next_page(findings)))
+    return exit_code_of(findings)
+
+
+def check_executor(name: str) -> None:
+    """Refuse an unknown executor.
+
+    Raises:
+        UnknownNameError: There is none of that name.
+    """
+    from chaosagent.errors import UnknownNameError
+
+    if name not in EXECUTORS:
+        raise UnknownNameError("executor", name, EXECUTORS, "--executor")

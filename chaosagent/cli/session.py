@@ -1,0 +1,154 @@
+"""One study from its file to its folder: run, stored, with a record for each counterexample."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chaosagent.cli.output import stdout_for_answers
+from chaosagent.cli.progress import display_for
+from chaosagent.errors import UsageError
+from chaosagent.execution.executor import Executor
+from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.process_pool import ProcessExecutor
+from chaosagent.execution.workbench import Workbench
+from chaosagent.replays.record import record_of
+from chaosagent.replays.store import write_record
+from chaosagent.report.findings import Findings
+from chaosagent.study.evaluator import Experimental
+from chaosagent.study.plan import Plan
+from chaosagent.study.result import Progress, SearchResult, StudyResult
+from chaosagent.study.search import Trial
+from chaosagent.study.store import FILE_NAME, StudyStore
+from chaosagent.study.study import Study
+from chaosagent.studyfile import StudyFile, plan_of, worker_setup
+
+EXECUTORS = ("inline", "process")
+EXIT_HELD, EXIT_VIOLATED, EXIT_INCONCLUSIVE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 3, 4, 130
+
+
+@dataclass(frozen=True, slots=True)
+class Workforce:
+    """Where the runs of a study happen.
+
+    Attributes:
+        executor: `"inline"` or `"process"`.
+        workers: Processes; `None` for one a core.
+    """
+
+    executor: str = "inline"
+    workers: int | None = None
+
+    def open(self, study: StudyFile, plan: Plan) -> Executor:
+        """Return the executor; worker processes are started."""
+        if self.executor == "inline":
+            return InlineExecutor(workbench_of(plan))
+        workers = self.workers or len(os.sched_getaffinity(0))
+        limit = plan.run_limits.wall_seconds_max
+        return ProcessExecutor(worker_setup(study, plan), workers=workers, wall_seconds_max=limit)
+
+
+@dataclass(slots=True)
+class RecordSink:
+    """Writes the record of each counterexample as soon as its search is over.
+
+    Attributes:
+        plan: Of the study.
+        folder: Where records go.
+        written: Path of each record, by the id of its counterexample.
+    """
+
+    plan: Plan
+    folder: Path
+    written: dict[str, Path] = field(default_factory=dict)
+
+    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
+        """Nothing is stored of single trials here."""
+
+    def search_over(self, result: SearchResult) -> None:
+        found = result.counterexample
+        if found is None:
+            return
+        record = record_of(found, self.plan)
+        self.written[found.id] = write_record(self.folder, record)
+
+    def progress(self, progress: Progress) -> None:
+        """Nothing is stored of progress."""
+
+
+def run_study(study: StudyFile, out: Path, workforce: Workforce, *, title: str = "") -> Findings:
+    """Run a study and store it.
+
+    Args:
+        study: The study file.
+        out: The folder of the study.
+        workforce: Where the runs happen.
+        title: What the progress display calls it.
+
+    Raises:
+        UsageError: The folder holds another study, or the study file cannot be used.
+        ChaosAgentError: The target cannot be loaded, or the study cannot go on.
+    """
+    with stdout_for_answers():
+        plan = plan_of(study)
+        make_room(out, plan)
+        store = StudyStore.create(out, plan, study.text_as_run)
+        records = RecordSink(plan, out / "replays")
+        result: StudyResult | None = None
+        try:
+            executor = workforce.open(study, plan)
+            display = display_for(plan, title or study.name)
+            try:
+                result = Study(plan, executor, sinks=(store, records, display)).run()
+            finally:
+                display.close()
+                executor.close()
+        finally:
+            store.close("" if result is None else result.digest)
+    return Findings(plan, result, records.written, out)
+
+
+def workbench_of(plan: Plan) -> Workbench:
+    """Return the workbench of this process for a plan."""
+    return Workbench(plan.target, plan.config, plan.contracts, plan.run_limits)
+
+
+def make_room(out: Path, plan: Plan) -> None:
+    """Remove an earlier run of the same study, records excepted, and refuse to touch another study.
+
+    Raises:
+        UsageError: The folder holds another study.
+    """
+    path = out / FILE_NAME
+    if not path.exists():
+        return
+    if _plan_digest(path) != plan.digest:
+        raise UsageError(f"{out} holds another study. Choose another folder with --out, or delete {out} first.")
+    for ending in ("", "-wal", "-shm"):
+        path.with_name(FILE_NAME + ending).unlink(missing_ok=True)
+
+
+def _plan_digest(path: Path) -> str:
+    try:
+        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        try:
+            row = connection.execute("SELECT value FROM study WHERE key = 'plan'").fetchone()
+        finally:
+            connection.close()
+    except sqlite3.Error:
+        return ""
+    return "" if row is None else str(row[0])
+
+
+def exit_code_of(findings: Findings) -> int:
+    """Return the exit code that says how a study ended."""
+    result, limit = findings.result, findings.plan.limits.seconds_max
+    if result.interrupted and (limit is None or result.seconds < limit):
+        return EXIT_INTERRUPTED
+    if result.counterexamples or findings.nominal_violations:
+        return EXIT_VIOLATED
+    if not findings.open_searches:
+        return EXIT_HELD
+    return EXIT_FAILED if result.errors else EXIT_INCONCLUSIVE

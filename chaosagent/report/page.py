@@ -1,0 +1,210 @@
+"""Pages of text: what the command line shows, with styles on a terminal and without elsewhere.
+
+Every text that is put on a page goes through `printable`, so nothing that a target, a task or a record says can act on
+the terminal.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from chaosagent.report.printable import printable, width_of
+
+
+class Style(enum.Enum):
+    """How a piece of text is set; the value is the terminal's code."""
+
+    PLAIN = ""
+    STRONG = "1"
+    FAINT = "2"
+    BAD = "1;31"
+    GOOD = "32"
+    NOTICE = "33"
+    NAME = "36"
+
+
+class Span(NamedTuple):
+    """A piece of text in one style."""
+
+    text: str
+    style: Style = Style.PLAIN
+
+
+Part: TypeAlias = "str | Span"
+Cell: TypeAlias = "str | Span | Sequence[Part]"
+_ASCII = str.maketrans({"→": "->", "✗": "x", "✓": "+", "…": "...", "×": "x", "≤": "<=", "≥": ">=", "–": "-", "│": "|"})
+
+
+def strong(text: str) -> Span:
+    """Return a text that stands out."""
+    return Span(text, Style.STRONG)
+
+
+def faint(text: str) -> Span:
+    """Return a text that stands back."""
+    return Span(text, Style.FAINT)
+
+
+def bad(text: str) -> Span:
+    """Return a text that tells of a violation."""
+    return Span(text, Style.BAD)
+
+
+def good(text: str) -> Span:
+    """Return a text that tells of success."""
+    return Span(text, Style.GOOD)
+
+
+def notice(text: str) -> Span:
+    """Return a text that tells of something to look at, such as an injection."""
+    return Span(text, Style.NOTICE)
+
+
+def name(text: str) -> Span:
+    """Return the name of something: a hook, a command, a file."""
+    return Span(text, Style.NAME)
+
+
+class Look(NamedTuple):
+    """How a page is turned into text.
+
+    Attributes:
+        columns: Lines are wrapped to so many; `None` leaves them as long as they are, as logs and pipes want it.
+        colour: Use the terminal's styles.
+        ascii_only: Write arrows and marks with plain letters.
+    """
+
+    columns: int | None = None
+    colour: bool = False
+    ascii_only: bool = False
+
+
+PLAIN_LOOK = Look()
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    spans: tuple[Span, ...]
+    indent: int
+    hang: int
+
+
+@dataclass(slots=True)
+class Page:
+    """Lines of text, put together from above."""
+
+    _lines: list[_Line] = field(default_factory=list)
+
+    def line(self, *parts: Part, indent: int = 0, hang: int = 2) -> Page:
+        """Add a line.
+
+        Args:
+            parts: Pieces of the line, one after the other.
+            indent: Columns in front of it.
+            hang: Further columns in front of what is wrapped.
+        """
+        self._lines.append(_Line(_spans(parts), indent, hang))
+        return self
+
+    def gap(self) -> Page:
+        """Add an empty line, unless the page is empty or has one there."""
+        if self._lines and self._lines[-1].spans:
+            self._lines.append(_Line((), 0, 0))
+        return self
+
+    def heading(self, text: str) -> Page:
+        """Add the heading of a section."""
+        return self.gap().line(strong(text))
+
+    def table(self, header: Sequence[str], rows: Iterable[Sequence[Cell]], *, indent: int = 2) -> Page:
+        """Add a table; the last column takes the rest of the line and wraps in itself.
+
+        Args:
+            header: One text a column, or none at all.
+            rows: One cell a column; numbers are texts, too.
+            indent: Columns in front of it.
+        """
+        lines = [[_spans([cell] if isinstance(cell, str | Span) else cell) for cell in row] for row in rows]
+        if header:
+            lines.insert(0, [_spans([faint(title)]) for title in header])
+        if not lines:
+            return self
+        widths = [max(_width(row[column]) for row in lines) for column in range(len(lines[0]))]
+        for row in lines:
+            spans: list[Span] = []
+            for cell, width in zip(row[:-1], widths[:-1], strict=True):
+                spans.extend(cell)
+                spans.append(Span(" " * (width - _width(cell) + 2)))
+            self._lines.append(_Line((*spans, *row[-1]), indent, sum(widths[:-1]) + 2 * len(widths[:-1])))
+        return self
+
+    def add(self, other: Page) -> Page:
+        """Add the lines of another page, behind an empty line."""
+        if other._lines:
+            self.gap()._lines.extend(other._lines)
+        return self
+
+    def text(self, look: Look = PLAIN_LOOK) -> str:
+        """Return the page as text that ends with a line break; empty if the page is."""
+        return "".join(row + "\n" for line in self._lines for row in _rows(line, look))
+
+
+def _spans(parts: Iterable[Part]) -> tuple[Span, ...]:
+    spans = (part if isinstance(part, Span) else Span(part) for part in parts)
+    return tuple(Span(printable(span.text), span.style) for span in spans if span.text)
+
+
+def _width(spans: Iterable[Span]) -> int:
+    return sum(width_of(span.text) for span in spans)
+
+
+def _rows(line: _Line, look: Look) -> list[str]:
+    """Return the rows that a line takes: one, unless it is wrapped."""
+    spans = line.spans
+    if look.ascii_only:
+        spans = tuple(Span(span.text.translate(_ASCII), span.style) for span in spans)
+    margin = " " * line.indent
+    if look.columns is None or line.indent + _width(spans) <= look.columns:
+        return [(margin + _set(spans, look)).rstrip(" ")]
+    room = max(20, look.columns - line.indent)
+    wrapped = _wrapped(spans, room, min(line.hang, room // 2))
+    return [(margin + _set(row, look)).rstrip(" ") for row in wrapped]
+
+
+def _wrapped(spans: Sequence[Span], room: int, hang: int) -> list[list[Span]]:
+    """Break spans at blanks; a word that is wider than the room stays whole, for copying."""
+    rows: list[list[Span]] = [[]]
+    used = 0
+    for span in spans:
+        for piece in _pieces(span.text):
+            width = width_of(piece)
+            fresh = not rows[-1] or (len(rows) > 1 and len(rows[-1]) == 1)
+            if used + width_of(piece.rstrip(" ")) > room and not fresh:
+                rows.append([Span(" " * hang)])
+                used = hang
+                piece = piece.lstrip(" ")
+                width = width_of(piece)
+            rows[-1].append(Span(piece, span.style))
+            used += width
+    return rows
+
+
+def _pieces(text: str) -> list[str]:
+    """Return words with the blanks behind them; blanks at the beginning are a piece of their own."""
+    pieces: list[str] = []
+    start = 0
+    for position in range(1, len(text)):
+        if text[position - 1] == " " and text[position] != " ":
+            pieces.append(text[start:position])
+            start = position
+    pieces.append(text[start:])
+    return pieces
+
+
+def _set(spans: Iterable[Span], look: Look) -> str:
+    if not look.colour:
+        return "".join(span.text for span in spans)
+    return "".join(f"\x1b[{span.style.value}m{span.text}\x1b[0m" if span.style.value else span.text for span in spans)

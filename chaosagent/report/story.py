@@ -1,0 +1,301 @@
+"""A counterexample as a person would tell it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from chaosagent.canonical import Plain
+from chaosagent.replays.record import ReplayRecord
+from chaosagent.report.page import Page, Span, bad, faint, good, name, notice, strong
+from chaosagent.report.printable import printable
+from chaosagent.trace.step import Step, StepKind
+from chaosagent.trace.trace import Trace, Violation
+from chaosagent.vocabulary import Effect, Impact, Landing, Mediation, Verdict
+
+ARGUMENTS_MAX = 120
+ANSWER_MAX = 160
+MESSAGE_MAX = 600
+AROUND = 2
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def story_of(record: ReplayRecord, path: Path | None = None, *, whole: bool = False) -> Page:
+    """Tell a counterexample: what was done, what happened, what broke, why each fault is needed, what is proved.
+
+    Args:
+        record: The counterexample.
+        path: Where it is stored, for the commands at the end.
+        whole: Show every step of the trace and not only those around injections and the violation.
+    """
+    page = Page()
+    violation = violation_of(record)
+    page.line(strong(f"{record.contract} breaks in {record.task.id}"), faint(f"   {record.id}"))
+    page.line(faint(f"target {record.target_name}, configuration {record.config.name}, seed {record.seed}"))
+    page.gap().line(*_in_one_sentence(record, violation))
+    _tell_schedule(page, record)
+    _tell_trace(page, record.trace, violation, record.contract, whole=whole)
+    _tell_end(page, record)
+    _tell_effects(page, record)
+    _tell_necessity(page, record)
+    page.heading("What is proved")
+    page.line(good("certified minimum  ") if record.proof.certified else notice("not certified  "), indent=2)
+    page.line(record.proof.text, indent=2, hang=0)
+    if path is not None:
+        page.heading("Run it again")
+        page.table(
+            (),
+            [
+                (name(f"chaosagent replay {path}"), "does it still break today's target?"),
+                (name(f"chaosagent replay --mode exact {path}"), "offline, bit for bit"),
+            ],
+        )
+    return page
+
+
+def violation_of(record: ReplayRecord) -> Violation | None:
+    """Return where the record's contract was broken."""
+    return next((verdict.violation for verdict in record.trace.verdicts if verdict.contract == record.contract), None)
+
+
+def counted(number: int, singular: str, plural: str = "") -> str:
+    """Return a number with its noun: small numbers as words, `"two faults"`."""
+    written = NUMBERS[number] if number < len(NUMBERS) else f"{number}"
+    return f"{written} {singular if number == 1 else plural or singular + 's'}"
+
+
+def _in_one_sentence(record: ReplayRecord, violation: Violation | None) -> list[str | Span]:
+    faults = counted(len(record.schedule), "fault")
+    together = " together" if len(record.schedule) > 1 else ""
+    reason = record.contract if violation is None else violation.reason
+    verb = "is" if len(record.schedule) == 1 else "are"
+    return [f"{faults.capitalize()}{together} (cost {record.cost:g}) {verb} enough: ", bad(reason), "."]
+
+
+def _tell_schedule(page: Page, record: ReplayRecord) -> None:
+    page.heading(f"The schedule, cost {record.cost:g}")
+    if not record.schedule.injections:
+        page.line("nothing is injected: the target breaks the contract by itself", indent=2)
+    for number, injection in enumerate(record.schedule, 1):
+        page.line(faint(f"{number}  "), notice(str(injection)), indent=2, hang=3)
+        page.line(injection.operator.describe(), indent=5)
+
+
+# ---------------------------------------------------------------------- the trace
+
+
+def _tell_trace(page: Page, trace: Trace, violation: Violation | None, contract: str, *, whole: bool) -> None:
+    broken_at = -1 if violation is None else violation.step
+    shown = range(len(trace.steps)) if whole else window_of(trace, broken_at)
+    page.heading(f"What happened: {len(shown)} of {len(trace.steps)} steps")
+    before = -1
+    for index in shown:
+        _tell_gap(page, index - before - 1)
+        _tell_step(page, trace.steps[index])
+        if index == broken_at and violation is not None:
+            _tell_broken(page, contract, violation)
+        before = index
+    _tell_gap(page, len(trace.steps) - before - 1)
+
+
+def window_of(trace: Trace, broken_at: int) -> list[int]:
+    """Return the steps worth showing: those with injections, effects or decisions, and those around the violation."""
+    wanted = {index for index, step in enumerate(trace.steps) if step.landed is not None or step.effects}
+    wanted |= {index for index, step in enumerate(trace.steps) if step.decision.mediation is not Mediation.ALLOW}
+    wanted |= {index + 1 for index, step in enumerate(trace.steps) if step.landed is not None}
+    wanted |= set(range(broken_at - AROUND, broken_at + AROUND + 1)) if broken_at >= 0 else set()
+    return sorted(index for index in wanted if 0 <= index < len(trace.steps))
+
+
+def _tell_gap(page: Page, count: int) -> None:
+    if count > 0:
+        page.line(faint(f"... {count} more {'step' if count == 1 else 'steps'} (--all shows them)"), indent=9)
+
+
+def _tell_step(page: Page, step: Step) -> None:
+    hit = step.landed is not None and step.landed.landing is Landing.LANDED
+    marker = notice("! ") if hit else "  "
+    when = f"{step.arrived_at:g} s"
+    page.line(marker, faint(f"{step.index:>4}  {when:>7}  "), *_action(step), indent=2, hang=17)
+    if step.landed is not None:
+        verb = "injected: " if hit else "injected, without any change: "
+        page.line(notice(verb), f"{step.landed.operator}, {step.landed.description}", indent=19)
+    if step.decision.mediation is not Mediation.ALLOW:
+        verb = {Mediation.BLOCK: "blocked", Mediation.REWRITE: "rewritten"}[step.decision.mediation]
+        page.line(notice(f"{verb} by the mediator: "), step.decision.reason, indent=19)
+    for effect in step.effects:
+        page.line(strong("committed: "), described(effect), indent=19)
+
+
+def _action(step: Step) -> list[str | Span]:
+    who = f"{step.agent}: " if step.agent else ""
+    if step.kind is StepKind.NOTE:
+        return [who, "notes ", strong(step.operation), f" {_arguments(step)}"]
+    asked: list[str | Span] = [who, name(f"{step.interface}[{_count(step)}]"), f" {step.operation}({_arguments(step)})"]
+    if step.kind is StepKind.LATE:
+        return [*asked, faint("  reaches the world late; nobody waits for it")]
+    return [*asked, " → ", *_told(step)]
+
+
+def _count(step: Step) -> str:
+    return f"{step.occurrence}.{step.attempt}" if step.attempt else f"{step.occurrence}"
+
+
+def _arguments(step: Step) -> str:
+    inside = ", ".join(f"{key}={compact(value)}" for key, value in step.arguments.items())
+    return printable(inside, characters_max=ARGUMENTS_MAX)
+
+
+def _told(step: Step) -> list[str | Span]:
+    if step.kind is StepKind.CANCELLED:
+        return [notice("given up before an answer came")]
+    failure = step.failure
+    if failure is None:
+        return [printable(compact(step.answer), characters_max=ANSWER_MAX)]
+    status = f" {failure.status}" if failure.status is not None else ""
+    message = f": {failure.message}" if failure.message else ""
+    return [bad(f"{failure.kind}{status}"), printable(message, characters_max=ANSWER_MAX)]
+
+
+def compact(value: Plain) -> str:
+    """Return plain data in one line, as JSON where that is possible."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=repr)
+    except ValueError:
+        return repr(value)
+
+
+def _tell_broken(page: Page, contract: str, violation: Violation) -> None:
+    who = f" by {violation.agent}" if violation.agent else ""
+    page.line(bad(f"✗ {contract} is broken here{who}: {violation.reason}"), indent=2)
+
+
+# ---------------------------------------------------------------------- the end
+
+
+def _tell_end(page: Page, record: ReplayRecord) -> None:
+    trace, outcome = record.trace, record.trace.outcome
+    detail = f": {trace.ending_detail}" if trace.ending_detail else ""
+    page.line(faint(f"{'end':>6}           "), f"{trace.ending.value}{detail}", indent=2, hang=17)
+    if outcome.message:
+        message = printable(outcome.message, characters_max=MESSAGE_MAX)
+        page.line(faint("final message: "), f'"{message}"', indent=19)
+    for claim in outcome.claims:
+        page.line(faint("it claims: "), described(Effect(claim.kind, claim.identity)), indent=19)
+    violation = violation_of(record)
+    if violation is not None and violation.step >= len(trace.steps):
+        _tell_broken(page, record.contract, violation)
+    others = [
+        verdict.contract
+        for verdict in trace.verdicts
+        if verdict.verdict is Verdict.VIOLATED and verdict.contract != record.contract
+    ]
+    if others:
+        page.line(faint(f"violated in the same run, too: {', '.join(others)}"), indent=2)
+
+
+def described(effect: Effect) -> str:
+    """Return an effect in one line, with its impact where that is not high."""
+    inside = ", ".join(f"{key}={compact(effect.identity[key])}" for key in sorted(effect.identity))
+    impact = "" if effect.impact is Impact.HIGH else f" [{effect.impact.value}]"
+    return f"{effect.kind}({inside}){impact}"
+
+
+def _tell_effects(page: Page, record: ReplayRecord) -> None:
+    """Set what was committed against what the agents were told, and against the run without faults."""
+    committed = Counter(described(effect) for effect in record.trace.effects)
+    nominal = Counter(described(effect) for effect in record.nominal.effects)
+    effects = list(dict.fromkeys([*committed, *nominal]))
+    page.heading("What was committed, and what the agents were told")
+    if not effects:
+        page.line("nothing was committed, nor is it in the run without faults", indent=2)
+        return
+    page.table(
+        ("effect", "here", "without faults", "told"),
+        [
+            (
+                printable(effect, characters_max=ARGUMENTS_MAX),
+                bad(f"{committed[effect]}×") if committed[effect] != nominal[effect] else f"{committed[effect]}×",
+                f"{nominal[effect]}×",
+                "; ".join(_told_of(record.trace.steps, effect)) or faint("-"),
+            )
+            for effect in effects
+        ],
+    )
+
+
+def _told_of(steps: Sequence[Step], effect: str) -> Iterable[str]:
+    for step in steps:
+        times = sum(described(committed) == effect for committed in step.effects)
+        if times:
+            told = "".join(part if isinstance(part, str) else part.text for part in _told(step))
+            often = f" (committed {times} times there)" if times > 1 else ""
+            yield f"step {step.index}: {printable(told, characters_max=80)}{often}"
+
+
+def _tell_necessity(page: Page, record: ReplayRecord) -> None:
+    if not record.proof.necessity:
+        return
+    page.heading("Why each fault is necessary")
+    for injection, without in record.proof.necessity:
+        page.line("without ", notice(injection), indent=2)
+        page.line(good(without), indent=5)
+
+
+def story_json(record: ReplayRecord) -> dict[str, Plain]:
+    """Return a counterexample with its trace as plain data."""
+    violation, trace = violation_of(record), record.trace
+    return {
+        "id": record.id,
+        "target": record.target_name,
+        "target_reference": record.target_reference,
+        "config": record.config.name,
+        "task": record.task.id,
+        "seed": record.seed,
+        "contract": record.contract,
+        "signature": str(record.signature),
+        "schedule": record.schedule.text,
+        "injections": [
+            {"injection": str(injection), "describe": injection.operator.describe()} for injection in record.schedule
+        ],
+        "cost": record.cost,
+        "certified": record.proof.certified,
+        "lower_bound": record.proof.lower_bound if math.isfinite(record.proof.lower_bound) else None,
+        "certificate": record.proof.text,
+        "step": None if violation is None else violation.step,
+        "agent": None if violation is None else violation.agent,
+        "reason": None if violation is None else violation.reason,
+        "necessity": [{"without": injection, "then": then} for injection, then in record.proof.necessity],
+        "effects": [described(effect) for effect in trace.effects],
+        "effects_without_faults": [described(effect) for effect in record.nominal.effects],
+        "ending": trace.ending.value,
+        "message": trace.outcome.message,
+        "success": trace.outcome.success,
+        "violated": [verdict.contract for verdict in trace.verdicts if verdict.verdict is Verdict.VIOLATED],
+        "steps": [_step_json(step) for step in trace.steps],
+        "digest": record.trace_digest,
+        "provenance": dict(record.provenance),
+    }
+
+
+def _step_json(step: Step) -> Plain:
+    failure, landed = step.failure, step.landed
+    return {
+        "index": step.index,
+        "kind": step.kind.value,
+        "agent": step.agent,
+        "hook": step.hook if step.boundary is not None else "",
+        "operation": step.operation,
+        "arguments": compact(step.arguments),
+        "answer": None if failure is not None else compact(step.answer),
+        "failure": None if failure is None else failure.kind,
+        "asked_at": step.asked_at,
+        "arrived_at": step.arrived_at,
+        "mediation": step.decision.mediation.value,
+        "injected": None if landed is None else landed.injection,
+        "landing": None if landed is None else landed.landing.value,
+        "committed": [described(effect) for effect in step.effects],
+    }

@@ -1,0 +1,143 @@
+"""Reading a study file and telling what is wrong with it."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pydantic
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+from chaosagent.canonical import Plain
+from chaosagent.errors import UsageError
+from chaosagent.studyfile.located import Keys, Located, read_yaml
+from chaosagent.studyfile.settings import CostSettings, RunSettings, SearchSettings, StudySettings
+
+COMPLAINTS_MAX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class StudyFile:
+    """A study file that was read and checked by itself, without its target.
+
+    Attributes:
+        path: Where it stands.
+        settings: What it says.
+        located: The same as plain data, with lines.
+    """
+
+    path: Path
+    settings: StudySettings
+    located: Located
+
+    @property
+    def name(self) -> str:
+        """The file's name without its ending; the folder's, for a file called study."""
+        own = self.path.stem
+        return self.path.resolve().parent.name or own if own == "study" else own
+
+    @property
+    def folder(self) -> Path:
+        """Where targets and contracts in files are looked for."""
+        return self.path.resolve().parent
+
+    @property
+    def text_as_run(self) -> str:
+        """The text of the file with what options changed."""
+        return self.located.text_as_run
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """What options of the command line put in the place of the file's values; `None` leaves them.
+
+    Attributes:
+        config: Instead of `config`.
+        tasks: Instead of `tasks`.
+        seeds: Instead of `seeds`.
+        budget: Instead of `budget`.
+        trials: Instead of `search.trials`.
+    """
+
+    config: str | None = None
+    tasks: tuple[str, ...] | None = None
+    seeds: tuple[int, ...] | None = None
+    budget: float | None = None
+    trials: int | None = None
+
+    def applied(self, located: Located) -> Located:
+        """Return the file's data with these values in it."""
+        values: list[tuple[tuple[str, ...], Plain, str]] = [
+            (("config",), self.config, "--config"),
+            (("tasks",), None if self.tasks is None else list(self.tasks), "--task"),
+            (("seeds",), None if self.seeds is None else list(self.seeds), "--seed"),
+            (("budget",), self.budget, "--budget"),
+            (("search", "trials"), self.trials, "--trials"),
+        ]
+        for keys, value, option in values:
+            if value is not None:
+                located = located.with_value(keys, value, option)
+        return located
+
+
+def load_study(path: Path, overrides: Overrides = Overrides()) -> StudyFile:
+    """Read a study file.
+
+    Args:
+        path: Of the file.
+        overrides: Values that take the place of the file's.
+
+    Raises:
+        UsageError: The file cannot be read, is no mapping, or has an unknown key, a wrong type or a value that is
+            not allowed.
+    """
+    located = overrides.applied(read_yaml(path, "study file"))
+    try:
+        settings = StudySettings.model_validate(located.data)
+    except pydantic.ValidationError as error:
+        raise UsageError(_complaints(located, error)) from None
+    return StudyFile(path, settings, located)
+
+
+def _complaints(located: Located, error: pydantic.ValidationError) -> str:
+    """Return one line for each mistake, with file, line and key."""
+    found = sorted(
+        {(located.line(*_keys(detail)), _complaint(located, detail)) for detail in error.errors(include_url=False)}
+    )
+    lines = [complaint for _, complaint in found[:COMPLAINTS_MAX]]
+    if len(found) > COMPLAINTS_MAX:
+        lines.append(f"... {len(found) - COMPLAINTS_MAX} more")
+    return "\n".join(lines)
+
+
+def _complaint(located: Located, detail: ErrorDetails) -> str:
+    keys = _keys(detail)
+    where, key = located.where(*keys), ".".join(map(str, keys))
+    if detail["type"] == "missing":
+        return f"{where}: the key {key!r} is missing. Add it, for example `{key}: triage`."
+    if detail["type"] == "extra_forbidden":
+        known = _known_keys(keys[:-1])
+        nearest = difflib.get_close_matches(str(keys[-1]), known, n=1, cutoff=0.4)
+        hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+        return f"{where}: unknown key {key!r}.{hint} Known: {', '.join(known)}."
+    allowed = (
+        detail["msg"]
+        .replace("Input should be", "it must be")
+        .replace("a valid ", "a ")
+        .replace("dictionary", "mapping")
+    )
+    allowed = allowed.replace("List should have", "the list must have")
+    hint = " Write it in brackets: [...]." if detail["type"] == "list_type" else ""
+    return f"{where}: {key} is {detail['input']!r:.80}; {allowed}.{hint}"
+
+
+def _keys(detail: ErrorDetails) -> Keys:
+    return tuple(detail["loc"])
+
+
+def _known_keys(keys: Keys) -> list[str]:
+    parts: dict[str, type[BaseModel]] = {"cost": CostSettings, "search": SearchSettings, "run": RunSettings}
+    model = parts.get(str(keys[0]), StudySettings) if keys else StudySettings
+    return list(model.model_fields)

@@ -1,0 +1,175 @@
+"""The plan of a study file: its target, contracts and space, loaded."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import cast
+
+from chaosagent.canonical import Plain
+from chaosagent.contracts.catalogue import default_contracts, parse_contract
+from chaosagent.contracts.contract import Contract
+from chaosagent.contracts.templates.containment import Containment
+from chaosagent.errors import UnknownNameError, UsageError
+from chaosagent.execution.workbench import Workbench
+from chaosagent.importable import make_importable
+from chaosagent.limits import RunLimits, StudyLimits
+from chaosagent.study.plan import Plan
+from chaosagent.study.searcher import SEARCHERS
+from chaosagent.studyfile.file import StudyFile
+from chaosagent.studyfile.space import space_of
+from chaosagent.targets.loading import load_target
+from chaosagent.targets.target import Target
+from chaosagent.vocabulary import Severity
+
+
+def plan_of(study: StudyFile) -> Plan:
+    """Return the plan of a study file; loads its target and contracts.
+
+    Raises:
+        UsageError: The file names a configuration, task, contract, operator, parameter or searcher that does not exist
+            or is not allowed.
+        TargetError: The target cannot be loaded.
+    """
+    settings, located = study.settings, study.located
+    make_importable(study.folder)
+    target = load_target(settings.target, where=located.where("target"), folder=study.folder)
+    config = next(iter(target.configs)) if settings.config is None else settings.config
+    specs, contracts = _contracts(study)
+    return Plan(
+        target=target,
+        target_reference=portable_reference(settings.target, study.folder),
+        config=target.config(config, located.where("config")),
+        tasks=tuple(
+            target.task(name, located.where("tasks", index)) for index, name in enumerate(_tasks(study, target))
+        ),
+        seeds=tuple(dict.fromkeys(settings.seeds)),
+        contracts=contracts,
+        contract_specs=specs,
+        space=space_of(study),
+        budget=settings.budget,
+        searcher=settings.search.searcher,
+        searcher_settings=_searcher_settings(study, contracts),
+        lookahead=settings.search.lookahead,
+        seed=settings.search.seed,
+        limits=StudyLimits(settings.search.trials, settings.search.seconds, settings.search.error_share),
+        run_limits=RunLimits(
+            steps_max=settings.run.steps,
+            virtual_seconds_max=settings.run.virtual_seconds,
+            wall_seconds_max=settings.run.wall_seconds,
+        ),
+        audit=settings.search.audit,
+    )
+
+
+def portable_reference(reference: str, folder: Path) -> str:
+    """Return a reference that works without its folder: a file below the working directory is named from there."""
+    place, _, attribute = reference.rpartition(":")
+    if not place.endswith(".py"):
+        return reference
+    path = (folder / place).resolve()
+    here = Path.cwd().resolve()
+    named = path.relative_to(here) if path.is_relative_to(here) else path
+    return f"{named.as_posix()}:{attribute}"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSetup:
+    """Makes the workbench of a worker process; plain data, so that it can be sent there.
+
+    Attributes:
+        target_reference: As the study file has it.
+        folder: Of the study file.
+        config: Name of the configuration.
+        contract_specs: As plain data.
+        limits: Of one run.
+    """
+
+    target_reference: str
+    folder: str
+    config: str
+    contract_specs: tuple[Plain, ...]
+    limits: RunLimits
+
+    def __call__(self) -> Workbench:
+        """Return the workbench, in the process in which it is needed."""
+        make_importable(Path(self.folder))
+        target = load_target(self.target_reference, folder=Path(self.folder))
+        contracts = tuple(parse_contract(spec) for spec in self.contract_specs)
+        return Workbench(target, target.config(self.config), contracts, self.limits)
+
+
+def worker_setup(study: StudyFile, plan: Plan) -> WorkerSetup:
+    """Return what a worker process needs to run the trials of a study file."""
+    return WorkerSetup(study.settings.target, str(study.folder), plan.config.name, plan.contract_specs, plan.run_limits)
+
+
+def _tasks(study: StudyFile, target: Target) -> tuple[str, ...]:
+    return tuple(target.tasks) if study.settings.tasks is None else tuple(dict.fromkeys(study.settings.tasks))
+
+
+def _contracts(study: StudyFile) -> tuple[tuple[Plain, ...], tuple[Contract, ...]]:
+    """Return the contracts, each once, as plain data and made."""
+    specs: list[Plain] = []
+    contracts: dict[str, Contract] = {}
+    for index, entry in enumerate(study.settings.contracts):
+        where = study.located.where("contracts", index)
+        for spec in _default_names() if entry == "default" else (_importable(cast(Plain, entry), study, where),):
+            contract = parse_contract(spec, where)
+            if contract.id in contracts:
+                raise UsageError(
+                    f"{where}: there is a contract {contract.id!r} already. Give one of them another `id`."
+                )
+            contracts[contract.id] = contract
+            specs.append(spec)
+    if not any(contract.severity is Severity.HARD for contract in contracts.values()):
+        raise UsageError(
+            f"{study.located.where('contracts')}: all contracts are soft. Only hard ones are searched: add one."
+        )
+    return tuple(specs), tuple(contracts.values())
+
+
+def _default_names() -> tuple[Plain, ...]:
+    return tuple(contract.id for contract in default_contracts())
+
+
+def _importable(entry: Plain, study: StudyFile, where: str) -> Plain:
+    """Turn `file.py:attribute` into `module:attribute`, which workers and replays can import."""
+    if not isinstance(entry, str) or not entry.rpartition(":")[0].endswith(".py"):
+        return entry
+    place, _, attribute = entry.rpartition(":")
+    relative = PurePosixPath(place)
+    if relative.is_absolute() or ".." in relative.parts:
+        raise UsageError(f"{where}: contract {entry!r}: name a file next to the study file or below it.")
+    path = study.folder / relative
+    if not path.is_file():
+        raise UsageError(f"{where}: contract {entry!r}: there is no file {path}.")
+    module = ".".join((*relative.parent.parts, relative.stem))
+    found = importlib.util.find_spec(module)
+    if found is None or found.origin is None or Path(found.origin).resolve() != path.resolve():
+        raise UsageError(
+            f"{where}: contract {entry!r}: another module is called {module!r}. Give the file another name."
+        )
+    return f"{module}:{attribute}"
+
+
+def _searcher_settings(study: StudyFile, contracts: Iterable[Contract]) -> Mapping[str, Plain]:
+    settings = study.settings.search
+    where = study.located.where("search", "searcher")
+    factory = SEARCHERS.get(settings.searcher, where)
+    given = cast("dict[str, Plain]", dict(settings.settings))
+    known = [name for name in inspect.signature(factory).parameters if name != "problem"]
+    for name in given:
+        if name not in known:
+            raise UnknownNameError(
+                f"setting of searcher {settings.searcher!r}:",
+                name,
+                known,
+                study.located.where("search", "settings", name),
+            )
+    if "kinds_matter" in known and any(isinstance(contract, Containment) for contract in contracts):
+        given.setdefault("kinds_matter", True)
+    return given

@@ -1,0 +1,60 @@
+"""What a study file may say: keys, types and bounds."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from chaosagent.limits import RunLimits
+
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class CostSettings(_Strict):
+    """The weights of Eq. 8. A hook must cost something, or the search could add injections for nothing."""
+
+    c_tokens: Weight = 0.01
+    c_hook: Amount = 1.0
+    c_mag: Weight = 0.1
+
+
+class SearchSettings(_Strict):
+    """Who searches, and for how long; see `Plan` and `StudyLimits`."""
+
+    searcher: str = "exact"
+    settings: dict[str, object] = {}
+    seed: int = 0
+    lookahead: Annotated[int, Field(ge=1, le=1024)] = 16
+    trials: Annotated[int, Field(ge=1, le=100_000_000)] = 2_000
+    seconds: Amount | None = None
+    audit: Annotated[int, Field(ge=0, le=100_000)] = 16
+    error_share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.2
+
+
+class RunSettings(_Strict):
+    """What one run may use; see `RunLimits`."""
+
+    steps: Annotated[int, Field(ge=1, le=10_000_000)] = RunLimits().steps_max
+    virtual_seconds: Amount = RunLimits().virtual_seconds_max
+    wall_seconds: Amount = RunLimits().wall_seconds_max
+
+
+class StudySettings(_Strict):
+    """Everything that a study file may say."""
+
+    target: Annotated[str, Field(min_length=1)]
+    config: str | None = None
+    tasks: Annotated[list[str], Field(min_length=1)] | None = None
+    seeds: Annotated[list[int], Field(min_length=1, max_length=100_000)] = [0]
+    contracts: Annotated[list[object], Field(min_length=1)] = ["default"]
+    budget: Weight = 3.0
+    cost: CostSettings = CostSettings()
+    operators: Annotated[list[object], Field(min_length=1)] | None = None
+    search: SearchSettings = SearchSettings()
+    run: RunSettings = RunSettings()
