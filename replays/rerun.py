@@ -137,14 +137,19 @@ def _held(record: ReplayRecord, trace: Trace, notes: tuple[str, ...]) -> Replay:
         detail = f"{fates[0].injection} changed nothing; the record no longer tests anything"
         return Replay(ReplayOutcome.NOT_LANDED, "schedule", fates[0].step, detail, notes)
     unreached = tuple(f"{fate.injection} was not reached any more" for fate in fates if fate.step is None)
+    changed = tuple(f"{fate.injection} meets a changed call: {fate.text}" for fate in fates if fate.text)
     landed = sum(fate.landed for fate in fates)
     detail = f"{record.contract} holds, {landed} of {len(fates)} injections landed"
-    return Replay(ReplayOutcome.HELD, "schedule", None, detail, (*notes, *unreached))
+    return Replay(ReplayOutcome.HELD, "schedule", None, detail, (*notes, *unreached, *changed))
 
 
 @dataclass(frozen=True, slots=True)
 class _Fate:
-    """What became of one injection: the step at its hook, whether it landed, whether the request is another."""
+    """What became of one injection: the step at its hook, and whether it landed.
+
+    It has moved when another call stands at its hook: one of another operation, or one whose place was taken, as the
+    request that the record knows is made elsewhere now. A call that merely has other arguments was changed, not moved.
+    """
 
     injection: Injection
     step: int | None
@@ -158,11 +163,11 @@ def _fate(injection: Injection, recorded: Trace, now: Trace) -> _Fate:
     if met is None:
         return _Fate(injection, None, landed=False, moved=False, text="")
     landed = met.landed is not None and met.landed.landing is Landing.LANDED
-    moved = known is not None and known.request != met.request
-    text = ""
-    if known is not None and moved:
-        text = f"{known.operation}({known.arguments}) then, {met.operation}({met.arguments}) now"
-    return _Fate(injection, met.index, landed, moved, text)
+    if known is None or known.request == met.request:
+        return _Fate(injection, met.index, landed, moved=False, text="")
+    elsewhere = any(step.interface == known.interface and step.request == known.request for step in now.steps)
+    text = f"{known.operation}({known.arguments}) then, {met.operation}({met.arguments}) now"
+    return _Fate(injection, met.index, landed, moved=elsewhere or met.operation != known.operation, text=text)
 
 
 def _step_at(injection: Injection, trace: Trace) -> Step | None:

@@ -137,7 +137,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
     run.loop.end()
     recorder = run.recorder
     _refuse(experiment, recorder)
-    outcome = _judged(experiment, result) if ending is Ending.FINISHED else Outcome(success=False)
+    outcome = run.settled(_judged(experiment, result)) if ending is Ending.FINISHED else Outcome(success=False)
     redactor = recorder.redactor
     if redactor is not None:
         detail = redactor.text(detail)

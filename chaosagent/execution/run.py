@@ -32,7 +32,7 @@ from chaosagent.governance.mediator import Mediator
 from chaosagent.seeds import derive
 from chaosagent.targets.target import EffectRule, Implementation
 from chaosagent.trace.step import Decision, Landed, Link, StepKind
-from chaosagent.vocabulary import ActionBlocked, Boundary, Failure, Landing, Mediation, SystemConfig, Task
+from chaosagent.vocabulary import ActionBlocked, Boundary, Failure, Landing, Mediation, Outcome, SystemConfig, Task
 
 
 class LiveRun:
@@ -347,6 +347,10 @@ class LiveRun:
                 passage.answered == passage.asked + 1,
             )
         )
+
+    def settled(self, outcome: Outcome) -> Outcome:
+        """Return what the target handed back, with what is known of the state of the world."""
+        return outcome
 
     # ------------------------------------------------------------------ what passages ask of their run
 

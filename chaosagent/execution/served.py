@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import NamedTuple
 
 from chaosagent.canonical import Plain
@@ -17,7 +18,7 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.trace.diff import Difference
 from chaosagent.trace.step import Step, StepKind
 from chaosagent.trace.trace import Trace
-from chaosagent.vocabulary import Mediation
+from chaosagent.vocabulary import Mediation, Outcome
 
 
 class Served(NamedTuple):
@@ -58,7 +59,8 @@ class ServedRun(LiveRun):
     difference: Difference | None = None
 
     def take_answers_from(self, trace: Trace) -> None:
-        """Serve the steps of a trace."""
+        """Serve the steps of a trace, and its judgement on the final state of the world."""
+        self._outcome = trace.outcome
         self._known = {
             Place(step.interface, step.agent, step.occurrence, step.attempt): step
             for step in trace.steps
@@ -80,6 +82,11 @@ class ServedRun(LiveRun):
         if difference is not None:
             raise self._diverge(difference)
         return await self._answer_as(known, passage)
+
+    def settled(self, outcome: Outcome) -> Outcome:
+        """Take the state of the world, and the judgement on it, from the trace: here the world has not acted."""
+        told = self._outcome
+        return replace(outcome, success=told.success, state=told.state, refused=told.refused)
 
     async def _answer_as(self, known: Step, passage: Passage) -> Plain:
         passage.effects = known.effects

@@ -17,6 +17,8 @@ from chaosagent.targets.target import Target
 BUILTIN: Mapping[str, tuple[str, str]] = {
     "dojo-banking": ("chaosagent.experiments.dojo.target:banking", "AgentDojo's banking suite (extra dojo)"),
     "dojo-slack": ("chaosagent.experiments.dojo.target:slack", "AgentDojo's slack suite (extra dojo)"),
+    "dojo-travel": ("chaosagent.experiments.dojo.target:travel", "AgentDojo's travel suite (extra dojo)"),
+    "dojo-workspace": ("chaosagent.experiments.dojo.target:workspace", "AgentDojo's workspace suite (extra dojo)"),
     "refund": (
         "chaosagent.experiments.refund.target:refund_agent",
         "The smallest example: an agent that can pay twice",
