@@ -1,0 +1,238 @@
+"""R(B): how many tasks are still done when schedules of cost up to B are injected.
+
+R(B) = mean over tasks x and seeds z of Y(x, z, δ*(B)), where δ*(B) is the cheapest schedule of cost at most B that
+keeps the objective from being met (1.9 of the specification). The *adversarial* curve follows from searches against the
+contract `objective`, without another run: a pair (x, z) succeeds below the cost of its cheapest counterexample. Where a
+search has proved less than that, success is known to lie between two values, and the curve says so. The *random* curve
+is the mean success under schedules drawn at random with the same budgets: what ordinary fault injection sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from chaosagent.canonical import Plain
+from chaosagent.errors import UsageError
+from chaosagent.execution.executor import Executor
+from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
+from chaosagent.faults.schedule import EMPTY
+from chaosagent.metrics.intervals import Interval, wilson
+from chaosagent.searchers.random import RandomSearcher
+from chaosagent.study.evaluator import Evaluator, Experimental
+from chaosagent.study.plan import OBJECTIVE, Plan
+from chaosagent.study.result import SearchResult
+from chaosagent.study.searcher import Problem
+
+LEVELS_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Survival:
+    """What is known of one task and seed.
+
+    Attributes:
+        task_id: The task.
+        seed: The seed.
+        safe_below: The objective is met under every schedule cheaper than this; infinite when under all that were asked
+            about.
+        broken_from: Some schedule of this cost keeps it from being met; `None` when none is known.
+    """
+
+    task_id: str
+    seed: int
+    safe_below: float
+    broken_from: float | None
+
+    def upper(self, budget: float) -> int:
+        """Return 0 if the objective is known to fail within a budget, else 1."""
+        return 0 if self.broken_from is not None and self.broken_from <= budget else 1
+
+    def lower(self, budget: float) -> int:
+        """Return 1 if the objective is proved to be met under every schedule within a budget, else 0."""
+        return 1 if budget < self.safe_below else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A curve from one budget to the next.
+
+    Attributes:
+        budget: The value holds from here on, this budget included.
+        upper: R is at most this.
+        lower: R is at least this; equal to `upper` where everything is known.
+        interval: In which R lies at 95 % confidence: for more tasks and seeds like these on an adversarial curve, for
+            more draws on a random one.
+    """
+
+    budget: float
+    upper: float
+    lower: float
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """R(B) as a step function on [0, budget_max].
+
+    Attributes:
+        kind: `"adversarial"` or `"random"`.
+        levels: By budget, the first at 0.
+        budget_max: Where the curve ends.
+        samples: Pairs of task and seed, or runs, behind each level at most.
+    """
+
+    kind: str
+    levels: tuple[Level, ...]
+    budget_max: float
+    samples: int
+
+    def at(self, budget: float) -> Level:
+        """Return the level at a budget.
+
+        Raises:
+            UsageError: The curve does not reach it.
+        """
+        if not 0 <= budget <= self.budget_max:
+            raise UsageError(f"R({budget!r}): the curve reaches from 0 to {self.budget_max:g}.")
+        return [level for level in self.levels if level.budget <= budget][-1]
+
+    @property
+    def area(self) -> Interval:
+        """The area under the curve, divided by `budget_max`: the mean of R over the budgets, at least and at most."""
+        if self.budget_max == 0:
+            return Interval(self.levels[0].lower, self.levels[0].upper)
+        ends = [*(level.budget for level in self.levels), self.budget_max]
+        widths = [(end - begin) / self.budget_max for begin, end in pairwise(ends)]
+        low = sum(width * level.lower for width, level in zip(widths, self.levels, strict=True))
+        high = sum(width * level.upper for width, level in zip(widths, self.levels, strict=True))
+        return Interval(low, high)
+
+    def to_json(self) -> dict[str, Plain]:
+        """Return the curve as plain data."""
+        area = self.area
+        return {
+            "kind": self.kind,
+            "budget_max": self.budget_max,
+            "samples": self.samples,
+            "area": [area.low, area.high],
+            "levels": [
+                {
+                    "budget": level.budget,
+                    "upper": level.upper,
+                    "lower": level.lower,
+                    "interval": [level.interval.low, level.interval.high],
+                }
+                for level in self.levels
+            ],
+        }
+
+
+def survival_of(search: SearchResult) -> Survival:
+    """Return what a search against the objective tells of its task and seed."""
+    certificate, found = search.certificate, search.counterexample
+    if search.violated_nominally:
+        return Survival(search.task_id, search.seed, 0.0, 0.0)
+    safe_below = 0.0 if certificate.level == "C0" else certificate.lower_bound
+    cost = certificate.cost if found is None else found.cost
+    return Survival(search.task_id, search.seed, safe_below, cost)
+
+
+def adversarial_curve(searches: Iterable[SearchResult], budget_max: float) -> Curve:
+    """Return R(B) under the cheapest schedules.
+
+    Args:
+        searches: Of a study with that budget; only those against the contract `objective` count.
+        budget_max: Up to where the curve is wanted; the budget of the study.
+
+    Raises:
+        UsageError: No search was against the objective.
+    """
+    survivals = [survival_of(search) for search in searches if search.contract == OBJECTIVE]
+    if not survivals:
+        raise UsageError(f"R(B) needs searches against the contract {OBJECTIVE!r}. Add it to the study's contracts.")
+    changes = {0.0}
+    for survival in survivals:
+        changes.update(bound for bound in (survival.safe_below, survival.broken_from) if bound is not None)
+    budgets = sorted(change for change in changes if change <= budget_max)
+    return Curve("adversarial", tuple(_level(survivals, budget) for budget in budgets), budget_max, len(survivals))
+
+
+def _level(survivals: Sequence[Survival], budget: float) -> Level:
+    count = len(survivals)
+    upper = sum(survival.upper(budget) for survival in survivals)
+    lower = sum(survival.lower(budget) for survival in survivals)
+    interval = Interval(wilson(lower, count).low, wilson(upper, count).high)
+    return Level(budget, upper / count, lower / count, interval)
+
+
+def random_curve(plan: Plan, executor: Executor, budgets: Sequence[float], *, draws: int = 20) -> Curve:
+    """Run random schedules and return the mean success under them.
+
+    Args:
+        plan: Target, configuration, tasks, seeds and space; its `objective` contract is not needed.
+        executor: Where the runs happen.
+        budgets: Levels of the curve, ascending; below the first one nothing is injected. The last one is where it ends.
+        draws: Schedules for each task, seed and budget, none of them twice; fewer where there are not so many.
+
+    Raises:
+        UsageError: The budgets do not ascend, or the target does not say whether its objective was met.
+
+    Determinism: equal arguments give equal curves, whatever the executor.
+    """
+    if not budgets or list(budgets) != sorted(set(budgets)) or budgets[0] <= 0 or len(budgets) > LEVELS_MAX:
+        raise UsageError(
+            f"random_curve(budgets={budgets!r:.80}): give ascending budgets above 0, at most {LEVELS_MAX}."
+        )
+    evaluator = Evaluator(executor, Fingerprinting.OFF, lambda _at, _evaluation: None)
+    pairs = [Experimental(task.id, seed) for task in plan.tasks for seed in plan.seeds]
+    levels = [_mean([[_success(evaluator.evaluate(at, EMPTY), at)] for at in pairs], 0.0)]
+    samples = len(pairs)
+    for budget in budgets:
+        successes = [_draw(plan, evaluator, at, budget, draws) for at in pairs]
+        samples = max(samples, sum(map(len, successes)))
+        levels.append(_mean(successes, budget))
+    return Curve("random", tuple(levels), budgets[-1], samples)
+
+
+def _draw(plan: Plan, evaluator: Evaluator, at: Experimental, budget: float, draws: int) -> list[bool | None]:
+    """Run random schedules within a budget on one task and seed; without any that fits, the run without injections."""
+    searcher = RandomSearcher(Problem(OBJECTIVE, 0, plan.space, budget, at.seed, plan.seed))
+    told: list[bool | None] = []
+    for proposal in searcher.ask(1):  # the run without injections shows where something can be injected
+        searcher.tell(evaluator.evaluate(at, proposal.schedule))
+    while len(told) < draws:
+        proposals = searcher.ask(min(plan.lookahead, draws - len(told)))
+        if not proposals:
+            break
+        for proposal in proposals:
+            evaluator.request(at, proposal.schedule)
+        for proposal in proposals:
+            evaluation = evaluator.evaluate(at, proposal.schedule)
+            searcher.tell(evaluation)
+            told.append(_success(evaluation, at))
+    return told or [_success(evaluator.evaluate(at, EMPTY), at)]
+
+
+def _success(evaluation: Evaluation, at: Experimental) -> bool | None:
+    """Return whether the objective was met; `None` for a run that could not be executed."""
+    if evaluation.status is Status.ERROR:
+        return None
+    if evaluation.success is None:
+        raise UsageError(
+            f"task {at.task_id!r}: the target does not say whether its objective was met, so there is no R(B). "
+            "Give it an objective, or let it return Outcome(success=...)."
+        )
+    return evaluation.success
+
+
+def _mean(successes: Sequence[Sequence[bool | None]], budget: float) -> Level:
+    """Return the mean over pairs of their means; runs that could not be executed count in neither way."""
+    counted = [[success for success in pair if success is not None] for pair in successes]
+    means = [sum(pair) / len(pair) for pair in counted if pair]
+    runs = sum(map(len, counted))
+    if not means:
+        return Level(budget, 1.0, 0.0, wilson(0, 0))
+    mean = sum(means) / len(means)
+    return Level(budget, mean, mean, wilson(mean * runs, runs))
