@@ -147,7 +147,9 @@ class LiveRun:
             if implementation is None or (known.implementation == implementation and known.options == options):
                 return known
             raise self.recorder.refuse(
-                TargetError(f"The target opens two doors named {interface!r} that differ; rename one of them.")
+                TargetError(
+                    f"The target opens {interface!r} twice, differently. Open it once, or rename one of the doors."
+                )
             )
         try:
             check_name("interface", name)

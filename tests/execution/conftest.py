@@ -1,0 +1,203 @@
+"""Tiny operators, written against the protocol as a stranger would, and `play`, which runs a function as a target."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pytest
+
+from chaosagent.execution.execute import Execution, Experiment, execute
+from chaosagent.faults.crossing import Crossing, Proceed, Response
+from chaosagent.faults.evaluation import Fingerprinting
+from chaosagent.faults.operator import OPERATORS, Choice, Domain, Levels, Phase, Text, bind
+from chaosagent.faults.schedule import parse
+from chaosagent.targets.target import Run, target
+from chaosagent.vocabulary import Boundary, Failure, Task
+
+
+@dataclass(frozen=True, slots=True)
+class _Tiny:
+    """What the operators have in common."""
+
+    boundaries: ClassVar[frozenset[Boundary]] = frozenset(Boundary)
+    parameters: ClassVar[Mapping[str, Domain]] = {}
+    phase: ClassVar[Phase] = Phase.AFTER
+    magnitude: ClassVar[float] = 1.0
+    tokens: ClassVar[int] = 0
+
+    def describe(self) -> str:
+        return type(self).__name__
+
+
+@dataclass(frozen=True, slots=True)
+class Hold(_Tiny):
+    """Holds the answer back."""
+
+    name: ClassVar[str] = "test/hold"
+    parameters: ClassVar[Mapping[str, Domain]] = {"seconds": Levels(5.0, limits=(0.001, 1e6))}
+    seconds: float = 5.0
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        response = await proceed(crossing.request)
+        await crossing.sleep(self.seconds)
+        return response
+
+
+@dataclass(frozen=True, slots=True)
+class Fail(_Tiny):
+    """Fails before or after the world has acted."""
+
+    name: ClassVar[str] = "test/fail"
+    parameters: ClassVar[Mapping[str, Domain]] = {
+        "when": Choice("before", "after"),
+        "kind": Text("timeout", characters_max=40),
+    }
+    phase: ClassVar[Phase] = Phase.AROUND
+    when: str = "before"
+    kind: str = "timeout"
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        if self.when == "after":
+            await proceed(crossing.request)
+        return Response(failure=Failure(self.kind, "injected", 503 if self.kind == "status" else None))
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(_Tiny):
+    """Asks for something else."""
+
+    name: ClassVar[str] = "test/ask"
+    phase: ClassVar[Phase] = Phase.BEFORE
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        request = crossing.request
+        return await proceed(request._replace(arguments={**request.arguments, "id": 99}))
+
+
+@dataclass(frozen=True, slots=True)
+class Say(_Tiny):
+    """Answers something else."""
+
+    name: ClassVar[str] = "test/say"
+    parameters: ClassVar[Mapping[str, Domain]] = {"text": Text("other", characters_max=40)}
+    text: str = "other"
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        await proceed(crossing.request)
+        return Response(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Same(_Tiny):
+    """Changes nothing."""
+
+    name: ClassVar[str] = "test/same"
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        return await proceed(crossing.request)
+
+
+@dataclass(frozen=True, slots=True)
+class Twice(_Tiny):
+    """Sends the request twice, and answers the first time's answer."""
+
+    name: ClassVar[str] = "test/twice"
+    phase: ClassVar[Phase] = Phase.AROUND
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        first = await proceed(crossing.request)
+        await proceed(crossing.request)
+        return first
+
+
+@dataclass(frozen=True, slots=True)
+class Later(_Tiny):
+    """Answers at once, and lets the request reach the world later."""
+
+    name: ClassVar[str] = "test/later"
+    parameters: ClassVar[Mapping[str, Domain]] = {"seconds": Levels(5.0, limits=(0.0, 1e6))}
+    phase: ClassVar[Phase] = Phase.AROUND
+    seconds: float = 5.0
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        crossing.defer(self.seconds, proceed, crossing.request)
+        return Response(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier(_Tiny):
+    """Answers what a cache would hold, and tells the history that it saw."""
+
+    name: ClassVar[str] = "test/earlier"
+    reads_history: ClassVar[bool] = True
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        response = await proceed(crossing.request)
+        earlier = crossing.earlier()
+        seen = [exchange.response.value for exchange in crossing.history]
+        return response if earlier is None else Response([earlier.value, seen])
+
+
+@dataclass(frozen=True, slots=True)
+class Draw(_Tiny):
+    """Answers what the stream of its hook draws."""
+
+    name: ClassVar[str] = "test/draw"
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        await proceed(crossing.request)
+        return Response(crossing.rng.random())
+
+
+@dataclass(frozen=True, slots=True)
+class Broken(_Tiny):
+    """Has a mistake."""
+
+    name: ClassVar[str] = "test/broken"
+    parameters: ClassVar[Mapping[str, Domain]] = {"how": Choice("raises", "returns")}
+    how: str = "raises"
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:  # noqa: ARG002  # the protocol's
+        if self.how == "raises":
+            raise KeyError("no such field")
+        return "not a response"  # type: ignore[return-value]  # the mistake
+
+
+KINDS = (Hold, Fail, Ask, Say, Same, Twice, Later, Earlier, Draw, Broken)
+
+
+@pytest.fixture(autouse=True)
+def _operators(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for kind in KINDS:
+        monkeypatch.setitem(OPERATORS._load(), kind.name, kind)
+    bind.cache_clear()
+    yield
+    bind.cache_clear()
+
+
+@pytest.fixture
+def play() -> Callable[..., Execution]:
+    """Run `function(run)` as a target; the rest is given by keyword."""
+
+    def play(
+        function: Callable[..., Any],
+        schedule: str = "",
+        *,
+        seed: int = 0,
+        fingerprinting: Fingerprinting = Fingerprinting.OFF,
+        experiment: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Execution:
+        async def asynchronous(_: Task, run: Run) -> object:
+            return await function(run)
+
+        def synchronous(_: Task, run: Run) -> object:
+            return function(run)
+
+        made = target(name="tried", **options)(asynchronous if inspect.iscoroutinefunction(function) else synchronous)
+        task, config = next(iter(made.tasks.values())), next(iter(made.configs.values()))
+        tried = Experiment(made, task, config, seed, **(experiment or {}))
+        return execute(tried, parse(schedule), fingerprinting=fingerprinting)
+
+    return play
