@@ -17,11 +17,11 @@ import threading
 import time as real_time
 import weakref
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
 from concurrent.futures import Future as ThreadFuture
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import Any, NoReturn, TypeAlias, TypeVar, TypeVarTuple, cast
+from typing import Any, NoReturn, TypeAlias, TypeVar, TypeVarTuple
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -148,7 +148,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             Livelock: Too many callbacks ran, without any time passing or at all.
             TimeLimitReached: The next timer lies behind the limit.
         """
-        task = asyncio.ensure_future(cast("Coroutine[Any, Any, T]", future), loop=self)
+        task: asyncio.Task[T] = self.create_task(future)
         with self._entered():
             self._drain(task)
         self._tasks.pop(task, None)

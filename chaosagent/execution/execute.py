@@ -240,7 +240,7 @@ def _plain_outcome(name: str, outcome: Outcome) -> Outcome:
             Claim(str(claim.kind), cast("dict[str, Plain]", plain(claim.identity)), str(claim.evidence))
             for claim in outcome.claims
         )
-        return replace(outcome, claims=claims, state=plain(outcome.state), refused=bool(outcome.refused))
+        return Outcome(message, success, claims, plain(outcome.state), bool(outcome.refused))
     except (UsageError, AttributeError, TypeError) as error:
         raise TargetError(f"target {name!r} returned an outcome that is not plain data: {error}") from error
 

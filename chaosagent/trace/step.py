@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple, cast
 
-from chaosagent.canonical import Plain, pack, unpack
+from chaosagent.canonical import Plain, pack_plain, plain, unpack
 from chaosagent.vocabulary import Boundary, Effect, Failure, Landing, Mediation
 
 
@@ -194,7 +194,7 @@ class Step:
             self.asked_at,
             self.arrived_at,
             None if landed is None else (landed.injection, landed.operator, landed.landing.value, landed.description),
-            [pack([effect.kind, effect.identity, effect.impact.value]) for effect in self.effects],
+            [pack_plain((effect.kind, plain(effect.identity), effect.impact._value_)) for effect in self.effects],
             [tuple(link) for link in self.links],
             self.egress,
         )

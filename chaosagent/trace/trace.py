@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgpack
 
-from chaosagent.canonical import DIGEST_BYTES, Plain, pack, pack_plain
+from chaosagent.canonical import DIGEST_BYTES, pack_plain, plain
 from chaosagent.trace.step import Landed, Step
 from chaosagent.vocabulary import Effect, Ending, Outcome, Verdict
 
@@ -73,19 +73,19 @@ class Trace:
     def digest(self) -> str:
         """The digest of everything that happened: equal traces, equal digests, in every process."""
         outcome = self.outcome
-        end = pack(
-            [
+        end = pack_plain(
+            (
                 self.task_id,
                 self.config_digest,
                 self.seed,
-                self.ending.value,
+                self.ending._value_,
                 self.ending_detail,
                 outcome.message,
                 outcome.success,
-                [list[Plain](claim) for claim in outcome.claims],
-                outcome.state,
+                [plain(claim) for claim in outcome.claims],
+                plain(outcome.state),
                 outcome.refused,
-            ]
+            )
         )
         steps = msgpack.packb([step.canonical() for step in self.steps], unicode_errors="surrogatepass")
         verdicts = pack_plain([(verdict.contract, int(verdict.verdict), verdict.unfair) for verdict in self.verdicts])
