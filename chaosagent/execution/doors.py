@@ -64,8 +64,18 @@ class LiveDoor:
         return LiveAsk(self._run, self, operation, arguments)
 
     def ask_place(self, agent: str) -> Place:
-        """Count one more call of an agent and return its place."""
+        """Count one more call of an agent and return its place.
+
+        Raises:
+            TargetError: Some calls come from named agents and others do not: a hook without an agent would mean both.
+        """
         occurrence = self.counts.get(agent, 0) + 1
+        if occurrence == 1 and self.counts and (not agent or "" in self.counts):
+            named = agent or next(iter(self.counts))
+            raise TargetError(
+                f"{self.interface} is called by the agent {named!r} and by nobody in particular; then places cannot be "
+                "told apart. Put every call into a `with run.agent(...)` block, or none."
+            )
         self.counts[agent] = occurrence
         return Place(self.interface, agent, occurrence)
 

@@ -58,8 +58,9 @@ async def busy(task, run):
             await pay("pay", order=1, amount=2)
         except Exception as error:
             run.note("failed", error=str(error), letters=[task.result() for task in tasks])
+        log = await notes("read", key="log")
     await model("complete", prompt="key-123")
-    return Outcome("done", state={"seen": state, "log": await notes("read", key="log")})
+    return Outcome("done", state={"seen": state, "log": log})
 
 SCHEDULES = ["", "service:crm[1]@planner service.delay(seconds=60)",
     "service:crm[2]@action service.field_corruption; service:pay[1]@action service.timeout(when=after)"]

@@ -1,6 +1,7 @@
 """The doors of a run: what may stand behind them, how calls are counted, and what crosses."""
 
 import asyncio
+import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -164,15 +165,25 @@ def test_calls_are_counted_for_each_agent_in_the_order_of_asking(play: Play) -> 
                 await crm("get", id=2)
 
         await asyncio.gather(work("planner"), work("action"))
-        await crm("get", id=3)
 
     assert hooks(play(team)) == [
         "service:crm[1]@planner",
         "service:crm[1]@action",
         "service:crm[2]@planner",
         "service:crm[2]@action",
-        "service:crm[1]",
     ]
+
+
+@pytest.mark.parametrize("names", [("planner", ""), ("", "planner"), ("a", "b", "")])
+def test_either_every_call_of_an_interface_has_an_agent_or_none_has(play: Play, names: tuple[str, ...]) -> None:
+    async def team(run: Any) -> None:
+        crm = run.service("crm", _Orders())
+        for name in names:
+            with run.agent(name) if name else contextlib.nullcontext():
+                await crm("get", id=1)
+
+    with pytest.raises(TargetError, match=r"service:crm is called by the agent '\w+' and by nobody in particular"):
+        play(team)
 
 
 def test_parallel_calls_count_as_they_were_asked_and_not_as_they_were_answered(play: Play) -> None:
