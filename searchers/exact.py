@@ -7,35 +7,51 @@ optimum, and what it executed proves that nothing cheaper exists. Three sound ru
 * R1 reach: an injection is added only behind the last one that acted;
 * R2 dry application: of the operators with the same known outcome at a point only the cheapest is tried, and none that
   changes nothing;
-* R3 convergence: once the fingerprint behind an injection is one that a run at the same or lower cost had, what
+* R3 convergence: once the fingerprint behind an injection is one that a run before it in the order of cost had, what
   follows is known.
+
+What is asked next follows from what was told, in whatever order: equal costs are ordered by the text of schedules, and
+R3 is applied when a schedule would be asked.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import Counter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from chaosagent.errors import UsageError
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection
 from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.searchers.points import Candidate, Expander
+from chaosagent.searchers.points import Expander
 from chaosagent.seeds import derive
 from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
 from chaosagent.vocabulary import Verdict
 
 SAMPLES_MAX = 64
+Rank: TypeAlias = tuple[float, str]
+"""The place of a run in the order of expanding: its cost, then the text of its schedule."""
+
+
+class _Child(NamedTuple):
+    """A schedule of the frontier, as its parent and what is added; ordered by cost, then by content."""
+
+    cost: float
+    parent_text: str
+    number: int
+    position: int
+    parent: Schedule
+    injection: Injection | None
 
 
 class _Sample(NamedTuple):
-    """A pruned schedule, and the one that behaves alike if the rule is right (`None`: one not known by name)."""
+    """A pruned schedule, and the one that behaves alike if the rule is right."""
 
     rule: str
     schedule: Schedule
-    twin: Schedule | None
+    twin: Schedule
 
 
 class ExactSearcher:
@@ -63,13 +79,12 @@ class ExactSearcher:
         """Begin the tree anew; what was told is kept."""
         problem = self._problem
         self._expander = Expander(problem.space, problem.seed, dry=self._rules["R2"], kinds_matter=self._kinds_matter)
-        self._frontier: list[tuple[float, int, Schedule, Injection | None]] = [(0.0, 0, EMPTY, None)]
-        self._made = 0
+        self._frontier = [_Child(0.0, "", 0, -1, EMPTY, None)]
         self._asked: set[Schedule] = set()
         self._open: dict[Schedule, float] = {}
-        self._seen: dict[tuple[bytes, bytes], float] = {}
+        self._owners: dict[tuple[bytes, bytes], tuple[Rank, Schedule]] = {}
         self._pruned: Counter[str] = Counter()
-        self._failed_cost = self._best_cost = float("inf")
+        self._unknown_cost = self._best_cost = float("inf")
         self._audit_rng = derive(problem.search_seed, "exact", "audit", problem.contract, self._contradictions)
         self._samples: dict[str, list[_Sample]] = {"R2": [], "R3": []}
         self._audited: dict[Schedule, _Sample] = {}
@@ -80,50 +95,48 @@ class ExactSearcher:
 
     def ask(self, count: int) -> list[Proposal]:
         proposals: list[Proposal] = []
-        while len(proposals) < count and self._frontier and not self._decided(self._frontier[0][0]):
-            cost, _, parent, injection = heapq.heappop(self._frontier)
-            schedule = parent if injection is None else parent.with_injection(injection)
-            if schedule in self._asked:
+        while len(proposals) < count and self._frontier and not self._decided(self._frontier[0].cost):
+            child = heapq.heappop(self._frontier)
+            schedule = child.parent if child.injection is None else child.parent.with_injection(child.injection)
+            if schedule in self._asked or self._converged(child):
                 continue
             self._asked.add(schedule)
             known = self._told.get(schedule)
             if known is not None:
-                self._expand(known, cost)
+                self._expand(known, child.cost)
                 continue
-            self._open[schedule] = cost
+            self._open[schedule] = child.cost
             proposals.append(Proposal(schedule, Purpose.CERTIFY))
         return proposals
 
     def tell(self, evaluation: Evaluation) -> None:
         schedule = evaluation.schedule
         known = self._told.get(schedule)
-        if known is not None and known.digest != evaluation.digest:
-            raise UsageError(
-                f"tell({schedule}): told before with digest {known.digest or known.error!r}, now "
-                f"{evaluation.digest or evaluation.error!r}. The target is not deterministic under this schedule: "
-                "find what it draws outside run.rng and run.clock."
-            )
-        best_before = self._best_cost
         if known is None:
             self._told[schedule] = evaluation
             self._notice(evaluation)
+        elif known.digest != evaluation.digest and Status.ERROR not in (known.status, evaluation.status):
+            raise UsageError(
+                f"tell({schedule}): told before with digest {known.digest}, now {evaluation.digest}. "
+                "The target is not deterministic under this schedule: find what it draws outside run.rng and run.clock."
+            )
         cost = self._open.pop(schedule, None)
         if cost is not None:
             self._expand(evaluation, cost)
-        sample = self._audited.get(schedule)
-        if sample is not None and self._contradicts(sample, evaluation, best_before):
+        sample = self._audited.pop(schedule, None)
+        if sample is not None and self._rules[sample.rule] and self._contradicts(sample, evaluation):
             self._contradictions += 1
             self._rules[sample.rule] = False
             self._restart()
 
     @property
     def finished(self) -> bool:
-        return not self._open and (not self._frontier or self._decided(self._frontier[0][0]))
+        return not self._open and (not self._frontier or self._decided(self._frontier[0].cost))
 
     @property
     def standing(self) -> Standing:
         level = "C2" if self._pruned["R3"] else "C1"
-        open_costs = [*self._open.values(), self._failed_cost, *(entry[0] for entry in self._frontier[:1])]
+        open_costs = [*self._open.values(), self._unknown_cost, *(child.cost for child in self._frontier[:1])]
         pruned = {rule: self._pruned[rule] for rule in ("R2", "R3") if self._rules[rule]}
         return Standing(min(open_costs), level, pruned, self._contradictions)
 
@@ -131,17 +144,24 @@ class ExactSearcher:
         pool = [sample for rule in sorted(self._samples) for sample in self._samples[rule]]
         chosen = self._audit_rng.sample(pool, min(count, len(pool)))
         self._audited.update((sample.schedule, sample) for sample in chosen)
-        return [Proposal(sample.schedule, Purpose.AUDIT) for sample in chosen]
+        purposes: dict[Schedule, Purpose] = {}
+        for sample in chosen:
+            if sample.twin not in self._told:  # it was pruned itself, and must be run to be compared with
+                purposes.setdefault(sample.twin, Purpose.CERTIFY)
+            purposes[sample.schedule] = Purpose.AUDIT
+        return [Proposal(schedule, purpose) for schedule, purpose in purposes.items()]
 
-    def _contradicts(self, sample: _Sample, evaluation: Evaluation, best_before: float) -> bool:
+    def _contradicts(self, sample: _Sample, evaluation: Evaluation) -> bool:
         """Whether a pruned schedule, when run, behaves otherwise than the rule that pruned it says."""
-        if evaluation.status is Status.ERROR:
+        twin = self._told.get(sample.twin)
+        if twin is None or Status.ERROR in (twin.status, evaluation.status):
             return False
-        twin = None if sample.twin is None else self._told.get(sample.twin)
-        if twin is not None and twin.status is Status.OK:
-            mine, other = evaluation.verdict(self._problem.contract), twin.verdict(self._problem.contract)
-            return mine != other or evaluation.ending is not twin.ending or evaluation.success != twin.success
-        return self._violates(evaluation) and self._cost(evaluation) < min(best_before, self.standing.lower_bound)
+        mine, other = evaluation.verdict(self._problem.contract), twin.verdict(self._problem.contract)
+        if mine is None or other is None:
+            return mine is not other
+        # With R3 the two came there on different ways, so that steps and margins may differ.
+        same = mine == other or (sample.rule == "R3" and mine.verdict is other.verdict and mine.unfair == other.unfair)
+        return not same or evaluation.ending is not twin.ending or evaluation.success != twin.success
 
     # ------------------------------------------------------------------ the tree
 
@@ -149,65 +169,78 @@ class ExactSearcher:
         """Whether a violation at most this dear is known already."""
         return self._best_cost <= cost
 
-    def _cost(self, evaluation: Evaluation) -> float:
-        return evaluation.effective.declared_cost(self._problem.space.model)
-
-    def _violates(self, evaluation: Evaluation) -> bool:
-        verdict = evaluation.verdict(self._problem.contract)
-        return verdict is not None and verdict.verdict is Verdict.VIOLATED and not verdict.unfair
-
     def _notice(self, evaluation: Evaluation) -> None:
-        """Keep the cost of the cheapest violation, and of the cheapest trial that could not be run."""
+        """Keep the cost of the cheapest violation, and of the cheapest trial that told nothing of the contract."""
+        model = self._problem.space.model
+        verdict = evaluation.verdict(self._problem.contract)
         if evaluation.status is Status.ERROR:
-            declared = evaluation.schedule.declared_cost(self._problem.space.model)
-            self._failed_cost = min(self._failed_cost, declared)
-        elif self._violates(evaluation):
-            self._best_cost = min(self._best_cost, self._cost(evaluation))
+            self._unknown_cost = min(self._unknown_cost, evaluation.schedule.declared_cost(model))
+        elif verdict is None or verdict.verdict is Verdict.UNKNOWN:
+            self._unknown_cost = min(self._unknown_cost, evaluation.effective.declared_cost(model))
+        elif verdict.verdict is Verdict.VIOLATED and not verdict.unfair:
+            self._best_cost = min(self._best_cost, evaluation.effective.declared_cost(model))
 
     def _expand(self, evaluation: Evaluation, cost: float) -> None:
         if evaluation.status is Status.ERROR or evaluation.effective != evaluation.schedule or self._decided(cost):
             return
-        cutoff = self._converges_at(evaluation, cost)
+        parent, text = evaluation.schedule, str(evaluation.schedule)
+        self._own(evaluation, (cost, text))
         after = evaluation.acted if self._rules["R1"] else -1
         expansion = self._expander.expand(evaluation, after=after)
         affordable = self._problem.budget - cost + 10**-COST_DECIMALS / 2
-        for candidate in expansion.candidates:
+        for number, candidate in enumerate(expansion.candidates):
             if candidate.cost > affordable:
                 break
-            if candidate.position > cutoff:
-                self._pruned["R3"] += 1
-                self._sample("R3", evaluation.schedule, candidate, None)
-                continue
-            self._made += 1
             total = round(cost + candidate.cost, COST_DECIMALS)
-            heapq.heappush(self._frontier, (total, self._made, evaluation.schedule, candidate.injection))
+            child = _Child(total, text, number, candidate.position, parent, candidate.injection)
+            if not self._converged(child):
+                heapq.heappush(self._frontier, child)
         for pruned in expansion.pruned:
-            if pruned.candidate.cost <= affordable and pruned.candidate.position <= cutoff:
+            if pruned.candidate.cost <= affordable and self._owner_before(parent, pruned.candidate.position) is None:
                 self._pruned["R2"] += 1
-                self._sample("R2", evaluation.schedule, pruned.candidate, pruned.representative)
+                twin = parent if pruned.representative is None else parent.with_injection(pruned.representative)
+                self._sample("R2", parent.with_injection(pruned.candidate.injection), twin)
 
-    def _converges_at(self, evaluation: Evaluation, cost: float) -> float:
-        """Return the position behind which a cheaper run is known to go the same way."""
-        if not self._rules["R3"]:
-            return float("inf")
-        for fingerprint in evaluation.fingerprints:
+    def _own(self, evaluation: Evaluation, rank: Rank) -> None:
+        """Keep a run as the one whose continuations are searched from its fingerprints on, unless one before it is."""
+        for fingerprint in evaluation.fingerprints if self._rules["R3"] else ():
             key = (fingerprint.common, fingerprint.monitors[self._problem.monitor])
-            known = self._seen.get(key)
-            if known is not None and known <= cost:
-                return fingerprint.position
-            self._seen[key] = cost
-        return float("inf")
+            owner = self._owners.get(key)
+            if owner is None or rank < owner[0]:
+                self._owners[key] = (rank, evaluation.schedule)
 
-    def _sample(self, rule: str, parent: Schedule, candidate: Candidate, representative: Injection | None) -> None:
+    def _owner_before(self, parent: Schedule, position: int) -> Schedule | None:
+        """Return the run whose continuations stand for those of another from before a position on, if there is one."""
+        if not self._rules["R3"]:
+            return None
+        for fingerprint in self._told[parent].fingerprints:
+            if fingerprint.position >= position:
+                return None
+            _, owner = self._owners[fingerprint.common, fingerprint.monitors[self._problem.monitor]]
+            if owner != parent:
+                return owner
+        return None
+
+    def _converged(self, child: _Child) -> bool:
+        """Whether rule R3 makes a schedule of the frontier unnecessary."""
+        if child.injection is None:
+            return False
+        owner = self._owner_before(child.parent, child.position)
+        if owner is None:
+            return False
+        self._pruned["R3"] += 1
+        injection = child.injection
+        if not any(injection.hook.overlaps(other.hook) for other in owner):
+            self._sample("R3", child.parent.with_injection(injection), owner.with_injection(injection))
+        return True
+
+    def _sample(self, rule: str, schedule: Schedule, twin: Schedule) -> None:
         """Keep a random sample of what a rule pruned (reservoir sampling)."""
         kept = self._samples[rule]
         slot = len(kept) if len(kept) < SAMPLES_MAX else self._audit_rng.randrange(self._pruned[rule])
         if slot >= SAMPLES_MAX:
             return
-        twin = None
-        if rule == "R2":
-            twin = parent if representative is None else parent.with_injection(representative)
-        sample = _Sample(rule, parent.with_injection(candidate.injection), twin)
+        sample = _Sample(rule, schedule, twin)
         if slot == len(kept):
             kept.append(sample)
         else:

@@ -115,8 +115,13 @@ class Expander:
             crossing.alone,
             crossing.answered >= 0,
             round(crossing.answered_at - crossing.asked_at, 9),
-            tuple(past.response for past in history if past.answered < crossing.answered),
-            tuple(past.request for past in history if past.answered < crossing.answered),
+            tuple(
+                (past.request, past.response, past.history_unclear, past.answered < crossing.asked)
+                for past in sorted(history, key=lambda past: past.answered)
+                if past.asked < crossing.asked or 0 <= past.answered < crossing.answered
+            )
+            if self._history_matters
+            else (),
         )
         known = self._known.get(key)
         if known is None:

@@ -32,25 +32,26 @@ class RandomSearcher:
         self._pool: dict[Injection, Candidate] = {}
         self._order: list[Candidate] = []
         self._told: dict[Schedule, Evaluation] = {}
-        self._asked: set[Schedule] = set()
-        self._draws = 0
+        self._open: set[Schedule] = set()
         self._exhausted = False
 
     def ask(self, count: int) -> list[Proposal]:
-        if EMPTY not in self._asked:
-            self._asked.add(EMPTY)
-            if EMPTY not in self._told:
-                return [Proposal(EMPTY)]
-        proposals: list[Proposal] = []
-        while len(proposals) < count and EMPTY in self._told and not self._exhausted:
+        if EMPTY not in self._told:
+            proposals = [Proposal(EMPTY)] if count > 0 and EMPTY not in self._open else []
+            self._open.update(proposal.schedule for proposal in proposals)
+            return proposals
+        proposals = []
+        while len(proposals) < count and self._order and not self._exhausted:
             drawn = self._draw_new()
             if drawn is None:
+                self._exhausted = True  # until a run shows more places
                 break
-            self._asked.add(drawn)
+            self._open.add(drawn)
             proposals.append(Proposal(drawn, Purpose.EXPLORE))
         return proposals
 
     def tell(self, evaluation: Evaluation) -> None:
+        self._open.discard(evaluation.schedule)
         known = self._told.get(evaluation.schedule)
         if known is not None:
             if known.digest != evaluation.digest and Status.ERROR not in (known.status, evaluation.status):
@@ -66,10 +67,11 @@ class RandomSearcher:
             if candidate.cost <= self._problem.budget and candidate.injection not in self._pool:
                 self._pool[candidate.injection] = candidate
                 self._order.append(candidate)
+                self._exhausted = False
 
     @property
     def finished(self) -> bool:
-        return EMPTY in self._told and (self._exhausted or not self._order)
+        return EMPTY in self._told and not self._open and (self._exhausted or not self._order)
 
     @property
     def standing(self) -> Standing:
@@ -80,14 +82,16 @@ class RandomSearcher:
         return []
 
     def _draw_new(self) -> Schedule | None:
-        """Return a schedule that was not asked before, `None` when many draws brought none."""
-        for _ in range(REPEATS_MAX):
-            self._draws += 1
-            rng = derive(self._problem.search_seed, "random", self._problem.contract, self._draws)
+        """Return a schedule that was not asked before, `None` when many draws brought none.
+
+        What is drawn follows from how many were asked and what they told, not from how the search came there.
+        """
+        asked = len(self._told) + len(self._open)
+        for repeat in range(REPEATS_MAX):
+            rng = derive(self._problem.search_seed, "random", self._problem.contract, asked, repeat)
             drawn = self._draw(rng)
-            if drawn not in self._asked:
+            if drawn not in self._told and drawn not in self._open:
                 return drawn
-        self._exhausted = True
         return None
 
     def _draw(self, rng: random.Random) -> Schedule:

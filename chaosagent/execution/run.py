@@ -294,11 +294,10 @@ class LiveRun:
 
     def _give_up(self, passage: Passage, armed: Armed | None) -> None:
         """Write down a crossing that the target cancelled, or that was still open when the run ended."""
-        if self.recorder.full:
-            return
         self._record(passage)
         landed = self._landed(passage, armed, has_landed=passage.meddled)
-        self.recorder.append(passage, StepKind.CANCELLED, self.loop.now, landed=landed)
+        if not self.recorder.full:
+            self.recorder.append(passage, StepKind.CANCELLED, self.loop.now, landed=landed)
 
     def _deliver(
         self, passage: Passage, armed: Armed | None, altered: Response | None
@@ -347,6 +346,7 @@ class LiveRun:
                 passage.answered_at,
                 passage.read_only,
                 passage.answered == passage.asked + 1,
+                passage.executed > 1 or passage.deferred,
             )
         )
 

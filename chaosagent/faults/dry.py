@@ -30,6 +30,8 @@ class RecordedCrossing(NamedTuple):
         answered_at: Virtual seconds.
         read_only: The interface declares that the operation changes nothing.
         alone: Nothing else acted between ask and answer.
+        history_unclear: The world was asked again here, or later, so that the history of the interface holds answers
+            that are not recorded.
     """
 
     place: Place
@@ -43,6 +45,7 @@ class RecordedCrossing(NamedTuple):
     answered_at: float
     read_only: bool
     alone: bool
+    history_unclear: bool = False
 
 
 class DryKind(enum.Enum):
@@ -141,23 +144,23 @@ def apply_dry(
     except StopIteration as stop:
         response: Response = stop.value
     except _RequestChanged as changed:
-        if operator.phase is not Phase.BEFORE or crossing.slept:
+        if operator.phase is not Phase.BEFORE or crossing.sleeps:
             return UNPREDICTABLE
         return DryOutcome(DryKind.REQUEST_CHANGED, pack(("request", pack_request(changed.request))))
-    except _Unknown:
+    except Exception:  # a plug-in's mistake, or a history that is not recorded: the run itself will tell
         return UNPREDICTABLE
     else:
         work.close()
         return UNPREDICTABLE
-    if crossing.executed > 1 or crossing.deferred or crossing.slept_before_call:
+    if crossing.executed > 1 or crossing.deferred or crossing.slept_before_call or not isinstance(response, Response):
         return UNPREDICTABLE
     if crossing.executed and operator.phase is not Phase.AFTER and not recorded.alone:
         return UNPREDICTABLE
     packed = pack_response(response)
     executed = -1 if recorded.read_only and not history_matters else crossing.executed
-    arrives = (recorded.answered_at if crossing.executed else recorded.asked_at) + crossing.slept
-    no_op = bool(crossing.executed) and not crossing.slept and packed == recorded.response
-    return DryOutcome(DryKind.KNOWN, pack((executed, packed, arrives)), no_op)
+    arrives = recorded.answered_at if crossing.executed else recorded.asked_at
+    no_op = bool(crossing.executed) and not crossing.sleeps and packed == recorded.response
+    return DryOutcome(DryKind.KNOWN, pack((executed, packed, arrives, crossing.sleeps)), no_op)
 
 
 class _RequestChanged(Exception):
@@ -178,7 +181,7 @@ class _DryCrossing:
         self.agent, self.read_only = recorded.place.agent, recorded.read_only
         self.request = unpack_request(recorded.request)
         self.executed = 0
-        self.slept = 0.0
+        self.sleeps: list[float] = []  # also those of no time: others may act meanwhile
         self.slept_before_call = False
         self.deferred = False
 
@@ -189,6 +192,8 @@ class _DryCrossing:
     @property
     def history(self) -> list[Exchange]:
         now = self._recorded.answered if self.executed else self._recorded.asked
+        if any(crossing.history_unclear and crossing.asked < now for crossing in self._crossings):
+            raise _Unknown
         seen = [crossing for crossing in self._crossings if 0 <= crossing.answered < now]
         seen.sort(key=lambda crossing: crossing.answered)
         return [
@@ -202,7 +207,7 @@ class _DryCrossing:
         return earlier_in(self.history, self.request, self._recorded.response if self.executed else b"")
 
     async def sleep(self, seconds: float) -> None:
-        self.slept += seconds
+        self.sleeps.append(seconds)
 
     def defer(self, seconds: float, proceed: Proceed, request: Request) -> None:  # noqa: ARG002  # the protocol's
         self.deferred = True
@@ -212,6 +217,6 @@ class _DryCrossing:
             raise _RequestChanged(request)
         if self._recorded.answered < 0:
             raise _Unknown
-        self.slept_before_call = self.slept_before_call or self.slept > 0.0
+        self.slept_before_call = self.slept_before_call or bool(self.sleeps)
         self.executed += 1
         return unpack_response(self._recorded.response)

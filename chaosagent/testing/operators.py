@@ -221,7 +221,8 @@ class OperatorConformance:
             if outcome.kind is not DryKind.KNOWN:
                 continue
             applied = _apply(operator, sample)
-            repeated = _Repeat(operator.phase, len(applied.crossing.calls), applied.crossing.seconds, applied.response)
+            waits = tuple(seconds for seconds, _ in applied.crossing.waits)
+            repeated = _Repeat(operator.phase, len(applied.crossing.calls), waits, applied.response)
             what = _what(operator, sample)
             assert _dry(repeated, sample) == outcome, f"{what}: dry, it does something else than on the crossing."
             assert outcome.no_op == (not _changes(sample, applied)), f"{what}: no_op is {outcome.no_op}."
@@ -278,7 +279,7 @@ class _Repeat:
 
     phase: Phase
     call_count: int
-    seconds: float
+    waits: tuple[float, ...]
     response: Response
 
     magnitude = 1.0
@@ -287,7 +288,8 @@ class _Repeat:
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
         for _ in range(self.call_count):
             await proceed(crossing.request)
-        await crossing.sleep(self.seconds)
+        for seconds in self.waits:
+            await crossing.sleep(seconds)
         return self.response
 
     def describe(self) -> str:

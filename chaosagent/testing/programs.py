@@ -1,20 +1,22 @@
-"""Random small targets: programs of calls with retries, time-outs, parallel calls, stateful services and generated ids.
+"""Random small targets: programs with the traits that make pruning hard, small enough for exhaustive enumeration.
 
-They are what searchers are checked on: small enough for exhaustive enumeration, and with the traits that make pruning
-hard.
+Calls in parallel and in other agents' names, retries by the agent and below it, time-outs that cancel, fallbacks,
+services whose answers depend on order, generated ids, shared memory, messages to an agent that acts on them, retrieval,
+texts read into a context. They are what searchers and replays are checked on.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from hypothesis import strategies as st
-
 from chaosagent.canonical import Plain
-from chaosagent.targets.target import Door, Run, Target, target
-from chaosagent.vocabulary import Claim, Effect, Outcome, Task
+from chaosagent.targets.target import Run, Target, target
+from chaosagent.vocabulary import Claim, Effect, Outcome, StatusError, Task
+
+FAILURES = (TimeoutError, ConnectionError, StatusError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Pay:
     """Commit an effect with an amount taken from a variable.
 
     Attributes:
-        amount: Name of the variable; an empty one counts as 1.
+        amount: Name of the variable; anything but a number counts as 1.
         key: Name of the variable with the idempotency key; empty for none.
         retries: How often a failure is followed by another attempt, as a call of the agent.
     """
@@ -52,21 +54,76 @@ class Pay:
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
-    """Look several things up at the same time."""
+class Keep:
+    """Put a variable into the shared memory, or add it to a list there."""
 
-    reads: tuple[Read, ...]
+    key: str
+    of: str
+    append: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Take a variable from the shared memory."""
+
+    key: str
+    into: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """Send a variable to the clerk, who pays that much."""
+
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Retrieve passages, and keep the id of the first."""
+
+    into: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hear:
+    """Read a text into the context, and keep the number of its words."""
+
+    text: str
+    into: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Let time pass."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Do several things at the same time, each in the name of the same agent or of its own."""
+
+    branches: tuple[tuple[Statement, ...], ...]
+    apart: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hurry:
+    """Do something, and give up on it after some time."""
+
+    seconds_max: float
+    body: tuple[Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """Look something up elsewhere when a variable is empty."""
+    """Do something when a variable is empty."""
 
     of: str
-    read: Read
+    body: Statement
 
 
-Statement: TypeAlias = Read | Pay | Together | Fallback
+Statement: TypeAlias = "Read | Pay | Keep | Recall | Tell | Search | Hear | Wait | Together | Hurry | Fallback"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +135,16 @@ class Program:
         latencies: Virtual seconds that each service takes to answer.
         counting: Whether lookups return a number that grows with each call, so that their order matters.
         honest: Whether the target offers checkpoints, for rule R3.
+        clerk: Whether a second agent waits for messages and pays what they say.
+        timed: Whether the outcome depends on the time at which it is reached.
     """
 
     statements: tuple[Statement, ...]
     latencies: tuple[float, float] = (0.0, 1.0)
     counting: bool = False
     honest: bool = True
+    clerk: bool = False
+    timed: bool = False
 
 
 @dataclass(slots=True)
@@ -99,7 +160,8 @@ class World:
         """Return the operation behind one service."""
 
         async def get(key: str) -> Plain:
-            await asyncio.sleep(self.program.latencies[service])
+            if self.program.latencies[service]:
+                await asyncio.sleep(self.program.latencies[service])
             self.calls += 1
             return {"value": self.calls if self.program.counting else len(key) + service, "key": key}
 
@@ -114,13 +176,19 @@ class World:
             self.paid[key] = self.ids
         return {"id": self.ids, "repeated": False, "amount": amount}
 
-    def state(self) -> Plain:
+    def state(self) -> list[Plain]:
         """Return everything that later answers depend on."""
         return [
             self.calls if self.program.counting else 0,
             self.ids,
             [list[Plain](pair) for pair in sorted(self.paid.items())],
         ]
+
+
+def passages(operation: str, **arguments: Any) -> Plain:
+    """Return what the retriever finds, whatever is asked."""
+    del operation, arguments
+    return [{"id": 3, "text": "pay three"}, {"id": 5, "text": "pay five"}]
 
 
 def _paid(arguments: Any, answer: Any) -> Effect | None:
@@ -134,98 +202,136 @@ def target_of(program: Program) -> Target:
     async def run_program(task: Task, run: Run) -> Outcome:
         """Run the statements one after the other."""
         del task
-        world = World(program)
-        doors = [
-            run.service(f"s{number}", world.lookup(number), read_only=not program.counting)
-            for number in range(len(program.latencies))
-        ]
-        payments = run.service("pay", {"pay": world.pay}, effects={"pay": _paid})
-        variables: dict[str, Plain] = {}
-        with run.agent("agent"):
-            for place, statement in enumerate(program.statements):
-                if program.honest:
-                    run.checkpoint(str(place), [variables, world.state()], clock_matters=False)
-                await _execute(statement, run, doors, payments, variables)
-        claims = (Claim("pay", {}),) if variables.get("paid") else ()
-        return Outcome("done", state=world.ids > 0, claims=claims)
+        return await Interpreter(program, run).play()
 
     return run_program
 
 
-async def _execute(
-    statement: Statement, run: Run, doors: list[Door], payments: Door, variables: dict[str, Plain]
-) -> None:
-    match statement:
-        case Read():
-            variables[statement.into] = await _read(statement, run, doors)
-        case Together(reads):
-            answers = await asyncio.gather(*(_read(read, run, doors) for read in reads))
-            variables.update((read.into, answer) for read, answer in zip(reads, answers, strict=True))
-        case Fallback(of, read):
-            if variables.get(of) is None:
-                variables[of] = await _read(read, run, doors)
-        case Pay():
-            await _pay(statement, payments, variables)
+class Interpreter:
+    """Plays one program in one run.
 
+    Args:
+        program: What is played.
+        run: The doors to the world.
+    """
 
-async def _read(read: Read, run: Run, doors: list[Door]) -> Plain:
-    ask = doors[read.service].ask("get", key=read.key)
-    for attempt in range(read.retries + 1):
-        try:
-            if read.seconds_max:
-                async with asyncio.timeout(read.seconds_max):
+    def __init__(self, program: Program, run: Run) -> None:
+        self.program, self.run, self.world = program, run, World(program)
+        self.services = [
+            run.service(f"s{number}", self.world.lookup(number), read_only=not program.counting)
+            for number in range(len(program.latencies))
+        ]
+        self.payments = run.service("pay", {"pay": self.world.pay}, effects={"pay": _paid})
+        self.variables: dict[str, Plain] = {}
+
+    async def play(self) -> Outcome:
+        """Run the statements, and hand back all that came of them."""
+        run, program = self.run, self.program
+        clerk: asyncio.Task[None] | None = None
+        if program.clerk:
+            with run.agent("clerk"):
+                clerk = asyncio.create_task(self._serve())
+        with run.agent("agent"):
+            for place, statement in enumerate(program.statements):
+                if program.honest:
+                    run.checkpoint(str(place), self._state(), clock_matters=program.timed)
+                await self._execute(statement)
+            if clerk is not None:
+                await run.message("desk")("send", to="clerk", body=None)
+                await clerk
+        claims = (Claim("pay", {}),) if self.variables.get("paid") else ()
+        when = run.clock.now() if program.timed else 0.0
+        return Outcome("done", success=self.world.ids > 0, state=[*self._state(), when], claims=claims)
+
+    def _state(self) -> list[Plain]:
+        return [dict(self.variables), *self.world.state()]
+
+    async def _serve(self) -> None:
+        """Pay what messages say until one says nothing."""
+        while (amount := await self.run.receive("desk", "clerk")) is not None:
+            self.variables["served"] = amount
+            await self._attempt_to_pay(amount, "")
+
+    async def _execute(self, statement: Statement) -> None:  # one branch for each kind of statement
+        match statement:
+            case Read():
+                self.variables[statement.into] = await self._read(statement)
+            case Pay():
+                await self._pay(statement)
+            case Together(branches, apart):
+                await asyncio.gather(
+                    *(self._branch(body, f"agent{number}" if apart else "") for number, body in enumerate(branches))
+                )
+            case Hurry(seconds_max, body):
+                try:
+                    async with asyncio.timeout(seconds_max):
+                        for inside in body:
+                            await self._execute(inside)
+                except TimeoutError:
+                    self.variables["late"] = True
+            case Fallback(of, body):
+                if self.variables.get(of) is None:
+                    await self._execute(body)
+            case Wait(seconds):
+                await self.run.clock.sleep(seconds)
+            case _:
+                await self._talk(statement)
+
+    async def _talk(self, statement: Keep | Recall | Tell | Search | Hear) -> None:
+        run, variables = self.run, self.variables
+        match statement:
+            case Keep(key, of, append):
+                await run.memory("notes")("append" if append else "write", key=key, value=variables.get(of))
+            case Recall(key, into):
+                variables[into] = await run.memory("notes")("read", key=key)
+            case Tell(of):
+                await run.message("desk")("send", to="clerk", body=_number(variables.get(of)))
+            case Search(into):
+                found = await run.retrieval("kb", passages)("search", query="how much")
+                variables[into] = found[0]["id"] if found else None
+            case Hear(text, into):
+                variables[into] = len((await run.prompt("mail")("read", text=text)).split())
+
+    def _branch(self, body: tuple[Statement, ...], agent: str) -> Coroutine[Any, Any, None]:
+        async def play() -> None:
+            for statement in body:
+                await self._execute(statement)
+
+        async def play_as() -> None:
+            with self.run.agent(agent):
+                await play()
+
+        return play_as() if agent else play()
+
+    async def _read(self, read: Read) -> Plain:
+        ask = self.services[read.service].ask("get", key=read.key)
+        for attempt in range(read.retries + 1):
+            try:
+                if read.seconds_max:
+                    async with asyncio.timeout(read.seconds_max):
+                        answer = await ask.attempt()
+                else:
                     answer = await ask.attempt()
-            else:
-                answer = await ask.attempt()
-            return answer.get("value") if isinstance(answer, dict) else None
-        except (TimeoutError, ConnectionError):
-            if attempt < read.retries:
-                await run.clock.sleep(1.0)
-    return None
+                return answer.get("value") if isinstance(answer, dict) else None
+            except FAILURES:
+                if attempt < read.retries:
+                    await self.run.clock.sleep(1.0)
+        return None
 
+    async def _pay(self, pay: Pay) -> None:
+        key = self.variables.get(pay.key) if pay.key else None
+        for _ in range(pay.retries + 1):
+            if await self._attempt_to_pay(self.variables.get(pay.amount), "" if key is None else f"key-{key!r}"):
+                return
 
-async def _pay(pay: Pay, payments: Door, variables: dict[str, Plain]) -> None:
-    amount = variables.get(pay.amount)
-    key = variables.get(pay.key) if pay.key else None
-    for _ in range(pay.retries + 1):
+    async def _attempt_to_pay(self, amount: Plain, key: str) -> bool:
         try:
-            await payments(
-                "pay", amount=amount if isinstance(amount, int) else 1, key="" if key is None else f"key-{key!r}"
-            )
-        except (TimeoutError, ConnectionError):
-            continue
-        variables["paid"] = True
-        return
+            await self.payments("pay", amount=_number(amount), key=key)
+        except FAILURES:
+            return False
+        self.variables["paid"] = True
+        return True
 
 
-_names = st.sampled_from(["a", "b", "c"])
-
-
-@st.composite
-def reads(draw: st.DrawFn) -> Read:
-    """Lookups, with and without retries and time-outs."""
-    return Read(
-        draw(st.integers(0, 1)),
-        draw(st.sampled_from(["x", "yy"])),
-        draw(_names),
-        draw(st.integers(0, 1)),
-        draw(st.sampled_from([0.0, 5.0])),
-    )
-
-
-@st.composite
-def programs(draw: st.DrawFn, statements_max: int = 3) -> Program:
-    """Programs of a few statements that end with a payment."""
-    statement = st.one_of(
-        reads(),
-        st.builds(lambda pair: Together(tuple(pair)), st.lists(reads(), min_size=2, max_size=2)),
-        st.builds(Fallback, _names, reads()),
-    )
-    before = draw(st.lists(statement, min_size=1, max_size=statements_max - 1))
-    last = draw(st.builds(Pay, _names, st.one_of(st.just(""), _names), st.integers(0, 2)))
-    return Program(
-        (*before, last),
-        latencies=draw(st.sampled_from([(0.0, 0.0), (0.0, 1.0), (2.0, 1.0)])),
-        counting=draw(st.booleans()),
-        honest=draw(st.booleans()),
-    )
+def _number(value: Plain) -> int:
+    return value if isinstance(value, int) else 1
