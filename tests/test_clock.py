@@ -413,10 +413,11 @@ def test_the_end_cancels_what_is_left_in_the_order_of_making_and_lets_it_clean_u
 
 
 def test_the_end_does_not_wait_for_ever_for_a_task_that_refuses_to_be_cancelled() -> None:
-    loop, refused = make_loop(turns_max=500), list[int]()
+    loop, refused, rounds = make_loop(turns_max=500), list[int](), list[int]()
 
     async def stubborn() -> None:
         while len(refused) < 100_000:
+            rounds.append(1)
             try:
                 await asyncio.sleep(1)
             except asyncio.CancelledError:
@@ -430,6 +431,7 @@ def test_the_end_does_not_wait_for_ever_for_a_task_that_refuses_to_be_cancelled(
 
     assert loop.end() == 1
     assert refused == [1]
+    assert len(rounds) <= 502
 
 
 def test_an_asynchronous_generator_that_is_dropped_is_closed() -> None:
@@ -480,9 +482,10 @@ def test_loops_nest_and_the_outer_one_goes_on() -> None:
 
     async def outer() -> tuple[float, float]:
         await asyncio.sleep(1)
+        before = asyncio.current_task()
         found = run(inner())
+        assert asyncio.current_task() is before is not None
         await asyncio.sleep(1)
-        assert asyncio.current_task() is not None
         return found, asyncio.get_running_loop().time()
 
     assert run(outer()) == (7.0, 2.0)

@@ -153,6 +153,10 @@ async def _sends(run: Any) -> None:
     await run.message("team")("send", to="b", body="hello")
 
 
+async def _sends_otherwise(run: Any) -> None:
+    await run.message("team")("send", to="b", body="goodbye")
+
+
 async def _calls(run: Any) -> None:
     await run.service("crm", {"get": lambda: 1})("get")
 
@@ -176,8 +180,11 @@ def test_everything_that_the_future_depends_on_is_covered(play: Play, vary: Call
     assert fingerprints(play, with_it)[0].common == fingerprints(play, with_it)[0].common
 
 
-def test_the_content_of_a_memory_is_covered_and_not_only_how_often_it_was_used(play: Play) -> None:
-    one, other = varying(_remembers)(0), varying(_remembers_otherwise)(0)
+@pytest.mark.parametrize(("vary", "otherwise"), [(_remembers, _remembers_otherwise), (_sends, _sends_otherwise)])
+def test_what_memories_and_mailboxes_hold_is_covered_and_not_only_how_often_they_were_used(
+    play: Play, vary: Callable[[Any], Any], otherwise: Callable[[Any], Any]
+) -> None:
+    one, other = varying(vary)(0), varying(otherwise)(0)
 
     assert fingerprints(play, one)[0].common != fingerprints(play, other)[0].common
 
@@ -216,21 +223,24 @@ def test_what_a_monitor_knows_is_covered_for_each_contract(play: Play) -> None:
     assert before.monitors != after.monitors
 
 
-@pytest.mark.parametrize("pending", ["call", "timer", "thread"])
+@pytest.mark.parametrize("pending", ["call", "blocked call", "timer", "thread"])
 def test_no_fingerprint_is_taken_while_something_else_is_pending(play: Play, pending: str) -> None:
     async def slow() -> None:
         await asyncio.sleep(5)
 
     async def agent(run: Any) -> None:
-        crm: Any = run.service("crm", {"get": slow})
+        go = asyncio.Event()
+        crm: Any = run.service("crm", {"get": slow, "wait": go.wait})
         work: dict[str, Callable[[], Any]] = {
             "call": lambda: crm("get"),
+            "blocked call": lambda: crm("wait"),
             "timer": lambda: asyncio.sleep(3),
             "thread": lambda: asyncio.to_thread(sum, []),
         }
         running = asyncio.create_task(work[pending]())
         await asyncio.sleep(0)
         run.checkpoint("pending", None)
+        go.set()
         await running
         run.checkpoint("quiet", None)
 

@@ -298,6 +298,22 @@ def test_both_sides_get_fresh_plain_data(play: Play) -> None:
     assert found.trace.steps[0].answer == {"id": 1, "tags": ["b", "a"]}
 
 
+def test_a_world_that_changes_what_it_is_given_changes_no_further_delivery(play: Play) -> None:
+    seen: list[list[int]] = []
+
+    def put(items: list[int]) -> int:
+        seen.append([*items])
+        items.append(99)
+        return len(items)
+
+    async def agent(run: Any) -> None:
+        await run.service("crm", {"put": put})("put", items=[1])
+
+    play(agent, "service:crm[1] test/twice")
+
+    assert seen == [[1], [1]]
+
+
 def test_what_an_agent_is_told_does_not_depend_on_whether_an_injection_looked_at_it(play: Play) -> None:
     async def agent(run: Any) -> Outcome:
         told = await run.service("crm", {"get": lambda: {"z": (1, 2), "a": {3}}})("get")
