@@ -21,6 +21,7 @@ MARKS = "→✗×≤≥"
 def answer(page: Page) -> None:
     """Print a page for people."""
     sys.stdout.write(page.text(look_of(sys.stdout)))
+    sys.stdout.flush()
 
 
 def answer_json(data: Mapping[str, Plain]) -> None:

@@ -118,23 +118,27 @@ def summary_of(progress: Progress, plan: Plan) -> str:
         f"{progress.searches_over}/{progress.searches} searches",
         f"{progress.trials:,} trials ({rate})",
         f"{progress.found} found, best cost {best}",
-        f"nothing below {bound}",
+        f"proved below {bound}",
         f"{progress.errors} errors",
         f"{seconds:.0f} s",
     ]
     left = seconds_left(progress, plan)
     if left is not None:
-        parts.append(f"at most {_readable(left)} left")
+        parts.append(f"about {_readable(left)} left")
     return "  ".join(parts)
 
 
 def seconds_left(progress: Progress, plan: Plan) -> float | None:
-    """Return the real seconds that a study can still take by its limits at its present rate; `None` when unknown."""
+    """Return how many real seconds a study may still take at its present rate; `None` when nothing tells.
+
+    It cannot take longer than its limits, and hardly longer than the searches that are over suggest.
+    """
     bounds: list[float] = []
-    trials_max = plan.limits.trials_max * max(1, progress.searches)
-    if progress.trials > 0 and progress.seconds > 0 and progress.searches:
-        share = 1 - progress.searches_over / progress.searches
-        bounds.append(min(trials_max - progress.trials, trials_max * share) * progress.seconds / progress.trials)
+    if progress.trials > 0 and progress.searches:
+        trials_left = plan.limits.trials_max * progress.searches - progress.trials
+        bounds.append(trials_left * progress.seconds / progress.trials)
+    if progress.searches_over:
+        bounds.append(progress.seconds * (progress.searches - progress.searches_over) / progress.searches_over)
     if plan.limits.seconds_max is not None:
         bounds.append(plan.limits.seconds_max - progress.seconds)
     return max(0.0, min(bounds)) if bounds else None

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from chaosagent.cli import output
+from chaosagent.errors import UnknownNameError
 
-EXECUTORS = ("inline", "process")
 OUT = Path("chaosagent-out")
 
 
@@ -36,11 +36,15 @@ def search(
     task: Annotated[
         list[str] | None, typer.Option(help="Only this task; may be given several times.", show_default=False)
     ] = None,
+    contract: Annotated[
+        list[str] | None, typer.Option(help="Only this contract; may be given several times.", show_default=False)
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Show each counterexample, not one of each kind.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Find the cheapest schedule of faults that breaks each contract, and prove that nothing cheaper does.
 
-    Options take the place of the keys of the same name in the study file. The folder holds study.db with every trial,
+    Options take the place of the keys of the study file. The folder holds study.db with every trial,
     study.yaml as run, and replays/ with a record of each counterexample. The result is the same whatever the executor.
 
     Exit code: 1 counterexamples were found, 0 none exists within the budget, 3 none was found but some may exist, 4 the
@@ -54,35 +58,25 @@ def search(
 
     chaosagent search study.yaml --executor process --workers 8 --json > found.json
     """
-    from chaosagent.cli.session import Workforce, exit_code_of, run_study
+    from chaosagent.cli.session import EXECUTORS, Workforce, exit_code_of, run_study
     from chaosagent.report.findings import findings_json, findings_page, next_page
     from chaosagent.studyfile import Overrides, load_study
 
-    check_executor(executor)
+    if executor not in EXECUTORS:
+        raise UnknownNameError("executor", executor, EXECUTORS, "--executor")
     overrides = Overrides(
         config=config,
         tasks=tuple(task) if task else None,
         seeds=tuple(seed) if seed else None,
+        contracts=tuple(contract) if contract else None,
         budget=budget,
         trials=trials,
     )
     file = load_study(study, overrides)
     name = f"{file.name}-{config}" if config else file.name
-    findings = run_study(file, out or OUT / name, Workforce(executor, workers))
+    findings = run_study(file, out or OUT / name, Workforce(executor, workers), title=file.name)
     if json:
         output.answer_json(findings_json(findings))
     else:
-        output.answer(findings_page(findings).add(next_page(findings)))
+        output.answer(findings_page(findings, every=every).add(next_page(findings)))
     return exit_code_of(findings)
-
-
-def check_executor(name: str) -> None:
-    """Refuse an unknown executor.
-
-    Raises:
-        UnknownNameError: There is none of that name.
-    """
-    from chaosagent.errors import UnknownNameError
-
-    if name not in EXECUTORS:
-        raise UnknownNameError("executor", name, EXECUTORS, "--executor")

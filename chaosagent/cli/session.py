@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from dataclasses import dataclass, field
@@ -19,10 +20,10 @@ from chaosagent.replays.store import write_record
 from chaosagent.report.findings import Findings
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.plan import Plan
-from chaosagent.study.result import Progress, SearchResult, StudyResult
+from chaosagent.study.result import Progress, SearchResult
 from chaosagent.study.search import Trial
 from chaosagent.study.store import FILE_NAME, StudyStore
-from chaosagent.study.study import Study
+from chaosagent.study.study import Sink, Study
 from chaosagent.studyfile import StudyFile, plan_of, worker_setup
 
 EXECUTORS = ("inline", "process")
@@ -78,35 +79,39 @@ class RecordSink:
         """Nothing is stored of progress."""
 
 
-def run_study(study: StudyFile, out: Path, workforce: Workforce, *, title: str = "") -> Findings:
+INLINE = Workforce()
+
+
+def run_study(study: StudyFile, out: Path, workforce: Workforce = INLINE, *, title: str | None = None) -> Findings:
     """Run a study and store it.
 
     Args:
         study: The study file.
         out: The folder of the study.
         workforce: Where the runs happen.
-        title: What the progress display calls it.
+        title: What the progress display calls it; `None` shows no progress.
 
     Raises:
         UsageError: The folder holds another study, or the study file cannot be used.
         ChaosAgentError: The target cannot be loaded, or the study cannot go on.
     """
-    with stdout_for_answers():
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(stdout_for_answers())
         plan = plan_of(study)
         make_room(out, plan)
         store = StudyStore.create(out, plan, study.text_as_run)
+        digest = ""
+        stack.callback(lambda: store.close(digest))
+        executor = workforce.open(study, plan)
+        stack.callback(executor.close)
         records = RecordSink(plan, out / "replays")
-        result: StudyResult | None = None
-        try:
-            executor = workforce.open(study, plan)
-            display = display_for(plan, title or study.name)
-            try:
-                result = Study(plan, executor, sinks=(store, records, display)).run()
-            finally:
-                display.close()
-                executor.close()
-        finally:
-            store.close("" if result is None else result.digest)
+        sinks: list[Sink] = [store, records]
+        if title is not None:
+            display = display_for(plan, title)
+            stack.callback(display.close)
+            sinks.append(display)
+        result = Study(plan, executor, sinks=sinks).run()
+        digest = result.digest
     return Findings(plan, result, records.written, out)
 
 

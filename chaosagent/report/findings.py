@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaosagent.canonical import Plain
-from chaosagent.report.page import Cell, Page, bad, faint, good, name, notice, strong
+from chaosagent.report.page import Cell, Page, Part, bad, faint, good, name, notice, strong
 from chaosagent.report.story import counted
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.plan import Plan
@@ -60,8 +60,13 @@ class Findings:
         ]
 
 
-def findings_page(findings: Findings) -> Page:
-    """Tell what a study found, what it proved, and what was left open."""
+def findings_page(findings: Findings, *, every: bool = False) -> Page:
+    """Tell what a study found, what it proved, and what was left open.
+
+    Args:
+        findings: The finished study.
+        every: List each counterexample; by default one of each kind, the cheapest.
+    """
     plan, result = findings.plan, findings.result
     page = Page()
     page.line(
@@ -69,47 +74,51 @@ def findings_page(findings: Findings) -> Page:
         f"{counted(len(plan.tasks), 'task')}, {counted(len(plan.seeds), 'seed')}, "
         f"{counted(len(result.searches), 'search', 'searches')}, budget {plan.budget:g}",
     )
-    _tell_counterexamples(page, findings)
+    _tell_counterexamples(page, findings, every=every)
     _tell_nominal(page, findings)
     _tell_contracts(page, findings)
     _tell_warnings(page, findings)
-    page.gap().line(faint(_work(result)))
+    page.gap().line(faint(work_of(result)))
     return page
 
 
-def _tell_counterexamples(page: Page, findings: Findings) -> None:
+def _tell_counterexamples(page: Page, findings: Findings, *, every: bool) -> None:
     found = findings.by_cost
     if not found:
         page.gap().line("No counterexample was found." if findings.open_searches else good("No counterexample exists."))
         return
     kinds = "" if len(found) == 1 else f", {counted(findings.signatures, 'kind')} of failure"
     page.gap().line(bad(f"{counted(len(found), 'counterexample').capitalize()}{kinds}"))
+    page.add_below(counterexamples_table(findings, every=every))
+    if not every and findings.signatures < len(found):
+        page.line(faint("one of each kind; --all shows each"), indent=2)
+
+
+def counterexamples_table(findings: Findings, *, every: bool = False) -> Page:
+    """Return the table of counterexamples, cheapest first: one of each kind with the number of its others, or each."""
+    groups: dict[object, list[Counterexample]] = {}
+    for found in findings.by_cost:
+        groups.setdefault(found.id if every else found.signature, []).append(found)
     rows: list[Sequence[Cell]] = []
-    for counterexample in found[:ROWS_MAX]:
-        rows.extend(_rows(counterexample, seeds=len(findings.plan.seeds)))
-    page.table(("contract", "task", "cost", "faults", "proof", "broken at", "schedule"), rows)
-    if len(found) > ROWS_MAX:
-        page.line(faint(f"... {len(found) - ROWS_MAX} more in {findings.out / 'replays'}"), indent=2)
+    for group in list(groups.values())[:ROWS_MAX]:
+        rows.extend(_rows(group[0], len(group) - 1, seeds=len(findings.plan.seeds)))
+    page = Page().table(("contract", "task", "cost", "faults", "proof", "broken at", "schedule"), rows)
+    if len(groups) > ROWS_MAX:
+        page.line(faint(f"... {len(groups) - ROWS_MAX} more, see {findings.out / 'replays'}"), indent=2)
+    return page
 
 
-def _rows(found: Counterexample, *, seeds: int) -> list[Sequence[Cell]]:
+def _rows(found: Counterexample, others: int, *, seeds: int) -> list[Sequence[Cell]]:
     """Return the rows of one counterexample: one for each injection."""
     certificate = found.certificate
-    proof = good("certified") if certificate.certified else notice(f"≥ {certificate.lower_bound:g} is open")
+    proof = good("certified") if certificate.certified else notice(f"from {certificate.lower_bound:g} on open")
     step, agent = place_of(found)
     lines = [str(injection) for injection in found.schedule] or ["nothing injected"]
     seed = f", seed {found.seed}" if seeds > 1 else ""
+    task: Sequence[Part] = (f"{found.task_id}{seed}", faint(f" and {others} more" if others else ""))
     where = f"{step}{f' by {agent}' if agent else ''}"
-    task = f"{found.task_id}{seed}"
-    first: Sequence[Cell] = (
-        strong(found.contract),
-        task,
-        f"{found.cost:g}",
-        str(len(found.schedule)),
-        proof,
-        where,
-        lines[0],
-    )
+    cost, count = f"{found.cost:g}", str(len(found.schedule))
+    first: Sequence[Cell] = (strong(found.contract), task, cost, count, proof, where, lines[0])
     return [first, *(("", "", "", "", "", "", line) for line in lines[1:])]
 
 
@@ -188,7 +197,8 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
         )
 
 
-def _work(result: StudyResult) -> str:
+def work_of(result: StudyResult) -> str:
+    """Return what a study took, in one line."""
     certificates = [search.certificate for search in result.searches]
     audited = sum(certificate.audited for certificate in certificates)
     rate = f" ({result.trials / result.seconds:,.0f} trials/s)" if result.seconds > 0 else ""

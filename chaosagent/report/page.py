@@ -143,8 +143,11 @@ class Page:
 
     def add(self, other: Page) -> Page:
         """Add the lines of another page, behind an empty line."""
-        if other._lines:
-            self.gap()._lines.extend(other._lines)
+        return self.gap().add_below(other) if other._lines else self
+
+    def add_below(self, other: Page) -> Page:
+        """Add the lines of another page right below."""
+        self._lines.extend(other._lines)
         return self
 
     def text(self, look: Look = PLAIN_LOOK) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from chaosagent.canonical import Plain
+from chaosagent.faults.injection import Injection
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.report.page import Page, Span, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
@@ -79,9 +80,15 @@ def _tell_schedule(page: Page, record: ReplayRecord) -> None:
     page.heading(f"The schedule, cost {record.cost:g}")
     if not record.schedule.injections:
         page.line("nothing is injected: the target breaks the contract by itself", indent=2)
-    for number, injection in enumerate(record.schedule, 1):
+    for number, injection in enumerate(in_order(record), 1):
         page.line(faint(f"{number}  "), notice(str(injection)), indent=2, hang=3)
         page.line(injection.operator.describe(), indent=5)
+
+
+def in_order(record: ReplayRecord) -> list[Injection]:
+    """Return the injections in the order in which they show in the trace."""
+    shown = {step.landed.injection: step.index for step in reversed(record.trace.steps) if step.landed is not None}
+    return sorted(record.schedule, key=lambda injection: shown.get(str(injection), len(record.trace.steps)))
 
 
 # ---------------------------------------------------------------------- the trace
@@ -240,7 +247,10 @@ def _tell_necessity(page: Page, record: ReplayRecord) -> None:
     if not record.proof.necessity:
         return
     page.heading("Why each fault is necessary")
-    for injection, without in record.proof.necessity:
+    order = [str(injection) for injection in in_order(record)]
+    for injection, without in sorted(
+        record.proof.necessity, key=lambda row: order.index(row[0]) if row[0] in order else -1
+    ):
         page.line("without ", notice(injection), indent=2)
         page.line(good(without), indent=5)
 

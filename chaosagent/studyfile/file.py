@@ -57,6 +57,7 @@ class Overrides:
         config: Instead of `config`.
         tasks: Instead of `tasks`.
         seeds: Instead of `seeds`.
+        contracts: Instead of `contracts`; names or `module:attribute`.
         budget: Instead of `budget`.
         trials: Instead of `search.trials`.
     """
@@ -64,6 +65,7 @@ class Overrides:
     config: str | None = None
     tasks: tuple[str, ...] | None = None
     seeds: tuple[int, ...] | None = None
+    contracts: tuple[str, ...] | None = None
     budget: float | None = None
     trials: int | None = None
 
@@ -73,6 +75,7 @@ class Overrides:
             (("config",), self.config, "--config"),
             (("tasks",), None if self.tasks is None else list(self.tasks), "--task"),
             (("seeds",), None if self.seeds is None else list(self.seeds), "--seed"),
+            (("contracts",), None if self.contracts is None else list(self.contracts), "--contract"),
             (("budget",), self.budget, "--budget"),
             (("search", "trials"), self.trials, "--trials"),
         ]

@@ -15,7 +15,9 @@ from chaosagent.errors import UsageError
 Keys: TypeAlias = "tuple[str | int, ...]"
 BYTES_MAX = 1_000_000
 DEPTH_MAX = 32
-VALUES_MAX = 100_000
+VALUES_MAX = 20_000
+YAML_TAG = "tag:yaml.org,2002:"
+TAGS = frozenset({"map", "seq", "str", "int", "float", "bool", "null", "timestamp", "merge", "binary", "value"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,8 @@ def read_yaml(path: Path, kind: str) -> Located:
             plain values, each key once.
     """
     text = _text_of(path, kind)
-    loader = yaml.SafeLoader(text)
     try:
+        loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         if node is None:
             raise UsageError(f"{path} is empty. A {kind} needs at least the key 'target'.")
@@ -96,8 +98,8 @@ def read_yaml(path: Path, kind: str) -> Located:
         data = builder.build(node, ())
     except yaml.YAMLError as error:
         raise UsageError(_complaint(path, error)) from error
-    finally:
-        loader.dispose()
+    except RecursionError:
+        raise UsageError(f"{path} is no {kind}: its values are nested too deeply.") from None
     if not isinstance(data, dict):
         raise UsageError(f"{path} holds {_kind_of(data)}; a {kind} is a mapping: lines of `key: value`.")
     return Located(str(path), text, data, builder.lines)
@@ -137,11 +139,16 @@ class _Builder:
             raise UsageError(
                 f"{self._file}:{line}: more than {DEPTH_MAX} levels or {VALUES_MAX} values. Do without aliases (*)."
             )
+        if node.tag.removeprefix(YAML_TAG) not in TAGS:
+            raise UsageError(f"{self._file}:{line}: no YAML that is allowed here: the tag {node.tag!r}. Leave it out.")
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, keys)
         if isinstance(node, yaml.SequenceNode):
             return [self.build(child, (*keys, index)) for index, child in enumerate(node.value)]
-        value = self._loader.construct_object(node)
+        try:
+            value = self._loader.construct_object(node)
+        except ValueError as error:  # such as a date that does not exist
+            raise UsageError(f"{self._file}:{line}: {node.value!r}: {error}. Put it in quotes.") from error
         if value is None or isinstance(value, bool | int | float | str):
             return value
         raise UsageError(f"{self._file}:{line}: {node.value!r} is read as a {type(value).__name__}. Put it in quotes.")

@@ -151,7 +151,7 @@ def _importable(entry: Plain, study: StudyFile, where: str) -> Plain:
     found = importlib.util.find_spec(module)
     if found is None or found.origin is None or Path(found.origin).resolve() != path.resolve():
         raise UsageError(
-            f"{where}: contract {entry!r}: another module is called {module!r}. Give the file another name."
+            f"{where}: contract {entry!r}: another module is called {module!r}, too. Give the file another name."
         )
     return f"{module}:{attribute}"
 

@@ -1,0 +1,305 @@
+"""What `chaosagent demo` does, step by step, and whether it kept its promises."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+import multiprocessing
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from chaosagent.canonical import Plain
+from chaosagent.cli.output import remark, stdout_for_answers
+from chaosagent.cli.replaying import Rerun, replay_all, totals_of
+from chaosagent.cli.session import make_room, run_study, workbench_of
+from chaosagent.clock import monotonic
+from chaosagent.execution.inline import InlineExecutor
+from chaosagent.extras import require
+from chaosagent.metrics.robustness import Curve, adversarial_curve, random_curve
+from chaosagent.replays.rerun import ReplayOutcome
+from chaosagent.replays.store import read_record
+from chaosagent.report.findings import Findings, counterexamples_table, findings_json, work_of
+from chaosagent.report.page import Page, bad, faint, good, name, strong
+from chaosagent.report.plots import Robustness, plot_robustness
+from chaosagent.report.story import counted, story_of
+from chaosagent.study.counterexample import Counterexample
+from chaosagent.study.plan import OBJECTIVE, Plan
+from chaosagent.studyfile import Overrides, load_study, plan_of
+
+FIRST, REPAIRED = "naive", "hardened"
+KINDS_MIN = 5
+TRIALS_FIRST, TRIALS_REPAIRED = 1_200, 2_000
+LEVELS = 8
+DRAWS = 20
+FIRST_STUDY = Overrides(config=FIRST, trials=TRIALS_FIRST)
+REPAIRED_STUDY = Overrides(config=REPAIRED, trials=TRIALS_REPAIRED, contracts=(OBJECTIVE,))
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """One thing that the demonstration says it will show.
+
+    Attributes:
+        text: What.
+        kept: Whether it happened.
+    """
+
+    text: str
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the demonstration has shown.
+
+    Attributes:
+        findings: Of the search.
+        reruns: All replays.
+        curves: R(B) of both configurations.
+        pictures: Where it is drawn.
+        promises: What was promised.
+        seconds: Real time.
+    """
+
+    findings: Findings
+    reruns: Sequence[Rerun]
+    curves: Sequence[Robustness]
+    pictures: Sequence[Path]
+    promises: Sequence[Promise]
+    seconds: float
+
+    @property
+    def kept(self) -> bool:
+        """Whether every promise was kept."""
+        return all(promise.kept for promise in self.promises)
+
+    def to_json(self) -> dict[str, Plain]:
+        """Return it as plain data."""
+        return {
+            **findings_json(self.findings),
+            "replays": {**totals_of(self.reruns)},
+            "robustness": curves_json(self.curves),
+            "pictures": [str(path) for path in self.pictures],
+            "promises": [{"promise": promise.text, "kept": promise.kept} for promise in self.promises],
+            "kept": self.kept,
+            "demo_seconds": round(self.seconds, 3),
+        }
+
+
+class Demonstration:
+    """Search, story, replays and R(B) of the built-in assistant.
+
+    Args:
+        out: Folder for everything that is written.
+        tell: Shows a page to the user.
+    """
+
+    def __init__(self, out: Path, tell: Callable[[Page], None]) -> None:
+        self._out, self._tell = out, tell
+
+    def run(self) -> Shown:
+        """Do all of it.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed; found out before anything is run.
+            UsageError: The folder holds something else.
+        """
+        begun = monotonic()
+        require("matplotlib", extra="report", needed_by="chaosagent demo")
+        packaged = importlib.resources.files("chaosagent.experiments.triage") / "study.yaml"
+        context = multiprocessing.get_context("spawn")
+        with importlib.resources.as_file(packaged) as study, ProcessPoolExecutor(1, context) as beside:
+            # Runs of this target take a millisecond: two studies side by side use two cores, workers would only wait.
+            make_room(self._out, plan_of(load_study(study, FIRST_STUDY)))
+            repaired = beside.submit(measure_repaired, study, self._out / REPAIRED)
+            try:
+                found = self._search(study)
+                self._tell_story(found)
+                reruns = self._replay()
+                curves = self._measure(found, repaired)
+            except BaseException:
+                beside.shutdown(wait=False, cancel_futures=True)
+                raise
+        pictures = self._draw(found.plan, curves)
+        promises = promises_of(found, reruns, pictures)
+        shown = Shown(found, reruns, curves, pictures, promises, monotonic() - begun)
+        self._tell_end(shown)
+        return shown
+
+    # ------------------------------------------------------------------ the steps
+
+    def _search(self, study: Path) -> Findings:
+        file = load_study(study, FIRST_STUDY)
+        page = Page().line(strong("A customer-support assistant meets faults"))
+        page.gap().line(
+            "The triage assistant reads an e-mail, looks up orders and parcels, refunds, answers and keeps notes. Its "
+            f"first version ({FIRST}) was written as one does: with retries, caches and trust. Which few faults of its "
+            "tools, its memory or its model make it pay twice, promise too much, leak or crash?"
+        )
+        page.heading("1  Search: the cheapest schedule of faults for each task and contract, with proof")
+        self._tell(page)
+        remark("searching; this takes about half a minute ...")
+        found = run_study(file, self._out, title=f"{file.name}, {FIRST}")
+        certified = sum(one.certificate.certified for one in found.result.counterexamples)
+        page = counterexamples_table(found)
+        page.gap().line(
+            strong(f"{len(found.result.counterexamples)} counterexamples of {counted(found.signatures, 'kind')}"),
+            f"; for {certified} of them it is proved that nothing cheaper breaks the contract.",
+        )
+        page.line(faint(work_of(found.result)))
+        self._tell(page.gap())
+        return found
+
+    def _tell_story(self, found: Findings) -> None:
+        worst = hardest(found)
+        if worst is None:
+            return
+        path = found.records[worst.id]
+        page = Page().line(strong("2  The story of one")).gap()
+        self._tell(page.add_below(story_of(read_record(path))).gap())
+
+    def _replay(self) -> list[Rerun]:
+        records = [self._out / "replays"]
+        exact = replay_all(records, mode="exact")
+        schedule = replay_all(records, mode="schedule", config=REPAIRED)
+        page = Page().line(strong("3  Replay"))
+        page.table(
+            (),
+            [
+                ("offline, from the records alone, bit for bit:", _totals(exact)),
+                (f"the same faults against the repaired version ({REPAIRED}):", _totals(schedule)),
+            ],
+            indent=3,
+        )
+        self._tell(page.gap())
+        return [*exact, *schedule]
+
+    def _measure(self, found: Findings, repaired: Future[Robustness]) -> list[Robustness]:
+        self._tell(Page().line(strong("4  How many tasks survive as the faults grow: R(B)")))
+        first = robustness_of(found)
+        if not repaired.done():
+            remark("waiting for the search of the repaired version, which has everything to refute ...")
+        curves = [first, repaired.result()]
+        page = Page().table(
+            ("configuration", "tasks done without faults", f"with faults up to {found.plan.budget:g}", "", "mean R(B)"),
+            [_row(robustness) for robustness in curves],
+            indent=3,
+        )
+        self._tell(page.gap())
+        return curves
+
+    def _draw(self, plan: Plan, curves: Sequence[Robustness]) -> tuple[Path, ...]:
+        title = f"{plan.target.name} under faults: {len(plan.tasks)} tasks, {counted(len(plan.seeds), 'seed')}"
+        data = json.dumps(curves_json(curves), indent=1)
+        (self._out / "robustness.json").write_text(data + "\n", encoding="utf-8")
+        return plot_robustness(curves, title, self._out / "robustness")
+
+    def _tell_end(self, shown: Shown) -> None:
+        page = Page().line(strong("What was promised, and what happened"))
+        page.table(
+            (), [(good("✓") if promise.kept else bad("✗"), promise.text) for promise in shown.promises], indent=3
+        )
+        page.line(faint(f"{shown.seconds:.0f} s"), indent=3)
+        page.heading("What to type next")
+        rows = (
+            [(str(shown.pictures[0]), "R(B) as a picture; the numbers are in robustness.json")]
+            if shown.pictures
+            else []
+        )
+        worst = hardest(shown.findings)
+        if worst is not None:
+            rows.append((f"chaosagent show {shown.findings.records[worst.id]}", "the story above, again"))
+        replays = self._out / "replays"
+        rows.append((f"chaosagent replay --config {REPAIRED} {replays}", "as in CI, after a change of the agent"))
+        rows.append((f"chaosagent replay {replays}", f"against {FIRST}: everything still breaks"))
+        rows.append(("chaosagent list operators", "the faults there are"))
+        rows.append(("chaosagent search STUDY.yaml", "the same for your own agent; begin with a copy of"))
+        rows.append((str(self._out / "study.yaml"), "this study"))
+        self._tell(page.table((), [(name(command), what) for command, what in rows], indent=3))
+
+
+def measure_repaired(study: Path, out: Path) -> Robustness:
+    """Search the repaired version against the objective and return its R(B); for a process of its own."""
+    findings = run_study(load_study(study, REPAIRED_STUDY), out)
+    return robustness_of(findings)
+
+
+def robustness_of(found: Findings) -> Robustness:
+    """Return R(B) of a study: from its searches against the objective, and under random schedules."""
+    plan = found.plan
+    step = (plan.budget - plan.space.cost_min) / (LEVELS - 1)
+    budgets = sorted({round(plan.space.cost_min + step * number, 6) for number in range(LEVELS)})
+    with stdout_for_answers():
+        drawn = random_curve(plan, InlineExecutor(workbench_of(plan)), budgets, draws=DRAWS)
+    return Robustness(plan.config.name, adversarial_curve(found.result.searches, plan.budget), drawn)
+
+
+def hardest(found: Findings) -> Counterexample | None:
+    """Return the counterexample that needs most faults: the one nobody would have thought of."""
+    return max(
+        found.by_cost,
+        key=lambda one: (len(one.schedule), one.cost, one.contract == "at-most-once", one.id),
+        default=None,
+    )
+
+
+def promises_of(found: Findings, reruns: Sequence[Rerun], pictures: Sequence[Path]) -> list[Promise]:
+    """Return what the demonstration promises and whether it happened."""
+    counterexamples = found.result.counterexamples
+    sizes = {len(one.schedule) for one in counterexamples}
+    exact = [rerun.replay.outcome for rerun in reruns if rerun.replay.mode == "exact"]
+    schedule = [rerun.replay.outcome for rerun in reruns if rerun.replay.mode == "schedule"]
+    return [
+        Promise(f"at least {counted(KINDS_MIN, 'kind')} of failure in {FIRST}", found.signatures >= KINDS_MIN),
+        Promise("among them one that needs two faults, and one that needs three", {2, 3} <= sizes),
+        Promise(
+            "each counterexample is minimal and certified: nothing cheaper breaks its contract",
+            bool(counterexamples) and all(one.certificate.certified and one.minimal for one in counterexamples),
+        ),
+        Promise("each is reproduced offline, bit for bit", _all(exact, ReplayOutcome.REPRODUCED, len(counterexamples))),
+        Promise(f"{REPAIRED} holds against each of them", _all(schedule, ReplayOutcome.HELD, len(counterexamples))),
+        Promise("R(B) of both versions as PNG and SVG", all(path.is_file() for path in pictures) and bool(pictures)),
+    ]
+
+
+def _all(outcomes: Sequence[ReplayOutcome], wanted: ReplayOutcome, count_min: int) -> bool:
+    return len(outcomes) >= max(1, count_min) and set(outcomes) == {wanted}
+
+
+def _totals(reruns: Sequence[Rerun]) -> str:
+    return ", ".join(f"{count} {outcome}" for outcome, count in totals_of(reruns).items()) or "nothing to replay"
+
+
+def _row(robustness: Robustness) -> tuple[str, str, str, str, str]:
+    curve = robustness.adversarial
+    end = curve.levels[-1]
+    drawn = "" if robustness.random is None else f"{robustness.random.levels[-1].upper:.0%} under random ones"
+    return (
+        robustness.name,
+        f"{curve.levels[0].upper:.0%}",
+        f"{_share(end.lower, end.upper)} under the cheapest",
+        drawn,
+        _mean(curve),
+    )
+
+
+def _share(low: float, high: float) -> str:
+    return f"{high:.0%}" if low == high else f"{low:.0%} to {high:.0%}"
+
+
+def _mean(curve: Curve) -> str:
+    low, high = curve.area
+    return f"{high:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
+
+
+def curves_json(curves: Sequence[Robustness]) -> dict[str, Plain]:
+    """Return R(B) by configuration as plain data."""
+    return {
+        robustness.name: {
+            "adversarial": robustness.adversarial.to_json(),
+            "random": None if robustness.random is None else robustness.random.to_json(),
+        }
+        for robustness in curves
+    }

@@ -1,0 +1,60 @@
+"""Wilson intervals."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chaosagent.errors import UsageError
+from chaosagent.metrics.intervals import wilson
+
+COUNTS = st.integers(1, 5_000).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials)))
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "low", "high"),
+    # Newcombe 1998, table I, method 3.
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_the_interval_is_that_of_the_literature(successes: int, trials: int, low: float, high: float) -> None:
+    interval = wilson(successes, trials)
+
+    assert interval == pytest.approx((low, high), abs=6e-5)
+
+
+@given(COUNTS)
+def test_the_interval_holds_the_share_and_stays_between_0_and_1(counts: tuple[int, int]) -> None:
+    successes, trials = counts
+
+    low, high = wilson(successes, trials)
+
+    assert 0 <= low <= successes / trials <= high <= 1
+
+
+@given(COUNTS)
+def test_successes_and_failures_mirror_each_other(counts: tuple[int, int]) -> None:
+    successes, trials = counts
+
+    low, high = wilson(successes, trials)
+
+    assert wilson(trials - successes, trials) == pytest.approx((1 - high, 1 - low))
+
+
+@given(COUNTS)
+def test_more_trials_narrow_it_and_more_confidence_widens_it(counts: tuple[int, int]) -> None:
+    successes, trials = counts
+    low, high = wilson(successes, trials)
+
+    longer = wilson(successes * 4, trials * 4)
+    surer = wilson(successes, trials, confidence=0.99)
+
+    assert longer.high - longer.low < high - low < surer.high - surer.low
+
+
+def test_without_trials_nothing_is_known() -> None:
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("successes", "trials", "confidence"), [(2, 1, 0.95), (-1, 1, 0.95), (0, 1, 1.0), (0, 1, 0.0)])
+def test_numbers_out_of_bounds_are_refused(successes: int, trials: int, confidence: float) -> None:
+    with pytest.raises(UsageError, match=r"successes must be|confidence must lie"):
+        wilson(successes, trials, confidence=confidence)

@@ -1,0 +1,198 @@
+"""R(B): against its definition, with what is not proved, and under random schedules."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chaosagent.contracts.catalogue import parse_contract
+from chaosagent.errors import UsageError
+from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.workbench import Job, Workbench
+from chaosagent.faults.schedule import parse
+from chaosagent.faults.space import Choices, Space
+from chaosagent.metrics.robustness import Curve, Level, Survival, adversarial_curve, random_curve, survival_of
+from chaosagent.study.certificate import Certificate
+from chaosagent.study.plan import Plan
+from chaosagent.study.result import SearchResult
+from chaosagent.study.study import Study
+from chaosagent.targets.target import Run, target
+from chaosagent.vocabulary import Outcome, Task
+
+TASKS = tuple(Task(f"needs-{needed}", input=needed) for needed in (1, 2, 3))
+
+
+@target(tasks=TASKS)
+async def reader(task: Task, run: Run) -> Outcome:
+    """Asks three replicas and needs so many of them to fail before it does."""
+    failed = 0
+    for number in range(3):
+        replica = run.service(f"replica{number}", {"read": lambda: 1}, read_only=True)
+        try:
+            await replica("read")
+        except (TimeoutError, ConnectionError):
+            failed += 1
+    assert isinstance(task.input, int)
+    return Outcome(str(failed), success=failed < task.input)
+
+
+@target()
+async def silent(_task: Task, run: Run) -> Outcome:
+    """Says nothing about success."""
+    await run.service("any", {"do": lambda: 1})("do")
+    return Outcome("done")
+
+
+def plan_for(budget: float, **terms: object) -> Plan:
+    plan = Plan(
+        reader, "none", reader.config("default"), TASKS, (0,), (parse_contract("objective"),),
+        Space([Choices("service.timeout", {"when": ("before",), "seconds": (5.0,)})]), budget=budget,
+    )  # fmt: skip
+    return replace(plan, **terms)  # type: ignore[arg-type]  # fields of a plan, named by the test
+
+
+def bench(plan: Plan) -> Workbench:
+    return Workbench(plan.target, plan.config, plan.contracts)
+
+
+def searches_of(plan: Plan) -> Sequence[SearchResult]:
+    return Study(plan, InlineExecutor(bench(plan))).run().searches
+
+
+def r_by_definition(plan: Plan, budget: float) -> float:
+    """Try every schedule of the small space."""
+    faults = [f"service:replica{number}[1] service.timeout(when=before, seconds=5.0)" for number in range(3)]
+    schedules = [parse("; ".join(chosen)) for count in range(4) for chosen in combinations(faults, count)]
+    affordable = [schedule for schedule in schedules if schedule.declared_cost(plan.space.model) <= budget]
+    survived = [
+        all(bench(plan).evaluate(Job(task.id, 0, schedule)).success for schedule in affordable) for task in plan.tasks
+    ]
+    return sum(survived) / len(survived)
+
+
+def test_the_adversarial_curve_is_r_as_it_is_defined() -> None:
+    plan = plan_for(budget=3.4)
+
+    curve = adversarial_curve(searches_of(plan), 3.4)
+
+    for budget in (0.0, 1.0, 1.02, 1.1, 2.0, 2.1, 2.2, 3.0, 3.2, 3.4):
+        level = curve.at(budget)
+        assert level.upper == level.lower == pytest.approx(r_by_definition(plan, budget)), budget
+
+
+def test_an_interrupted_search_leaves_open_what_it_did_not_prove() -> None:
+    plan = plan_for(budget=3.4)
+    short = replace(plan, limits=replace(plan.limits, trials_max=2), lookahead=1)
+
+    whole, cut = (adversarial_curve(searches_of(one), 3.4) for one in (plan, short))
+
+    open_levels = [level for level in cut.levels if level.lower < level.upper]
+    assert open_levels
+    for level in whole.levels:
+        there = cut.at(level.budget)
+        assert there.lower <= level.upper <= there.upper
+    assert cut.area.low < whole.area.low == whole.area.high < cut.area.high
+
+
+def test_what_fails_without_faults_counts_at_every_budget() -> None:
+    plan = plan_for(budget=1.5)
+    failing = replace(plan, tasks=(Task("needs-0", input=0), TASKS[2]))
+    listed = {task.id: task for task in failing.tasks}
+    failing = replace(failing, target=replace(reader, tasks=listed))
+
+    curve = adversarial_curve(searches_of(failing), 1.5)
+
+    assert [(level.budget, level.upper, level.lower) for level in curve.levels] == [(0.0, 0.5, 0.5)]
+
+
+def test_a_search_without_proof_proves_nothing() -> None:
+    result = SearchResult("a", 0, "objective", 5, False, None, Certificate("C0", None, 0.0, 3.0, 5))
+
+    survival = survival_of(result)
+
+    assert (survival.lower(0.0), survival.upper(3.0)) == (0, 1)
+
+
+def test_r_without_searches_against_the_objective_is_refused() -> None:
+    plan = plan_for(budget=1.0, contracts=(parse_contract("no-crash"),))
+
+    with pytest.raises(UsageError, match="needs searches against the contract 'objective'"):
+        adversarial_curve(searches_of(plan), 1.0)
+
+
+@given(st.floats(0, 5), st.floats(0, 5))
+def test_more_budget_never_makes_survival_likelier(one: float, other: float) -> None:
+    less, more = sorted((one, other))
+    survival = Survival("a", 0, 1.5, 2.5)
+
+    assert survival.upper(less) >= survival.upper(more)
+    assert survival.lower(less) >= survival.lower(more)
+    assert survival.lower(one) <= survival.upper(one)
+
+
+def test_the_area_is_the_mean_over_the_budgets() -> None:
+    interval = (0.0, 1.0)
+    levels = (Level(0.0, 1.0, 1.0, interval), Level(1.0, 0.5, 0.25, interval))  # type: ignore[arg-type]  # a pair will do
+    curve = Curve("adversarial", levels, 4.0, 4)
+
+    assert curve.area == pytest.approx(((1 + 3 * 0.25) / 4, (1 + 3 * 0.5) / 4))
+
+
+def test_a_budget_outside_the_curve_is_refused() -> None:
+    curve = adversarial_curve(searches_of(plan_for(budget=1.0)), 1.0)
+
+    with pytest.raises(UsageError, match="the curve reaches from 0 to 1"):
+        curve.at(1.5)
+
+
+def test_random_schedules_break_less_than_the_cheapest() -> None:
+    plan = plan_for(budget=3.4)
+
+    drawn = random_curve(plan, InlineExecutor(bench(plan)), [0.5, 1.2, 2.4, 3.4], draws=7)
+
+    worst = adversarial_curve(searches_of(plan), 3.4)
+    assert drawn.at(0.5).upper == 1.0
+    assert all(level.upper >= worst.at(level.budget).upper for level in drawn.levels)
+    assert drawn.at(3.4).upper < 1.0
+    assert drawn.samples == 3 * 7
+    assert all(level.interval.low <= level.upper <= level.interval.high for level in drawn.levels)
+
+
+def test_the_random_curve_repeats_and_follows_the_seed() -> None:
+    plan = plan_for(budget=2.2, lookahead=1)
+
+    def curve(seed: int, lookahead: int = 1) -> Curve:
+        same = replace(plan, seed=seed, lookahead=lookahead)
+        return random_curve(same, InlineExecutor(bench(same)), [1.1, 2.2], draws=2)
+
+    assert curve(0) == curve(0)
+    assert len({curve(seed).at(2.2).upper for seed in range(6)}) > 1
+
+
+@pytest.mark.parametrize("budgets", [[], [2.0, 1.0], [0.0, 1.0], [1.0, 1.0]])
+def test_budgets_that_do_not_ascend_are_refused(budgets: list[float]) -> None:
+    plan = plan_for(budget=1.0)
+
+    with pytest.raises(UsageError, match="give ascending budgets"):
+        random_curve(plan, InlineExecutor(bench(plan)), budgets)
+
+
+def test_a_target_that_does_not_tell_success_has_no_r() -> None:
+    plan = plan_for(budget=1.0, target=silent, tasks=tuple(silent.tasks.values()))
+
+    with pytest.raises(UsageError, match="does not say whether its objective was met"):
+        random_curve(plan, InlineExecutor(bench(plan)), [1.0])
+
+
+def test_a_curve_as_plain_data_holds_all_of_it() -> None:
+    curve = adversarial_curve(searches_of(plan_for(budget=1.2)), 1.2)
+
+    data = curve.to_json()
+
+    assert (data["kind"], data["budget_max"], data["samples"]) == ("adversarial", 1.2, 3)
+    levels = data["levels"]
+    assert isinstance(levels, list)
+    assert len(levels) == len(curve.levels)

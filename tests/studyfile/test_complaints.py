@@ -1,0 +1,177 @@
+"""Whatever is wrong with a study file is told with file, line, key and remedy."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from chaosagent.errors import ChaosAgentError, TargetError, UnknownNameError, UsageError
+from chaosagent.studyfile import load_study, plan_of
+
+Write = Callable[[str], Path]
+
+UNREADABLE = [
+    ("", "is empty"),
+    ("# nothing\n", "is empty"),
+    ("- a\n- b\n", "holds a list; a study file is a mapping"),
+    ("just words\n", "holds a text; a study file is a mapping"),
+    ("target: [a\n", r":2: no YAML:.*Correct the line"),
+    ("target: a\n\tconfig: b\n", r":2: no YAML"),
+    ("target: a\n---\ntarget: b\n", r"no YAML"),
+    ("target: a\ntarget: b\n", r":2: the key 'target' stands twice, first on line 1"),
+    ("target: a\n3: b\n", r":2: the key 3 is no text"),
+    ("target: !!python/object/apply:os.system [ls]\n", r":1: no YAML"),
+    ("target: a\nconfig: 2024-01-01\n", r":2: '2024-01-01' is read as a date\. Put it in quotes"),
+    ("target: a\nconfig: 2024-13-45\n", r":2: '2024-13-45': month must be in 1\.\.12\. Put it in quotes"),
+    ("target: \x1f\n", r"is no YAML: unacceptable character #x001f"),
+    ("target: " + "[" * 5_000, r"nested too deeply|no YAML"),
+    ("target: a\ntasks: &x [*x]\n", r":2: .*Do without aliases"),
+]
+
+
+@pytest.mark.parametrize(("text", "complaint"), UNREADABLE)
+def test_what_is_no_mapping_of_plain_values_is_refused(write: Write, text: str, complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        load_study(write(text))
+
+
+def test_aliases_do_not_blow_up(write: Write) -> None:
+    bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
+    bomb += "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 9))
+
+    with pytest.raises(UsageError, match="Do without aliases"):
+        load_study(write(bomb))
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_bytes(bytes(range(256)))
+
+    with pytest.raises(UsageError, match=r"study\.yaml is no text in UTF-8"):
+        load_study(path)
+
+
+def test_a_file_that_is_not_there_and_a_folder_are_told_apart(write: Write, tmp_path: Path) -> None:
+    write("target: a\n")
+
+    with pytest.raises(UsageError, match=r"other\.yaml does not exist"):
+        load_study(tmp_path / "other.yaml")
+    with pytest.raises(UsageError, match=r"is a folder; name a study file\. It holds study\.yaml"):
+        load_study(tmp_path)
+
+
+def test_a_huge_file_is_refused_before_it_is_read(write: Write) -> None:
+    with pytest.raises(UsageError, match="a study file has at most 1000000"):
+        load_study(write("# " + "x" * 1_000_000))
+
+
+WRONG = [
+    ("budgit: 3\n", r"study\.yaml:2: unknown key 'budgit'\. Did you mean 'budget'\? Known: target, "),
+    ("search:\n  trialz: 4\n", r"study\.yaml:3: unknown key 'search\.trialz'\. Did you mean 'trials'\?"),
+    ("cost: {c_token: 1}\n", r"study\.yaml:2: unknown key 'cost\.c_token'\. Did you mean 'c_tokens'\?"),
+    ("budget: many\n", r"study\.yaml:2: budget is 'many'; it must be a number"),
+    ("budget: -1\n", r"study\.yaml:2: budget is -1; it must be greater than or equal to 0"),
+    ("budget: .inf\n", r"study\.yaml:2: budget is inf; it must be a finite number"),
+    ("budget: true\n", r"study\.yaml:2: budget is True; it must be a number"),
+    ("seeds: 3\n", r"study\.yaml:2: seeds is 3; it must be a list\. Write it in brackets"),
+    ("seeds: []\n", r"study\.yaml:2: seeds is \[\]; the list must have at least 1 item"),
+    ("seeds: [0, x]\n", r"study\.yaml:2: seeds\.1 is 'x'; it must be a integer"),
+    ("cost:\n  c_hook: 0\n", r"study\.yaml:3: cost\.c_hook is 0; it must be greater than 0"),
+    ("search: {trials: 0}\n", r"search\.trials is 0; it must be greater than or equal to 1"),
+    ("search: {error_share: 1.5}\n", r"search\.error_share is 1\.5; it must be less than or equal to 1"),
+    ("run: 5\n", r"study\.yaml:2: run is 5"),
+]
+
+
+@pytest.mark.parametrize(("line", "complaint"), WRONG)
+def test_a_wrong_key_or_value_is_named_with_its_line(write: Write, line: str, complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        load_study(write(f"target: agent.py:agent\n{line}"))
+
+
+def test_several_mistakes_are_told_at_once_in_the_order_of_their_lines(write: Write) -> None:
+    with pytest.raises(UsageError, match="budget") as caught:
+        load_study(write("target: agent.py:agent\nbudget: x\nseeds: y\nrun: {step: 1}\n"))
+
+    lines = [int(found) for found in re.findall(r"study\.yaml:(\d+):", str(caught.value))]
+    assert lines == [2, 3, 4]
+
+
+def test_a_study_without_target_says_what_is_missing(write: Write) -> None:
+    with pytest.raises(UsageError, match=r"study\.yaml:1: the key 'target' is missing"):
+        load_study(write("budget: 3\n"))
+
+
+UNKNOWN = [
+    ("config: hardend\n", r"study\.yaml:2: unknown configuration of target agent: 'hardend'\. Did you mean 'hardened'"),
+    (
+        "tasks:\n  - first\n  - secund\n",
+        r"study\.yaml:4: unknown task of target agent: 'secund'\. Did you mean 'second'",
+    ),
+    ("contracts: [at-most-twice]\n", r"study\.yaml:2: unknown contract 'at-most-twice'\. Did you mean 'at-most-once'"),
+    ("contracts: [default, no-crash]\n", r"study\.yaml:2: there is a contract 'no-crash' already"),
+    ("contracts: [{contract: no-leak, patern: x}]\n", r"study\.yaml:2: .*unknown setting 'patern'"),
+    ("contracts: [{contract: no-crash, severity: soft}]\n", r"study\.yaml:2: all contracts are soft"),
+    ("contracts: [3]\n", r"study\.yaml:2: 3 is no contract"),
+    ("contracts: [missing.py:x]\n", r"study\.yaml:2: contract 'missing\.py:x': there is no file"),
+    ("contracts: [../up.py:x]\n", r"study\.yaml:2: .*name a file next to the study file or below it"),
+    ("contracts: [study_checks.py:nothing]\n", r"study\.yaml:2: contract 'study_checks:nothing' cannot be loaded"),
+    (
+        "operators:\n  - service.timeout\n  - service.dealy\n",
+        r"study\.yaml:4: unknown operator 'service\.dealy'\. Did you m",
+    ),
+    ("operators: [srv.*]\n", r"study\.yaml:2: unknown operator 'srv\.\*'"),
+    ("operators: [{seconds: 3}]\n", r"study\.yaml:2: .* is no operator"),
+    (
+        "operators:\n  - operator: service.delay\n    second: 3\n",
+        r"study\.yaml:4: unknown parameter of service\.delay: 'sec",
+    ),
+    (
+        "operators:\n  - operator: service.delay\n    seconds: [3, -1]\n",
+        r"study\.yaml:4: service\.delay\(seconds=-1\): seco",
+    ),
+    ("operators: [{operator: service.delay, seconds: []}]\n", r"study\.yaml:2: .*give one level or a list"),
+    ("operators: [{operator: service.*, seconds: 3}]\n", r"study\.yaml:2: .*stands for \d+ operators"),
+    ("operators: [{operator: service.delay, interfaces: 3}]\n", r"study\.yaml:2: interfaces is 3; it must be a list"),
+    (
+        "operators: [{operator: service.delay, interfaces: [crm]}]\n",
+        r"study\.yaml:2: .*has no boundary\. Write .*'service:",
+    ),
+    (
+        "operators: [{operator: service.delay, interfaces: ['servce:*']}]\n",
+        r"study\.yaml:2: unknown boundary 'servce'\. D",
+    ),
+    ("search: {searcher: exakt}\n", r"study\.yaml:2: unknown searcher 'exakt'\. Did you mean 'exact'"),
+    ("search: {settings: {r4: true}}\n", r"study\.yaml:2: unknown setting of searcher 'exact': 'r4'"),
+]
+
+
+@pytest.mark.parametrize(("lines", "complaint"), UNKNOWN)
+def test_a_name_that_does_not_exist_is_named_with_its_line(write: Write, lines: str, complaint: str) -> None:
+    study = load_study(write(f"target: agent.py:agent\n{lines}"))
+
+    with pytest.raises(UsageError, match=complaint) as caught:
+        plan_of(study)
+
+    assert caught.value.exit_code == 2
+
+
+def test_a_target_that_cannot_be_loaded_is_named_with_its_line(write: Write) -> None:
+    with pytest.raises(UnknownNameError, match=r"study\.yaml:1: unknown target 'triag'\. Did you mean 'triage'"):
+        plan_of(load_study(write("target: triag\n")))
+    with pytest.raises(TargetError, match=r"study\.yaml:2: there is no file .*nobody\.py"):
+        plan_of(load_study(write("\ntarget: nobody.py:agent\n")))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(max_size=200))
+@example("\x1f")
+def test_no_text_brings_anything_but_a_usage_error(write: Write, text: str) -> None:
+    path = write("")
+    path.write_text(text, encoding="utf-8", errors="surrogatepass")
+
+    with pytest.raises(ChaosAgentError, match=r"study\.yaml"):
+        load_study(path)
