@@ -52,7 +52,7 @@ class Conversation:
 
 
 async def converse(desk: Desk, prompt: str, context: list[Message], tools: Mapping[str, Tool]) -> Conversation:
-    """Let a model work with its tools until it calls the last one, or none.
+    """Let a model work with its tools until it calls the last one, or calls none although it was reminded once.
 
     Args:
         desk: Of the run.
@@ -70,7 +70,7 @@ async def converse(desk: Desk, prompt: str, context: list[Message], tools: Mappi
         if calls:
             context.append(given("assistant", calls))
             await _call_all(desk, context, tools, calls, conversation)
-        elif desk.practice.stops_at_failure and not reminded:
+        elif not reminded:
             reminded = True
             context.append(said("reminder", "Go on: call a tool."))
         else:

@@ -10,13 +10,13 @@ from chaosagent.canonical import Plain
 
 def text_of(facts: Plain, name: str) -> str:
     """Return a text, empty if there is none under that name."""
-    value = facts.get(name) if isinstance(facts, Mapping) else None
+    value = facts.get(name) if type(facts) is dict or isinstance(facts, Mapping) else None
     return value if isinstance(value, str) else ""
 
 
 def number_of(facts: Plain, name: str) -> int:
     """Return a whole number, 0 if there is none under that name."""
-    value = facts.get(name) if isinstance(facts, Mapping) else None
+    value = facts.get(name) if type(facts) is dict or isinstance(facts, Mapping) else None
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
@@ -27,13 +27,13 @@ def truth_of(facts: Plain, name: str) -> bool:
 
 def list_of(facts: Plain, name: str) -> list[Plain]:
     """Return a list, empty if there is none under that name."""
-    value = facts.get(name) if isinstance(facts, Mapping) else None
+    value = facts.get(name) if type(facts) is dict or isinstance(facts, Mapping) else None
     return list(value) if isinstance(value, list | tuple) else []
 
 
 def facts_of(facts: Plain, name: str) -> Mapping[str, Plain]:
     """Return a mapping, empty if there is none under that name."""
-    value = facts.get(name) if isinstance(facts, Mapping) else None
+    value = facts.get(name) if type(facts) is dict or isinstance(facts, Mapping) else None
     return value if isinstance(value, Mapping) else {}
 
 

@@ -52,7 +52,16 @@ BREAKING = (
     ("stolen-identity", "no-extra-effects", "memory:notes[2]@verifier memory.lost_update"),
     ("stolen-identity", "no-extra-effects", "memory:notes[1]@action memory.stale_read"),
     ("data-request", "no-leak", LEAKED),
-    ("refund-damaged", "no-crash", "model:assistant[1]@planner model.refusal"),
+    (
+        "refund-damaged",
+        "no-crash",
+        "model:assistant[1]@planner model.refusal; model:assistant[2]@planner model.refusal",
+    ),
+    (
+        "refund-damaged",
+        "all-or-nothing",
+        "model:assistant[2]@action model.refusal; model:assistant[3]@action model.refusal",
+    ),
 )
 
 
