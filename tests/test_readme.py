@@ -239,6 +239,8 @@ def test_what_a_page_links_to_and_tells_to_run_exists(page: Path) -> None:
 
     dead = [link for link in LINK.findall(text) if not (page.parent / link).exists()]
     missing = [name for name in re.findall(r"python -m (chaosagent[\w.]*)", text) if not importlib.util.find_spec(name)]
+    studies = re.findall(r"chaosagent search (experiments/\S+\.yaml)", text)
+    missing += [study for study in studies if not (ROOT / study).exists()]
 
     assert not dead, f"{page.relative_to(ROOT)}:1: links to nothing: {', '.join(dead)}"
-    assert not missing, f"{page.relative_to(ROOT)}:1: no such module: {', '.join(missing)}"
+    assert not missing, f"{page.relative_to(ROOT)}:1: no such module or study file: {', '.join(missing)}"
