@@ -96,10 +96,7 @@ def record_of(counterexample: Counterexample, plan: Plan) -> ReplayRecord:
         plan: Of the study.
     """
     certificate = counterexample.certificate
-    necessity = tuple(
-        (str(row.injection), f"{row.evaluation.ending.value}, {counterexample.contract} holds")
-        for row in counterexample.necessity
-    )
+    necessity = tuple((str(row.injection), row.fate(counterexample.contract)) for row in counterexample.necessity)
     return ReplayRecord(
         target_reference=plan.target_reference,
         target_name=plan.target.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
-from chaosagent.faults.dry import DryKind, RecordedCrossing, apply_dry
+from chaosagent.faults.dry import DryKind, RecordedCrossing, apply_dry, is_interchangeable
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import Injection, Place, hook_at, inject
 from chaosagent.faults.operator import Phase
@@ -113,6 +113,7 @@ class Expander:
             crossing.response,
             crossing.earlier,
             crossing.alone,
+            crossing.at_once,
             crossing.answered >= 0,
             round(crossing.answered_at - crossing.asked_at, 9),
             tuple(
@@ -134,6 +135,7 @@ class Expander:
         kept: list[Priced] = []
         left_out: list[tuple[Priced, Priced | None]] = []
         seen: dict[tuple[object, ...], Priced] = {}
+        interchangeable = is_interchangeable(crossing, history_matters=self._history_matters)
         for priced in everything:
             operator = priced.operator
             outcome = apply_dry(operator, crossing, history, self._seed, history_matters=self._history_matters)
@@ -143,7 +145,7 @@ class Expander:
             if outcome.no_op:
                 left_out.append((priced, None))
                 continue
-            at_answer = operator.phase is Phase.AFTER
+            at_answer = operator.phase is Phase.AFTER and not interchangeable
             identity = (outcome.key, at_answer, operator.name if self._kinds_matter else "")
             representative = seen.setdefault(identity, priced)
             if representative is priced:

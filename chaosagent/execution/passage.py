@@ -31,6 +31,7 @@ class Passage:
         exception: What it raised instead, as it was raised.
         started: How often the world was called, whether or not it has answered.
         executed: How often it has answered.
+        at_once: It answered without waiting, so that nothing else could act meanwhile.
         slept: Virtual seconds for which the injection withheld the call or the answer.
         past: The interface's history when the world answered first; kept only for injections.
     """
@@ -43,6 +44,7 @@ class Passage:
         "arguments",
         "asked",
         "asked_at",
+        "at_once",
         "blocked",
         "decision",
         "deferred",
@@ -86,6 +88,7 @@ class Passage:
         self.slept = 0.0
         self.deferred = False
         self.altered_request = False
+        self.at_once = True
 
     # ------------------------------------------------------------------ what an operator sees
 
@@ -173,6 +176,7 @@ class Passage:
         try:
             value = door.call(operation, copied(arguments))
             if hasattr(value, "__await__"):
+                self.at_once = False
                 value = await value
         except Exception as error:  # what the world raises is its answer
             self.value, self.exception = None, error

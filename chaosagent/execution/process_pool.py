@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import signal
 from collections import deque
 from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
@@ -157,6 +158,7 @@ def _cause_of_death(process: SpawnProcess) -> str:
 
 def _work(pipe: Connection, setup: bytes) -> None:
     """Run batches until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the study's own decides
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         os.dup2(nowhere.fileno(), 1)  # what a target prints must not reach the study's own output
     try:

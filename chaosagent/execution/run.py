@@ -347,6 +347,7 @@ class LiveRun:
                 passage.read_only,
                 passage.answered == passage.asked + 1,
                 passage.executed > 1 or passage.deferred,
+                passage.at_once,
             )
         )
 

@@ -32,6 +32,7 @@ class RecordedCrossing(NamedTuple):
         alone: Nothing else acted between ask and answer.
         history_unclear: The world was asked again here, or later, so that the history of the interface holds answers
             that are not recorded.
+        at_once: The world answered without waiting, so that nothing at all could act between ask and answer.
     """
 
     place: Place
@@ -46,6 +47,7 @@ class RecordedCrossing(NamedTuple):
     read_only: bool
     alone: bool
     history_unclear: bool = False
+    at_once: bool = False
 
 
 class DryKind(enum.Enum):
@@ -157,10 +159,20 @@ def apply_dry(
     if crossing.executed and operator.phase is not Phase.AFTER and not recorded.alone:
         return UNPREDICTABLE
     packed = pack_response(response)
-    executed = -1 if recorded.read_only and not history_matters else crossing.executed
+    executed = -1 if is_interchangeable(recorded, history_matters=history_matters) else crossing.executed
     arrives = recorded.answered_at if crossing.executed else recorded.asked_at
     no_op = bool(crossing.executed) and not crossing.sleeps and packed == recorded.response
     return DryOutcome(DryKind.KNOWN, pack((executed, packed, arrives, crossing.sleeps)), no_op)
+
+
+def is_interchangeable(recorded: RecordedCrossing, *, history_matters: bool) -> bool:
+    """Whether it makes no difference if the world is asked at all, as long as the agent is told the same.
+
+    Args:
+        recorded: The crossing, as an executed run had it.
+        history_matters: Some operator of the space reads history, so that a read that never was is missed later.
+    """
+    return recorded.read_only and recorded.at_once and recorded.answered >= 0 and not history_matters
 
 
 class _RequestChanged(Exception):

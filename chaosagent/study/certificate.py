@@ -27,6 +27,7 @@ class Certificate:
         audited: How many of those were executed as a check.
         contradictions: How many of those did break the contract more cheaply; then the rule was switched off.
         errors: Trials that ended as errors; the bound stays below the cheapest of them.
+        unknown: Trials that told nothing of the contract; the bound stays below the cheapest of them, too.
         limit_reached: The search ended at its limit of trials or seconds.
     """
 
@@ -39,6 +40,7 @@ class Certificate:
     audited: int = 0
     contradictions: int = 0
     errors: int = 0
+    unknown: int = 0
     limit_reached: bool = False
 
     @property
@@ -60,6 +62,8 @@ class Certificate:
         )
         if self.errors:
             work += f", {self.errors} trials ended as errors"
+        if self.unknown:
+            work += f", {self.unknown} trials told nothing of the contract"
         if self.certified:
             return f"{self.level}: no violating schedule cheaper than {self.cost:g}: {work}"
         if self.safe:

@@ -63,7 +63,9 @@ class Evaluator:
     def wait(self) -> None:
         """Take the next run that ends."""
         finished = self._executor.next_finished()
-        key = self._tickets.pop(finished.ticket)
+        key = self._tickets.pop(finished.ticket, None)
+        if key is None:
+            return  # it was abandoned
         del self._out[key]
         self._known[key] = finished.evaluation
         self.executions += 1
@@ -84,6 +86,11 @@ class Evaluator:
         """Drop what was told about a task and seed whose searches are over."""
         for key in [key for key in self._known if key[0] == at]:
             del self._known[key]
+
+    def abandon(self) -> None:
+        """Expect nothing of what is out any more."""
+        self._out.clear()
+        self._tickets.clear()
 
     @property
     def anything_out(self) -> bool:

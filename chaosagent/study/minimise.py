@@ -19,17 +19,29 @@ class Necessity(NamedTuple):
 
     Attributes:
         injection: The one left out.
-        evaluation: What the run without it told; it does not break the contract.
+        evaluation: What the run without it told; it does not break the contract fairly.
     """
 
     injection: Injection
     evaluation: Evaluation
+
+    def fate(self, contract: str) -> str:
+        """Say how that run ended, and what became of the contract."""
+        verdict = self.evaluation.verdict(contract)
+        unfair = verdict is not None and verdict.unfair
+        return f"{self.evaluation.ending.value}, {contract} {'is violated, but unfairly' if unfair else 'holds'}"
 
 
 def violates(evaluation: Evaluation, contract: str) -> bool:
     """Whether a run broke a contract fairly."""
     verdict = evaluation.verdict(contract) if evaluation.status is Status.OK else None
     return verdict is not None and verdict.verdict is Verdict.VIOLATED and not verdict.unfair
+
+
+def spares(evaluation: Evaluation, contract: str) -> bool:
+    """Whether a run is known not to break a contract fairly."""
+    verdict = evaluation.verdict(contract) if evaluation.status is Status.OK else None
+    return verdict is not None and (verdict.verdict is Verdict.HOLDS or verdict.unfair)
 
 
 def minimise(found: Evaluation, contract: str, space: Space, rerun: Rerun, *, runs_max: int = 500) -> Evaluation:
@@ -44,8 +56,8 @@ def minimise(found: Evaluation, contract: str, space: Space, rerun: Rerun, *, ru
 
     Returns:
         A run of the cheapest schedule met that breaks the same contract; its cost is never above that of `found`.
-        Unless the limit
-        was reached, no injection of it can be dropped, weakened, shortened or moved to a cheaper operator.
+        Unless the limit was reached, no injection of it can be dropped, weakened, shortened or moved to a cheaper
+        operator.
 
     Determinism: equal inputs give equal results.
     Source: Zeller and Hildebrandt 2002 (ddmin), on single injections, with weakening.
@@ -65,16 +77,16 @@ def minimise(found: Evaluation, contract: str, space: Space, rerun: Rerun, *, ru
                 break
             runs += 1
             evaluation = rerun(candidate)
-            if violates(evaluation, contract) and _cost(evaluation, space) < _cost(best, space):
+            if violates(evaluation, contract) and _size(evaluation, space) < _size(best, space):
                 best, improved = evaluation, True
                 break
     return best
 
 
 def necessity_of(minimal: Schedule, contract: str, rerun: Rerun) -> tuple[Necessity, ...]:
-    """Return, for each injection, the run without it, unless that run breaks the contract, too."""
+    """Return, for each injection, the run without it, unless that run breaks the contract, too, or tells nothing."""
     table = (Necessity(injection, rerun(minimal.without(injection))) for injection in minimal)
-    return tuple(row for row in table if not violates(row.evaluation, contract))
+    return tuple(row for row in table if spares(row.evaluation, contract))
 
 
 def _reductions(schedule: Schedule, evaluation: Evaluation, space: Space) -> Iterator[Schedule]:
@@ -92,5 +104,6 @@ def _reductions(schedule: Schedule, evaluation: Evaluation, space: Space) -> Ite
                     yield rest.with_injection(inject(injection.hook, priced.operator))
 
 
-def _cost(evaluation: Evaluation, space: Space) -> float:
-    return evaluation.effective.declared_cost(space.model)
+def _size(evaluation: Evaluation, space: Space) -> tuple[float, int]:
+    """Return cost and number of injections: of two that cost nothing, the smaller one is better."""
+    return evaluation.effective.declared_cost(space.model), len(evaluation.effective)

@@ -13,6 +13,7 @@ from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.searcher import SEARCHERS, Problem, Purpose, Searcher
+from chaosagent.vocabulary import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +52,23 @@ class Search:
         self.searcher: Searcher = SEARCHERS.get(plan.searcher)(problem, **plan.searcher_settings)
         self.trials = 0
         self.errors = 0
+        self.unknown = 0
         self.audited = 0
         self.best: Evaluation | None = None
         self.best_cost = float("inf")
         self.limit_reached = False
         self._window: deque[tuple[Schedule, Purpose]] = deque()
         self._asked = 0
+        self._has_answered = True
+        self._audit_over = False
 
     def top_up(self, evaluator: Evaluator) -> None:
-        """Ask for as many schedules as the window has room for."""
+        """Ask for as many schedules as the window has room for, once after each tell."""
         room = min(self.plan.lookahead - len(self._window), self.plan.limits.trials_max - self._asked)
-        if room <= 0 or self.limit_reached:
+        if room <= 0 or self.limit_reached or not self._has_answered:
             self.limit_reached = self.limit_reached or self._asked >= self.plan.limits.trials_max
             return
+        self._has_answered = False
         for proposal in self.searcher.ask(room):
             self._asked += 1
             self._window.append((proposal.schedule, proposal.purpose))
@@ -79,22 +84,37 @@ class Search:
             return None
         self._window.popleft()
         trial = Trial(self.trials, schedule, purpose, evaluation)
-        self.learn(evaluation)
+        self.trials += 1
+        self._learn(evaluation)
         return trial
 
-    def learn(self, evaluation: Evaluation) -> None:
+    def _learn(self, evaluation: Evaluation) -> None:
         """Tell one evaluation to the searcher and keep the cheapest violation."""
-        self.trials += 1
+        self._has_answered = True
+        verdict = evaluation.verdict(self.contract.id)
         if evaluation.status is Status.ERROR:
             self.errors += 1
+        elif verdict is None or verdict.verdict is Verdict.UNKNOWN:
+            self.unknown += 1
         self.searcher.tell(evaluation)
         self._keep_best(evaluation)
 
-    def audit(self, evaluation: Evaluation) -> None:
-        """Tell a schedule that a rule had pruned."""
-        self.audited += 1
-        self.searcher.tell(evaluation)
-        self._keep_best(evaluation)
+    def audit(self, evaluator: Evaluator) -> None:
+        """Execute and tell a random sample of what the rules pruned; over when no rule was withdrawn for it."""
+        before = self.searcher.standing.contradictions
+        proposals = [] if self.violated_nominally else self.searcher.audit(self.plan.audit)
+        for proposal in proposals:
+            evaluator.request(self.at, proposal.schedule)
+        for proposal in proposals:
+            evaluation = evaluator.evaluate(self.at, proposal.schedule)
+            self.audited += proposal.purpose is Purpose.AUDIT
+            self._learn(evaluation)
+        self._audit_over = self.searcher.standing.contradictions == before
+
+    def stop(self) -> None:
+        """End the search where it is; what is in flight is not waited for."""
+        self._window.clear()
+        self.limit_reached = self._audit_over = True
 
     def improve(self, evaluation: Evaluation) -> None:
         """Take over a cheaper violation that minimising found."""
@@ -113,7 +133,16 @@ class Search:
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is in flight and nothing is left to ask."""
+        """Whether nothing is in flight, nothing is left to ask, and what was pruned has been audited."""
+        return self._exhausted and self._audit_over
+
+    @property
+    def due_for_audit(self) -> bool:
+        """Whether nothing is in flight and nothing is left to ask, and the audit is open."""
+        return self._exhausted and not self._audit_over
+
+    @property
+    def _exhausted(self) -> bool:
         if self._window:
             return False
         return self.searcher.finished or self._asked >= self.plan.limits.trials_max or self.limit_reached
@@ -141,5 +170,6 @@ class Search:
             audited=self.audited,
             contradictions=standing.contradictions,
             errors=self.errors,
+            unknown=self.unknown,
             limit_reached=not self.searcher.finished,
         )

@@ -110,7 +110,7 @@ class StudyStore:
         """Keep one told trial."""
         execution = self._execution(at, trial.evaluation)
         verdict = trial.evaluation.verdict(contract)
-        self._write(
+        self._execute(
             "INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 at.task_id,
@@ -129,8 +129,8 @@ class StudyStore:
     def search_over(self, result: SearchResult) -> None:
         """Keep how one search ended."""
         found, certificate = result.counterexample, result.certificate
-        self._write(
-            "INSERT INTO search VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        self._execute(
+            "INSERT OR REPLACE INTO search VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 result.task_id,
                 str(result.seed),
@@ -157,22 +157,20 @@ class StudyStore:
         if digest:
             self._put("digest", digest)
         self._put("ended", timestamp())
-        self._connection.execute("COMMIT")
+        self._execute("COMMIT")
         self._connection.close()
 
     def _execution(self, at: Experimental, evaluation: Evaluation) -> int:
         key = (at.task_id, str(at.seed), str(evaluation.schedule))
-        known = self._connection.execute(
-            "SELECT id FROM execution WHERE task = ? AND seed = ? AND schedule = ?", key
-        ).fetchone()
+        known = self._execute("SELECT id FROM execution WHERE task = ? AND seed = ? AND schedule = ?", key).fetchone()
         if known is not None:
             return int(known[0])
-        cursor = self._write(
+        cursor = self._execute(
             "INSERT INTO execution VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *key,
                 evaluation.status.value,
-                evaluation.error,
+                evaluation.error.encode(errors="backslashreplace").decode(),
                 str(evaluation.effective),
                 evaluation.effective.declared_cost(self._plan.space.model),
                 evaluation.digest,
@@ -184,20 +182,20 @@ class StudyStore:
         return int(cursor.lastrowid or 0)
 
     def _put(self, key: str, value: str) -> None:
-        self._write("INSERT OR REPLACE INTO study VALUES (?, ?)", (key, value))
+        self._execute("INSERT OR REPLACE INTO study VALUES (?, ?)", (key, value))
 
-    def _write(self, statement: str, values: tuple[object, ...]) -> sqlite3.Cursor:
+    def _execute(self, statement: str, values: tuple[object, ...] = ()) -> sqlite3.Cursor:
         try:
             return self._connection.execute(statement, values)
         except sqlite3.Error as error:
             raise StudyError(f"{self._path}: cannot be written: {error}. What was committed before is kept.") from error
 
     def _begin(self) -> None:
-        self._connection.execute("BEGIN")
+        self._execute("BEGIN")
 
     def _commit_in_time(self) -> None:
         now = monotonic()
         if now - self._committed >= COMMIT_SECONDS:
-            self._connection.execute("COMMIT")
+            self._execute("COMMIT")
             self._begin()
             self._committed = now

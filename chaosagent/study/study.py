@@ -53,18 +53,20 @@ class Study:
         self._progress = Progress()
         self._told: list[tuple[str, int, str, str, str]] = []
         self._started = monotonic()
+        self._interrupted = False
 
     def run(self) -> StudyResult:
         """Search until every search has ended or a limit is reached.
 
-        An interrupt (Ctrl-C) ends the searches that are under way; what they proved by then is reported.
+        An interrupt (Ctrl-C) ends the searches that are under way; what they found and proved by then is reported, but
+        not minimised. The limit in seconds ends them, too, and what they found is minimised as ever.
 
         Raises:
             StudyError: More than the declared share of runs ended as errors.
         """
         groups = self._groups()
+        searches = [search for group in groups for search in group]
         results: list[SearchResult] = []
-        interrupted = False
         try:
             for start in range(0, len(groups), self._groups_max):
                 together = groups[start : start + self._groups_max]
@@ -73,9 +75,9 @@ class Study:
                     results.extend(self._finish(search) for search in group)
                     self._evaluator.forget(group[0].at)
         except KeyboardInterrupt:
-            interrupted = True
-        searches = [search for group in groups for search in group]
-        results.extend(_result(search, None) for search in searches[len(results) :])
+            self._interrupted = True
+            self._evaluator.abandon()
+            results.extend(self._finish(search) for search in searches[len(results) :])
         return StudyResult(
             searches=tuple(results),
             trials=self._progress.trials,
@@ -83,7 +85,7 @@ class Study:
             errors=self._evaluator.errors,
             digest=self._digest(),
             seconds=monotonic() - self._started,
-            interrupted=interrupted,
+            interrupted=self._interrupted,
         )
 
     def _groups(self) -> list[list[Search]]:
@@ -106,34 +108,38 @@ class Study:
         """Run searches side by side until all have ended and their certificates are audited."""
         active = list(searches)
         while active:
-            for search in active:
-                search.top_up(self._evaluator)
-            told = False
-            for search in active:
-                while (trial := search.tell_next(self._evaluator)) is not None:
-                    told = True
-                    self._note(search, trial)
-                    search.top_up(self._evaluator)
-            for search in [search for search in active if search.finished]:
-                self._audit(search)
-                if search.finished:
-                    active.remove(search)
-                    self._progress.searches_over += 1
-            if not told and active:
+            if self._out_of_time:
+                for search in active:
+                    search.stop()
+            told = [self._advance(search) for search in active]
+            still = [search for search in active if not search.finished]
+            self._progress.searches_over += len(active) - len(still)
+            if not any(told) and len(still) == len(active):
                 if not self._evaluator.anything_out:
                     raise StudyError(
                         "the searchers wait for nothing: one of them asks for no schedule and has not finished."
                     )
                 self._evaluator.wait()
+            active = still
             self._report(active)
 
-    def _audit(self, search: Search) -> None:
-        """Execute a random sample of what rules pruned; the searcher withdraws a rule that is contradicted."""
-        if search.audited or search.violated_nominally:
-            return
-        for proposal in search.searcher.audit(self._plan.audit):
-            evaluation = self._evaluator.evaluate(search.at, proposal.schedule)
-            search.audit(evaluation)
+    def _advance(self, search: Search) -> bool:
+        """Ask, tell what has ended, and audit what has nothing left to ask; return whether anything was new."""
+        search.top_up(self._evaluator)
+        told = False
+        while (trial := search.tell_next(self._evaluator)) is not None:
+            told = True
+            self._note(search, trial)
+            search.top_up(self._evaluator)
+        if search.due_for_audit:
+            search.audit(self._evaluator)
+            return True
+        return told
+
+    @property
+    def _out_of_time(self) -> bool:
+        seconds_max = self._plan.limits.seconds_max
+        return seconds_max is not None and monotonic() - self._started > seconds_max
 
     def _note(self, search: Search, trial: Trial) -> None:
         self._progress.trials += 1
@@ -151,9 +157,6 @@ class Study:
                 f"{errors} of {executions} runs ended as errors, more than the share of {share:g} that the study "
                 f"allows (error_share_max). The last one: {_evaluation.error}"
             )
-        seconds_max = self._plan.limits.seconds_max
-        if seconds_max is not None and monotonic() - self._started > seconds_max:
-            raise KeyboardInterrupt
 
     def _report(self, active: list[Search]) -> None:
         progress = self._progress
@@ -183,8 +186,10 @@ class Study:
         def rerun(schedule: Schedule) -> Evaluation:
             return self._evaluator.evaluate(at, schedule)
 
-        if not search.certificate().certified:
+        if not search.certificate().certified and not self._interrupted:
             search.improve(minimise(search.best, contract.id, plan.space, rerun))
+            if search.violated_nominally:
+                return None  # a searcher that never asked for the run without injections
         minimal = search.best.effective
         evaluation = rerun(minimal)
         fresh = self._workbench.execute(Job(at.task_id, at.seed, minimal))

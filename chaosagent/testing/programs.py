@@ -159,13 +159,15 @@ class World:
     def lookup(self, service: int) -> Any:
         """Return the operation behind one service."""
 
-        async def get(key: str) -> Plain:
-            if self.program.latencies[service]:
-                await asyncio.sleep(self.program.latencies[service])
+        def get(key: str) -> Plain:
             self.calls += 1
             return {"value": self.calls if self.program.counting else len(key) + service, "key": key}
 
-        return {"get": get}
+        async def get_slowly(key: str) -> Plain:
+            await asyncio.sleep(self.program.latencies[service])
+            return get(key)
+
+        return {"get": get_slowly if self.program.latencies[service] else get}
 
     def pay(self, amount: int, key: str) -> Plain:
         """Pay once per idempotency key."""

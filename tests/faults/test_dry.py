@@ -121,11 +121,13 @@ def test_when_an_answer_arrives_makes_a_difference() -> None:
 
 def test_the_side_of_the_commit_makes_a_difference_except_on_reads() -> None:
     # The world answers later than it is asked, so only failures that come at the same time can look the same.
-    at_once = _recorded()._replace(asked_at=1.0, answered_at=1.0)
+    at_once = _recorded()._replace(asked_at=1.0, answered_at=1.0, at_once=True)
     before, after = ErrorStatus(when="before"), ErrorStatus(when="after")
 
     assert _dry(before, at_once).key != _dry(after, at_once).key
     assert _dry(before, at_once._replace(read_only=True)).key == _dry(after, at_once._replace(read_only=True)).key
+    waited = at_once._replace(read_only=True, at_once=False)  # others may have acted before it answered
+    assert _dry(before, waited).key != _dry(after, waited).key
     with_history = [
         _dry(operator, at_once._replace(read_only=True), history_matters=True).key for operator in (before, after)
     ]

@@ -1,0 +1,99 @@
+"""The store keeps every trial and how each search ended, and never mixes two studies."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from chaosagent.contracts.catalogue import default_contracts
+from chaosagent.errors import StudyError, UsageError
+from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.workbench import Workbench
+from chaosagent.faults.space import Choices, Space
+from chaosagent.study.plan import Plan
+from chaosagent.study.result import StudyResult
+from chaosagent.study.store import FILE_NAME, StudyStore
+from chaosagent.study.study import Study
+from chaosagent.testing.programs import Pay, Program, Read, target_of
+
+
+@pytest.fixture
+def plan() -> Plan:
+    system = target_of(Program((Read(0, "x", "a"), Pay("a", "a", 1))))
+    return Plan(
+        target=system,
+        target_reference="program",
+        config=system.config("default"),
+        tasks=tuple(system.tasks.values()),
+        seeds=(0, 2**70),
+        contracts=default_contracts(),
+        space=Space([Choices("service.lost_response", {}), Choices("service.field_corruption", {"kind": ("null",)})]),
+        budget=2.4,
+    )
+
+
+def run(plan: Plan, store: StudyStore) -> StudyResult:
+    bench = Workbench(plan.target, plan.config, plan.contracts)
+    return Study(plan, InlineExecutor(bench), sinks=[store]).run()
+
+
+def test_every_trial_and_every_search_is_in_the_store(tmp_path: Path, plan: Plan) -> None:
+    store = StudyStore.create(tmp_path / "out", plan, "target: program\n")
+    result = run(plan, store)
+    store.close(result.digest)
+
+    with closing(sqlite3.connect(tmp_path / "out" / FILE_NAME)) as database:
+        (sound,) = database.execute("PRAGMA integrity_check").fetchone()
+        orphans = database.execute("PRAGMA foreign_key_check").fetchall()
+        trials = database.execute("SELECT task, seed, contract, count(*) FROM trial GROUP BY 1, 2, 3").fetchall()
+        numbers = database.execute("SELECT min(number), max(number), count(*) FROM trial GROUP BY task, seed, contract")
+        searches = database.execute("SELECT task, seed, contract, trials, certified, cost, schedule FROM search")
+        told = {(search.task_id, str(search.seed), search.contract): search for search in result.searches}
+
+        assert (sound, orphans) == ("ok", [])
+        assert {tuple(row[:3]): row[3] for row in trials} == {key: search.trials for key, search in told.items()}
+        assert all(low == 0 and high == count - 1 for low, high, count in numbers)
+        for task, seed, contract, count, certified, cost, schedule in searches:
+            search = told.pop((task, seed, contract))
+            assert count == search.trials
+            assert bool(certified) == search.certificate.certified
+            assert cost == (search.counterexample and search.counterexample.cost)
+            assert schedule == (search.counterexample and search.counterexample.schedule.text)
+        assert not told
+        assert ("digest", result.digest) in database.execute("SELECT key, value FROM study").fetchall()
+    assert (tmp_path / "out" / "study.yaml").read_text() == "target: program\n"
+
+
+def test_what_was_told_before_an_interrupt_is_kept(tmp_path: Path, plan: Plan) -> None:
+    store = StudyStore.create(tmp_path, plan, "")
+    run(plan, store)
+    del store  # never closed, as when the process dies
+
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_folder_that_holds_a_study_is_refused(tmp_path: Path, plan: Plan) -> None:
+    StudyStore.create(tmp_path, plan, "").close()
+
+    with pytest.raises(UsageError, match="holds a study already"):
+        StudyStore.create(tmp_path, plan, "")
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path: Path, plan: Plan) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(UsageError, match=r"cannot store a study there: .* Choose another --out"):
+        StudyStore.create(tmp_path / "file" / "out", plan, "")
+
+
+def test_a_store_that_fails_later_ends_the_study(tmp_path: Path, plan: Plan) -> None:
+    store = StudyStore.create(tmp_path, plan, "")
+    store._connection.execute("COMMIT")
+    store._connection.close()
+
+    with pytest.raises(StudyError, match="cannot be written"):
+        run(plan, store)
