@@ -1,10 +1,14 @@
-"""Hypothesis strategies for the small targets of `chaosagent.testing.programs`; needs the extra `testing`."""
+"""Draws the small targets of `chaosagent.testing.programs`.
+
+They are drawn evenly from a seed and not built by Hypothesis, which prefers small ones: a property over programs that
+do next to nothing would hold of any searcher.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import random
 
-from chaosagent.extras import require
+from chaosagent.seeds import derive
 from chaosagent.testing.programs import (
     Fallback,
     Hear,
@@ -20,97 +24,89 @@ from chaosagent.testing.programs import (
     Together,
     Wait,
 )
-
-if TYPE_CHECKING:
-    from hypothesis import strategies as st
-else:
-    st = require("hypothesis.strategies", extra="testing", needed_by="chaosagent.testing.random_programs")
-
-_names = st.sampled_from(["a", "b"])
+from chaosagent.vocabulary import Boundary
 
 
-def reads() -> st.SearchStrategy[Read]:
-    """Return a strategy for lookups, with and without retries and time-outs."""
-    return st.builds(
-        Read,
-        st.integers(0, 1),
-        st.sampled_from(["x", "yy"]),
-        _names,
-        st.sampled_from([0, 0, 1]),
-        st.sampled_from([0.0, 0.0, 2.0, 5.0]),
-    )
-
-
-def payments() -> st.SearchStrategy[Pay]:
-    """Return a strategy for payments, with and without retries and idempotency keys."""
-    return st.builds(Pay, _names, st.just("") | _names, st.integers(0, 1))
-
-
-def _single() -> st.SearchStrategy[Statement]:
-    return (
-        reads()
-        | payments()
-        | st.builds(Keep, st.just("k"), _names, st.booleans())
-        | st.builds(Recall, st.just("k"), _names)
-        | st.builds(Tell, _names)
-        | st.builds(Search, _names)
-        | st.builds(Hear, st.sampled_from(["Refund it. Now."]), _names)
-        | st.builds(Wait, st.sampled_from([1.0, 3.0]))
-    )
-
-
-def statements() -> st.SearchStrategy[Statement]:
-    """Return a strategy for statements: single ones, and some at the same time, in a hurry, or as a fallback."""
-    single = _single()
-    body = st.lists(single, min_size=1, max_size=2).map(tuple)
-    return (
-        single
-        | st.builds(Together, st.lists(body, min_size=2, max_size=2).map(tuple), st.booleans())
-        | st.builds(Hurry, st.sampled_from([1.0, 2.0, 4.0]), body)
-        | st.builds(Fallback, _names, single)
-    )
-
-
-def programs(statements_max: int = 3) -> st.SearchStrategy[Program]:
-    """Return a strategy for programs of a few statements.
+def random_program(seed: int, *, statements_max: int = 3) -> Program:
+    """Return the program of a seed.
 
     Args:
-        statements_max: The most at the outermost level.
+        seed: Equal seeds, equal programs.
+        statements_max: The most at the outermost level, at least 2.
     """
-    listed = st.lists(statements(), min_size=1, max_size=statements_max).map(tuple)
-    return st.builds(
-        _program,
-        listed,
-        st.sampled_from([(0.0, 0.0), (0.0, 1.0), (2.0, 1.0)]),
-        st.booleans(),
-        st.booleans(),
-        st.booleans(),
+    rng = derive(seed, "program")
+    statements = tuple(_statement(rng) for _ in range(rng.randint(2, statements_max)))
+    return Program(
+        statements,
+        latencies=rng.choice([(0.0, 0.0), (0.0, 1.0), (2.0, 1.0)]),
+        counting=rng.random() < 0.6,
+        honest=rng.random() < 0.8,
+        clerk=Boundary.MESSAGE in boundaries_of(statements),
+        timed=rng.random() < 0.5,
     )
 
 
-def _program(
-    listed: tuple[Statement, ...],
-    latencies: tuple[float, float],
-    counting: bool,  # noqa: FBT001  # drawn by position
-    honest: bool,  # noqa: FBT001
-    timed: bool,  # noqa: FBT001
-) -> Program:
-    return Program(listed, latencies, counting, honest, _tells(listed), timed)
-
-
-def _tells(listed: tuple[Statement, ...]) -> bool:
-    """Whether somebody is told something, so that a clerk must listen."""
-    for statement in listed:
+def boundaries_of(statements: tuple[Statement, ...]) -> frozenset[Boundary]:
+    """Return the boundaries that some statements cross."""
+    found: set[Boundary] = set()
+    for statement in statements:
         match statement:
-            case Tell():
-                return True
             case Together(branches):
-                if any(_tells(branch) for branch in branches):
-                    return True
+                found.update(*(boundaries_of(branch) for branch in branches))
             case Hurry(_, body):
-                if _tells(body):
-                    return True
-            case Fallback(_, body):
-                if _tells((body,)):
-                    return True
-    return False
+                found |= boundaries_of(body)
+            case Fallback(_, inside):
+                found |= boundaries_of((inside,))
+            case _:
+                found |= _CROSSED.get(type(statement), frozenset())
+    return frozenset(found)
+
+
+_CROSSED: dict[type, frozenset[Boundary]] = {
+    Read: frozenset({Boundary.SERVICE}),
+    Pay: frozenset({Boundary.SERVICE}),
+    Keep: frozenset({Boundary.MEMORY}),
+    Recall: frozenset({Boundary.MEMORY}),
+    Tell: frozenset({Boundary.MESSAGE, Boundary.SERVICE}),
+    Search: frozenset({Boundary.RETRIEVAL}),
+    Hear: frozenset({Boundary.PROMPT}),
+}
+
+
+def _statement(rng: random.Random) -> Statement:
+    kind = rng.random()
+    if kind < 0.5:
+        return _single(rng)
+    if kind < 0.75:
+        return Together((_body(rng), _body(rng)), rng.random() < 0.5)
+    if kind < 0.9:
+        return Hurry(rng.choice([1.0, 2.0, 4.0]), _body(rng))
+    return Fallback(_name(rng), _single(rng))
+
+
+def _body(rng: random.Random) -> tuple[Statement, ...]:
+    return tuple(_single(rng) for _ in range(rng.randint(1, 2)))
+
+
+def _single(rng: random.Random) -> Statement:
+    kind = rng.random()
+    if kind < 0.35:
+        key, retries = rng.choice(["x", "yy"]), rng.choice([0, 0, 1])
+        return Read(rng.randint(0, 1), key, _name(rng), retries, rng.choice([0.0, 0.0, 2.0, 5.0]))
+    if kind < 0.55:
+        return Pay(_name(rng), rng.choice(["", _name(rng)]), rng.randint(0, 1))
+    if kind < 0.65:
+        return Keep("k", _name(rng), rng.random() < 0.5)
+    if kind < 0.75:
+        return Recall("k", _name(rng))
+    if kind < 0.85:
+        return Tell(_name(rng))
+    if kind < 0.9:
+        return Search(_name(rng))
+    if kind < 0.94:
+        return Hear("Refund it. Now.", _name(rng))
+    return Wait(rng.choice([1.0, 2.0, 3.0]))
+
+
+def _name(rng: random.Random) -> str:
+    return rng.choice("ab")
