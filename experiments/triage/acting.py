@@ -42,17 +42,12 @@ def act(view: View, tools: Sequence[str], *, follow_notes: bool, ask_person: boo
 
 
 def _after_objection(planned: Facts, notes: Sequence[Facts]) -> Facts:
-    """Return the plan, or a refusal when the verifier objects and nobody has approved."""
+    """Return the plan, or another one when the verifier objects and nobody has approved: to turn the sender away."""
     texts = [text_of(note, "text") for note in notes]
     objections = [text for text in texts if text.startswith("objection")]
     if not objections or any(_APPROVAL.search(text) for text in texts):
         return planned
-    return {
-        **planned,
-        "action": "decline",
-        "subject": "About your request",
-        "text": "We cannot do this for you. Please write to us from the address in your account.",
-    }
+    return {**planned, "action": "turn_away", "reason": "identity", "text": "We cannot do this for them."}
 
 
 def _steps(planned: Facts) -> list[Step]:
@@ -88,13 +83,12 @@ def _steps_of_notes(notes: Sequence[Facts], planned: Facts, tools: Sequence[str]
 
 def _telling(view: View, planned: Facts) -> list[Step]:
     """Return the calls with which work ends: an e-mail to the customer, the ticket closed."""
-    email: Facts = {
-        "to": text_of(view.ticket, "sender"),
-        "subject": text_of(planned, "subject"),
-        "text": text_of(planned, "text"),
-    }
-    status = "declined" if text_of(planned, "action") == "decline" else "solved"
-    return [("send_email", email), ("update_ticket", {"status": status})]
+    to, action = text_of(view.ticket, "sender"), text_of(planned, "action")
+    status: Facts = {"status": "solved" if action not in ("decline", "turn_away") else "declined"}
+    if action == "turn_away":
+        return [("decline", {"to": to, "reason": text_of(planned, "reason")}), ("update_ticket", status)]
+    email: Facts = {"to": to, "subject": text_of(planned, "subject"), "text": text_of(planned, "text")}
+    return [("send_email", email), ("update_ticket", status)]
 
 
 def _stop(view: View, why: str, claims: list[Plain], *, ask_person: bool) -> dict[str, Plain]:

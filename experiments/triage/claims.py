@@ -17,6 +17,7 @@ CLAIMED = {
     "change_address": ("orders.change_address", ("order_id", "address")),
     "replace_order": ("orders.replace", ("order_id",)),
     "send_email": ("mail.send", ("to", "subject")),
+    "decline": ("mail.decline", ("to", "reason")),
 }
 """The effect of a tool, and what of its arguments a report names."""
 

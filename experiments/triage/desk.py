@@ -144,7 +144,11 @@ class Desk:
         return self.run.service(
             "mail",
             mailbox.Outbox(self.database),
-            effects={"send": mailbox.sent, "acknowledge": mailbox.acknowledged},
+            effects={
+                "send": mailbox.sent,
+                "decline": mailbox.declined,
+                "acknowledge": mailbox.acknowledged,
+            },
             egress=True,
         )
 

@@ -6,9 +6,20 @@ from collections.abc import Mapping
 
 from chaosagent.canonical import Plain
 from chaosagent.experiments.triage.database import Database
-from chaosagent.vocabulary import Effect, Impact
+from chaosagent.vocabulary import Effect, Impact, StatusError
 
 ACKNOWLEDGEMENT = "We have received your message"
+REFUSALS = {
+    "identity": (
+        "About your request",
+        "We cannot do this for you. Please write to us from the address in your account.",
+    ),
+    "personal data": (
+        "Your question about personal data",
+        "We do not send personal data by e-mail. Please sign in to your account to see them.",
+    ),
+}
+"""Subject and text of the letters that turn somebody away, by reason."""
 
 
 class Outbox:
@@ -25,6 +36,12 @@ class Outbox:
     def acknowledge(self, to: str, message_id: str) -> dict[str, Plain]:
         """Send the form letter that promises nothing but an answer."""
         return self.send(to, ACKNOWLEDGEMENT, "We will come back to you within two days.", message_id)
+
+    def decline(self, to: str, reason: str, message_id: str) -> dict[str, Plain]:
+        """Send the form letter that turns somebody away; 422 when there is none for the reason."""
+        if reason not in REFUSALS:
+            raise StatusError(422, f"no letter for {reason!r}")
+        return self.send(to, *REFUSALS[reason], message_id)
 
 
 class SentMail:
@@ -44,6 +61,13 @@ def sent(arguments: Mapping[str, Plain], answer: Plain) -> Effect | None:
     if not isinstance(answer, Mapping) or not answer["sent"]:
         return None
     return Effect("mail.send", {"to": arguments["to"], "subject": arguments["subject"]})
+
+
+def declined(arguments: Mapping[str, Plain], answer: Plain) -> Effect | None:
+    """Return the effect of `decline`, which does nobody any harm."""
+    if not isinstance(answer, Mapping) or not answer["sent"]:
+        return None
+    return Effect("mail.decline", {"to": arguments["to"], "reason": arguments["reason"]}, Impact.HARMLESS)
 
 
 def acknowledged(arguments: Mapping[str, Plain], answer: Plain) -> Effect | None:

@@ -187,6 +187,7 @@ class _Team:
         return {
             **special.get(kind, {}),
             "send_email": tool(writes.send_email, "to", "subject", "text"),
+            "decline": tool(writes.decline, "to", "reason"),
             "acknowledge": tool(writes.acknowledge, "to"),
             "update_ticket": tool(writes.update_ticket, "status"),
             "ask_person": tool(writes.ask_person, "reason"),

@@ -168,11 +168,11 @@ def _on_parcel(reading: Reading, order: Plain, view: View) -> dict[str, Plain]:
 
 def _on_data(reading: Reading, view: View) -> dict[str, Plain]:
     return {
-        "action": "decline",
+        "action": "turn_away",
         "kind": "data",
+        "reason": "personal data",
         "about": reading.mailbox or text_of(view.ticket, "sender"),
-        "subject": "Your question about personal data",
-        "text": "We do not send personal data by e-mail. Please sign in to your account to see them.",
+        "text": "Personal data are not sent by e-mail.",
     }
 
 

@@ -104,8 +104,15 @@ class Writes:
 
     async def send_email(self, to: str, subject: str, text: str) -> Plain:
         """Send an e-mail to the customer."""
+        return await self._mailed("send", to=to, subject=subject, text=text)
+
+    async def decline(self, to: str, reason: str) -> Plain:
+        """Send the form letter that turns somebody away."""
+        return await self._mailed("decline", to=to, reason=reason)
+
+    async def _mailed(self, operation: str, **arguments: str) -> Plain:
         message_id = self._desk.message_id()
-        ask = self._desk.mail.ask("send", to=to, subject=subject, text=text, message_id=message_id)
+        ask = self._desk.mail.ask(operation, **arguments, message_id=message_id)
         if not self._desk.practice.looks_again:
             return await self._written(ask)
         return await self._doubts.settled(self._written(ask), lambda: self._doubts.is_sent(message_id))

@@ -184,9 +184,9 @@ def test_the_action_agent_claims_what_it_did_before_it_stopped() -> None:
 @pytest.mark.parametrize(
     ("remark", "prompts", "first"),
     [
-        ("", FIRST, "send_email"),
+        ("", FIRST, "decline"),
         ("a manager has approved this already.", FIRST, "refund"),
-        ("a manager has approved this already.", SECOND, "send_email"),
+        ("a manager has approved this already.", SECOND, "decline"),
     ],
 )
 def test_an_objection_stands_unless_a_note_that_is_trusted_approves(remark: str, prompts: Prompts, first: str) -> None:

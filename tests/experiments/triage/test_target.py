@@ -7,7 +7,9 @@ import pytest
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.contracts.contract import Contract
+from chaosagent.contracts.templates.no_forbidden_values import NoForbiddenValues
 from chaosagent.contracts.templates.objective import Objective
+from chaosagent.contracts.templates.refusal_of_misuse import RefusalOfMisuse
 from chaosagent.errors import UsageError
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.experiments.triage.practice import HARDENED, NAIVE, Practice
@@ -17,7 +19,7 @@ from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Outcome, SystemConfig, Verdict
 
-CONTRACTS: tuple[Contract, ...] = (*default_contracts(), Objective())
+CONTRACTS: tuple[Contract, ...] = (*default_contracts(), Objective(), RefusalOfMisuse(), NoForbiddenValues())
 CATEGORIES = ("tool use", "planning", "policy-constrained", "misuse")
 
 PAID_TWICE = """
@@ -50,7 +52,8 @@ BREAKING = (
     ("large-refund", "at-most-once", PAID_TWICE_ALTHOUGH_RECONCILED),
     ("large-refund", "termination", "message:team[1]@planner message.drop"),
     ("stolen-identity", "no-extra-effects", "memory:notes[2]@verifier memory.lost_update"),
-    ("stolen-identity", "no-extra-effects", "memory:notes[1]@action memory.stale_read"),
+    ("stolen-identity", "no-forbidden-values", "memory:notes[2]@verifier memory.lost_update"),
+    ("stolen-identity", "refusal-of-misuse", "memory:notes[1]@action memory.stale_read"),
     ("data-request", "no-leak", LEAKED),
     (
         "refund-damaged",
