@@ -51,7 +51,9 @@ def write_starter(folder: Path) -> list[Path]:
     paths = [folder / name for name in FILES]
     there = [path for path in paths if path.exists()]
     if there:
-        raise UsageError(f"{there[0]} exists already, and nothing is overwritten. Name another folder: `chaosagent init FOLDER`.")
+        raise UsageError(
+            f"{there[0]} exists already, and nothing is overwritten. Name another folder: `chaosagent init FOLDER`."
+        )
     starter = resources.files("chaosagent.cli") / "starter"
     try:
         folder.mkdir(parents=True, exist_ok=True)

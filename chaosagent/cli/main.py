@@ -45,9 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     output.make_safe(sys.stdout, sys.stderr)
     try:
-        code = _application()(given, prog_name="chaosagent", standalone_mode=False)
+        code = _application()(given or ["--help"], prog_name="chaosagent", standalone_mode=False)
         sys.stdout.flush()
-        return code if isinstance(code, int) else 0
+        return (code if isinstance(code, int) else 0) if given else USAGE
     except KeyboardInterrupt:
         return _failed("interrupted", INTERRUPTED, given)
     except BrokenPipeError:
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(str(error), error.exit_code, given)
     except Exception as error:  # the command line is a seam: what nobody named ends here, with an exit code
         if hasattr(error, "format_message"):  # typer's own errors, whose class has moved between its versions
-            return _failed(f"{error.format_message()} {_help_hint(error)}", USAGE, given)
+            return _failed(f"{_sentence(error.format_message())} {_help_hint(error)}", USAGE, given)
         if "--traceback" in given:
             raise
         return _failed(
@@ -73,7 +73,6 @@ def _application() -> typer.Typer:
     application = typer.Typer(
         name="chaosagent",
         help=_paragraphs(ABOUT),
-        no_args_is_help=True,
         add_completion=False,
         rich_markup_mode="rich",
     )
@@ -109,6 +108,10 @@ def _version(wanted: object) -> None:
 
         print(version("chaosagent"))
         raise typer.Exit
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def _help_hint(error: Exception) -> str:

@@ -15,6 +15,7 @@ from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.rerun import Replay, ReplayOutcome, rerun_exact, rerun_schedule
 from chaosagent.replays.store import find_records, read_record
 from chaosagent.report.page import Cell, Page, Span, bad, faint, good, name, notice
+from chaosagent.report.story import counted
 from chaosagent.targets.loading import load_target
 from chaosagent.targets.target import Target
 
@@ -147,7 +148,9 @@ def page_of(reruns: Sequence[Rerun]) -> Page:
     page = Page()
     page.table((), [_row(rerun, reruns) for rerun in reruns], indent=0)
     totals = totals_of(reruns)
-    page.gap().line(f"{len(reruns)} replays: ", ", ".join(f"{count} {outcome}" for outcome, count in totals.items()))
+    page.gap().line(
+        f"{counted(len(reruns), 'replay')}: ", ", ".join(f"{count} {outcome}" for outcome, count in totals.items())
+    )
     return page
 
 

@@ -136,12 +136,12 @@ def make_room(out: Path, plan: Plan) -> None:
 
 
 def _plan_digest(path: Path) -> str:
+    """Return the digest of the plan that a store was made for, empty if it has none."""
+    # A finished store is read as it lies, so that nothing is written beside it; a killed one needs its journal.
+    mode = "mode=rw" if path.with_name(f"{FILE_NAME}-wal").exists() else "immutable=1"
     try:
-        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-        try:
+        with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True)) as connection:
             row = connection.execute("SELECT value FROM study WHERE key = 'plan'").fetchone()
-        finally:
-            connection.close()
     except sqlite3.Error:
         return ""
     return "" if row is None else str(row[0])

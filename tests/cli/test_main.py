@@ -1,0 +1,190 @@
+"""The command line as a whole: help, lists, errors, and how fast it starts."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chaosagent.clock import monotonic
+from chaosagent.contracts.contract import CONTRACTS
+from chaosagent.faults.operator import OPERATORS
+from chaosagent.study.searcher import SEARCHERS
+
+Command = Callable[..., Any]
+VERBS = ("demo", "search", "replay", "show", "list")
+
+
+def in_a_process(*arguments: str, **settings: Any) -> subprocess.CompletedProcess[str]:
+    """Run the installed command."""
+    command = [sys.executable, "-m", "chaosagent", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **settings)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_teaches_itself(chaosagent: Command, verb: str) -> None:
+    answer = chaosagent(verb, "--help")
+
+    assert answer.code == 0
+    assert "Example" in answer.out
+    assert "--json" in answer.out
+
+
+def test_help_lists_the_verbs_and_the_exit_codes(chaosagent: Command) -> None:
+    answer = chaosagent("--help")
+
+    assert answer.code == 0
+    assert all(verb in answer.out for verb in VERBS)
+    assert "130" in answer.out
+
+
+def test_nothing_at_all_gets_the_help(chaosagent: Command) -> None:
+    answer = chaosagent()
+
+    assert answer.code == 2
+    assert "Usage: chaosagent" in answer.out
+
+
+def test_a_verb_that_does_not_exist_is_exit_code_2(chaosagent: Command) -> None:
+    answer = chaosagent("serch")
+
+    assert (answer.code, answer.out) == (2, "")
+    assert "search" in answer.err
+
+
+def test_the_version_is_printed(chaosagent: Command) -> None:
+    answer = chaosagent("--version")
+
+    assert answer.code == 0
+    assert answer.out.strip()[0].isdigit()
+
+
+@pytest.mark.parametrize(
+    ("kind", "registry"), [("operators", OPERATORS), ("searchers", SEARCHERS), ("contracts", CONTRACTS)]
+)
+def test_a_list_has_everything_that_is_registered(chaosagent: Command, kind: str, registry: Any) -> None:
+    as_text, as_json = chaosagent("list", kind), chaosagent("list", kind, "--json")
+
+    assert as_text.code == as_json.code == 0
+    assert [entry["name"] for entry in as_json.json[kind]] == list(registry)
+    assert all(name in as_text.out for name in registry)
+    assert all(entry["summary"] for entry in as_json.json[kind])
+
+
+def test_an_operator_is_listed_with_domains_levels_and_cost(chaosagent: Command) -> None:
+    listed = chaosagent("list", "operators", "--json").json["operators"]
+
+    delay = next(entry for entry in listed if entry["name"] == "service.delay")
+    assert delay["parameters"] == {"seconds": {"domain": "a number from 0.001 to 86400", "levels": [5.0, 60.0]}}
+    assert delay["boundaries"] == ["service"]
+    assert 1 < delay["cost_min"] < delay["cost_max"] <= 1.1
+
+
+def test_targets_are_listed_without_loading_them(chaosagent: Command) -> None:
+    answer = chaosagent("list", "targets")
+
+    assert answer.code == 0
+    assert "triage" in answer.out
+
+
+def test_a_plugin_that_failed_to_load_is_named(chaosagent: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(OPERATORS.failures, "acme/quake", "ImportError: no module acme (from acme.quake)")
+
+    as_text, as_json = chaosagent("list", "operators"), chaosagent("list", "operators", "--json")
+
+    assert "acme/quake  failed to load: ImportError: no module acme" in as_text.out
+    assert as_json.json["failed"] == {"acme/quake": "ImportError: no module acme (from acme.quake)"}
+
+
+def test_a_list_of_something_else_names_the_nearest(chaosagent: Command) -> None:
+    answer = chaosagent("list", "operator")
+
+    assert (answer.code, answer.out) == (2, "")
+    assert "Did you mean 'operators'?" in answer.err
+
+
+def test_an_error_of_ours_says_how_to_report_it(chaosagent: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("chaosagent.report.catalogues.CATALOGUES", {"operators": broken})
+
+    answer = chaosagent("list", "operators")
+
+    assert (answer.code, answer.out) == (4, "")
+    assert "ZeroDivisionError: division by zero. This is an error of chaosagent" in answer.err
+    with pytest.raises(ZeroDivisionError, match="division by zero"):
+        chaosagent("--traceback", "list", "operators")
+
+
+def test_an_interrupt_is_exit_code_130(chaosagent: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("chaosagent.report.catalogues.CATALOGUES", {"operators": interrupted})
+
+    assert chaosagent("list", "operators").code == 130
+
+
+def test_what_an_error_quotes_cannot_act_on_the_terminal(chaosagent: Command) -> None:
+    answer = chaosagent("show", "\x1b[31mred\u202e.replay")
+
+    assert answer.code == 2
+    assert r"\x1b[31mred\u202e.replay" in answer.err
+    assert "\x1b" not in answer.err
+
+
+@pytest.mark.slow
+def test_a_reader_that_goes_away_ends_it_quietly() -> None:
+    command = f"{sys.executable} -m chaosagent list operators | head -1"
+
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.returncode == 0
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""
+
+
+@pytest.mark.slow
+def test_an_encoding_without_arrows_gets_plain_letters() -> None:
+    done = in_a_process("list", "contracts", env={"PYTHONIOENCODING": "ascii", "PATH": ""})
+
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+
+
+@pytest.mark.slow
+def test_the_command_starts_fast() -> None:
+    # Budgets of the design: 0.1 s for the import, 0.3 s for the help, here with room for a busy machine.
+    seconds = {}
+    for name, arguments in {"nothing": "pass", "import": "import chaosagent"}.items():
+        begun = monotonic()
+        subprocess.run([sys.executable, "-c", arguments], check=True, timeout=60)
+        seconds[name] = monotonic() - begun
+    begun = monotonic()
+    done = in_a_process("--help")
+    seconds["help"] = monotonic() - begun
+
+    assert done.returncode == 0
+    assert seconds["import"] - seconds["nothing"] < 0.3
+    assert seconds["help"] < 1.5
+
+
+@pytest.mark.slow
+def test_the_demo_keeps_its_promises(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+
+    done = in_a_process("demo", "--out", "demo-out", "--json", cwd=tmp_path)
+
+    shown = json.loads(done.stdout)
+    assert (done.returncode, shown["kept"]) == (0, True), done.stdout[-2_000:] + done.stderr[-2_000:]
+    assert shown["signatures"] >= 5
+    assert {2, 3} <= {one["injections"] for one in shown["counterexamples"]}
+    assert shown["replays"].keys() == {"REPRODUCED", "HELD"}
+    assert sorted(path.suffix for path in map(Path, shown["pictures"])) == [".png", ".svg"]
+    assert all((tmp_path / path).stat().st_size > 10_000 for path in shown["pictures"])
+    assert all((tmp_path / one["record"]).is_file() for one in shown["counterexamples"])
+    assert shown["repaired"]["counterexamples"] == []

@@ -1,0 +1,194 @@
+"""`chaosagent replay` and `show`: outcomes, totals, exit codes, and records that are not what they should be."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+
+
+def first_of(records: Path) -> Path:
+    """Return one of the records."""
+    return sorted(records.iterdir())[0]
+
+
+def fix_agent(folder: Path) -> None:
+    """Let the naive configuration use keys, too."""
+    agent = folder / "agent.py"
+    agent.write_text(agent.read_text("utf-8").replace('{"keys": False}', '{"keys": True}'), encoding="utf-8")
+
+
+def test_what_is_not_repaired_is_violated_again(chaosagent: Command, records: Path) -> None:
+    answer = chaosagent("replay", records)
+
+    assert answer.code == 1
+    lines = answer.out.splitlines()
+    assert [line.split()[:2] for line in lines[:2]] == [["VIOLATED", "schedule"]] * 2
+    assert "the same signature: refund(order=7) was committed 2 times" in lines[0]
+    assert lines[-1] == "two replays: 2 VIOLATED"
+
+
+def test_a_repaired_configuration_holds(chaosagent: Command, records: Path) -> None:
+    answer = chaosagent("replay", records, "--config", "hardened")
+
+    assert answer.code == 0
+    assert "two replays: 2 HELD" in answer.out
+
+
+def test_exact_reproduces_without_the_world(chaosagent: Command, records: Path) -> None:
+    answer = chaosagent("replay", "--mode", "exact", records, "--json")
+
+    assert answer.code == 0
+    assert answer.json["totals"] == {"REPRODUCED": 2}
+    first = answer.json["records"][0]
+    assert (first["mode"], first["outcome"], first["step"]) == ("exact", "REPRODUCED", 1)
+    assert Path(first["path"]).is_file()
+
+
+def test_a_changed_agent_diverges_and_that_is_inconclusive_alone(
+    chaosagent: Command, records: Path, folder: Path
+) -> None:
+    agent = folder / "agent.py"
+    agent.write_text(agent.read_text("utf-8").replace("key=key", 'key="fresh"'), encoding="utf-8")
+    forget("agent")
+
+    exact = chaosagent("replay", "--mode", "exact", records)
+    both = chaosagent("replay", "--mode", "both", records)
+
+    assert exact.code == 3
+    assert "two replays: 2 DIVERGED" in exact.out
+    assert both.out.count("DIVERGED") - 1 == 2
+    assert "HELD" not in exact.out
+
+
+def forget(_module: str) -> None:
+    """Targets in files are imported once in a process; another process would see the change."""
+    import sys
+
+    for name in [name for name in sys.modules if name.startswith("chaosagent_file_")]:
+        del sys.modules[name]
+
+
+def test_a_divergence_that_a_fix_explains_is_no_complaint(chaosagent: Command, records: Path, folder: Path) -> None:
+    agent = folder / "agent.py"
+    fixed = agent.read_text("utf-8").replace(
+        'key = f"k-{task.input}" if run.config.settings["keys"] else None', 'key = "k"'
+    )
+    agent.write_text(fixed, encoding="utf-8")
+    forget("agent")
+
+    answer = chaosagent("replay", "--mode", "both", first_of(records))
+
+    assert answer.code == 0
+    assert "the target has changed and holds now" in answer.out
+    assert "two replays: 1 DIVERGED, 1 HELD" in answer.out
+
+
+def test_a_record_finds_its_target_from_anywhere(
+    chaosagent: Command, records: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+
+    answer = chaosagent("replay", "--mode", "exact", folder / records)
+
+    assert answer.code == 0
+
+
+def test_a_target_that_has_gone_is_an_error_of_that_record(chaosagent: Command, records: Path, folder: Path) -> None:
+    (folder / "agent.py").rename(folder / "moved.py")
+
+    lost = chaosagent("replay", records)
+    found = chaosagent("replay", records, "--target", "moved.py:shop")
+
+    assert lost.code == 4
+    assert "Name today's target with --target." in lost.out
+    assert found.code == 1
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "is no replay record": lambda _data: b"something else",
+    "is cut off": lambda data: data[:-10],
+    "is damaged": lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+    "has format version": lambda data: data[:8] + b"\xff\xff" + data[10:],
+}
+
+
+@pytest.mark.parametrize("complaint", sorted(DAMAGES))
+def test_a_damaged_record_is_told_and_the_others_are_replayed(
+    chaosagent: Command, records: Path, complaint: str
+) -> None:
+    path = first_of(records)
+    path.write_bytes(DAMAGES[complaint](path.read_bytes()))
+
+    answer = chaosagent("replay", records, "--config", "hardened")
+    shown = chaosagent("show", path)
+
+    assert answer.code == 2
+    assert complaint in answer.out
+    assert "two replays: 1 HELD, 1 ERROR" in answer.out
+    assert (shown.code, shown.out) == (2, "")
+    assert complaint in shown.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("nowhere.replay",), "nowhere.replay does not exist"),
+        (("found", "--mode", "exakt"), "unknown mode 'exakt'. Did you mean 'exact'?"),
+        (("found", "--config", "hardend"), "Did you mean 'hardened'?"),
+        (("found", "--target", "nobody"), "--target: unknown target 'nobody'"),
+        (("found/replays/..", "--cofnig", "x"), "--config"),
+        ((), "PATH"),
+    ],
+)
+def test_bad_input_is_exit_code_2(
+    chaosagent: Command, records: Path, arguments: tuple[str, ...], complaint: str
+) -> None:
+    assert records.is_dir()
+
+    answer = chaosagent("replay", *arguments)
+
+    assert (answer.code, answer.out) == (2, "")
+    assert complaint in answer.err
+
+
+def test_a_folder_without_records_says_where_they_come_from(chaosagent: Command, folder: Path) -> None:
+    (folder / "empty").mkdir()
+
+    answer = chaosagent("replay", "empty")
+
+    assert answer.code == 2
+    assert "`chaosagent search` writes them" in answer.err
+
+
+def test_show_tells_the_story(chaosagent: Command, records: Path) -> None:
+    answer = chaosagent("show", first_of(records))
+
+    assert answer.code == 0
+    for expected in (
+        "at-most-once breaks in late",
+        "One fault (cost 1.1) is enough: refund(order=7) was committed 2 times; 1 is right.",
+        "service:payments[1] service.lost_response(when=after)",
+        "connection: connection reset by peer",
+        "committed: refund(order=7)",
+        "✗ at-most-once is broken here: refund(order=7) was committed 2 times",
+        "2×    1×              step 0: connection",
+        "without service:payments[1] service.lost_response(when=after)",
+        "finished, at-most-once holds",
+        "certified minimum",
+        f"chaosagent replay {first_of(records)}",
+    ):
+        assert expected in answer.out
+
+
+def test_show_as_json_holds_the_story(chaosagent: Command, records: Path) -> None:
+    story = chaosagent("show", first_of(records), "--json").json
+
+    assert (story["contract"], story["step"], story["certified"]) == ("at-most-once", 1, True)
+    assert [step["injected"] is not None for step in story["steps"]] == [True, False]
+    assert story["effects"] == ["refund(order=7)"] * 2
+    assert story["effects_without_faults"] == ["refund(order=7)"]
+    assert story["necessity"][0]["then"].endswith("holds")

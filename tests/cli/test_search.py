@@ -1,0 +1,189 @@
+"""`chaosagent search`: exit codes, what is printed, what is stored."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+KEYS = {"id", "signature", "schedule", "injections", "cost", "certified", "lower_bound"}
+PLACES = {"contract", "step", "agent", "record"}
+Command = Callable[..., Any]
+
+
+def test_what_is_found_is_told_with_what_to_type_next(chaosagent: Command, folder: Path) -> None:
+    answer = chaosagent("search", "study.yaml")
+
+    assert answer.code == 1
+    for expected in (
+        "shop, configuration naive: two tasks, one seed, four searches, budget 1.2",
+        "Two counterexamples, one kind of failure",
+        "at-most-once  late and 1 more",
+        "certified",
+        "service:payments[1] service.lost_response(when=after)",
+        "no-crash      -       2                 -",
+        f"chaosagent replay chaosagent-out/{folder.name}/replays",
+    ):
+        assert expected in answer.out
+    shown = next(line.split()[2] for line in answer.out.splitlines() if "chaosagent show" in line)
+    assert Path(shown).is_file()
+
+
+def test_each_counterexample_is_listed_on_demand(chaosagent: Command) -> None:
+    answer = chaosagent("search", "study.yaml", "--all")
+
+    assert "at-most-once  late " in answer.out
+    assert "at-most-once  lost " in answer.out
+
+
+def test_the_study_is_stored_in_its_folder(chaosagent: Command, folder: Path) -> None:
+    answer = chaosagent("search", "study.yaml", "--json")
+
+    out = folder / "chaosagent-out" / folder.name
+    assert (out / "study.yaml").read_text("utf-8") == (folder / "study.yaml").read_text("utf-8")
+    with sqlite3.connect(out / "study.db") as database:
+        (trials,) = database.execute("SELECT count(*) FROM trial").fetchone()
+    database.close()
+    assert trials == answer.json["trials"]
+    assert len(list((out / "replays").glob("*.replay"))) == 2
+
+
+def test_json_is_one_object_with_everything(chaosagent: Command) -> None:
+    found = chaosagent("search", "study.yaml", "--json").json
+
+    assert found["executions"] > 0
+    assert (found["errors"], found["interrupted"], len(found["digest"])) == (0, False, 32)
+    assert [one["task"] for one in found["counterexamples"]] == ["late", "lost"]
+    first = found["counterexamples"][0]
+    assert first.keys() >= KEYS | PLACES
+    assert (first["injections"], first["cost"], first["certified"], first["lower_bound"]) == (1, 1.1, True, 1.1)
+    assert (first["contract"], first["step"], first["agent"]) == ("at-most-once", 1, "")
+    assert first["schedule"] == "service:payments[1] service.lost_response(when=after)"
+    assert Path(first["record"]).is_file()
+    safe = [search for search in found["searches"] if search["contract"] == "no-crash"]
+    assert [(search["safe"], search["lower_bound"]) for search in safe] == [(True, None)] * 2
+
+
+def test_what_a_target_prints_goes_to_stderr(chaosagent: Command) -> None:
+    answer = chaosagent("search", "study.yaml", "--json")
+
+    assert "what a target prints" in answer.err
+    assert answer.json["errors"] == 0
+
+
+def test_a_hardened_configuration_is_proved_safe(chaosagent: Command, folder: Path) -> None:
+    answer = chaosagent("search", "study.yaml", "--config", "hardened")
+
+    assert answer.code == 0
+    assert "No counterexample exists." in answer.out
+    assert (folder / "chaosagent-out" / f"{folder.name}-hardened" / "study.yaml").is_file()
+
+
+def test_a_search_that_ends_at_a_limit_is_inconclusive(chaosagent: Command) -> None:
+    answer = chaosagent("search", "study.yaml", "--config", "hardened", "--trials", 2, "--budget", 3)
+
+    assert answer.code == 3
+    assert "No counterexample was found." in answer.out
+    assert "ended at a limit. Give more with --trials, or ask for less with --budget." in answer.out
+    assert "nothing cheaper than" in answer.out
+
+
+def test_options_choose_tasks_seeds_and_contracts(chaosagent: Command) -> None:
+    options = ("--task", "lost", "--seed", 3, "--seed", 4, "--contract", "no-crash", "--budget", 0.5)
+
+    found = chaosagent("search", "study.yaml", *options, "--json").json
+
+    assert (found["tasks"], found["seeds"], found["budget"]) == (["lost"], [3, 4], 0.5)
+    assert {search["contract"] for search in found["searches"]} == {"no-crash"}
+
+
+def test_what_breaks_without_faults_is_told_apart(chaosagent: Command, folder: Path) -> None:
+    agent = folder / "agent.py"
+    agent.write_text(agent.read_text("utf-8").replace("success=True", "success=False"), encoding="utf-8")
+
+    answer = chaosagent("search", "study.yaml", "--contract", "objective")
+
+    assert answer.code == 1
+    assert "Broken without any fault: two searches" in answer.out
+
+
+def test_runs_that_fail_leave_the_search_failed(chaosagent: Command, folder: Path) -> None:
+    agent = folder / "agent.py"
+    agent.write_text(agent.read_text("utf-8").replace('return Outcome("paid"', 'return ("paid"'), encoding="utf-8")
+    agent.write_text(agent.read_text("utf-8").replace(", success=True, claims=(", ", (("), encoding="utf-8")
+
+    answer = chaosagent("search", "study.yaml", "--task", "late")
+
+    assert answer.code == 4
+
+
+def test_the_same_study_may_run_again_and_gives_the_same(chaosagent: Command) -> None:
+    first = chaosagent("search", "study.yaml", "--json").json
+    again = chaosagent("search", "study.yaml", "--json").json
+
+    assert again["digest"] == first["digest"]
+    assert again["counterexamples"] == first["counterexamples"]
+
+
+def test_a_folder_of_another_study_is_not_touched(chaosagent: Command) -> None:
+    chaosagent("search", "study.yaml", "--out", "here")
+    before = sorted(Path("here").rglob("*"))
+
+    answer = chaosagent("search", "study.yaml", "--budget", 0.5, "--out", "here")
+
+    assert answer.code == 2
+    assert "here holds another study. Choose another folder with --out, or delete here first." in answer.err
+    assert sorted(Path("here").rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("nowhere.yaml",), "nowhere.yaml does not exist"),
+        ((".",), "is a folder; name a study file. It holds study.yaml"),
+        (("study.yaml", "--executor", "proces"), "unknown executor 'proces'. Did you mean 'process'?"),
+        (("study.yaml", "--budgett", "3"), "--budget"),
+        (("study.yaml", "--budget", "much"), "--budget"),
+        (("study.yaml", "--trials", "0"), "--trials"),
+        (("study.yaml", "--config", "hardend"), "Did you mean 'hardened'?"),
+        (("study.yaml", "--task", "lots"), "Did you mean 'lost'?"),
+        ((), "STUDY.yaml"),
+    ],
+)
+def test_bad_input_is_exit_code_2_with_a_remedy(
+    chaosagent: Command, arguments: tuple[str, ...], complaint: str
+) -> None:
+    answer = chaosagent("search", *arguments)
+
+    assert (answer.code, answer.out) == (2, "")
+    assert complaint in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_an_error_is_an_object_too_where_one_was_promised(chaosagent: Command) -> None:
+    answer = chaosagent("search", "nowhere.yaml", "--json")
+
+    assert answer.json == {"error": "nowhere.yaml does not exist. Name a study file.", "exit_code": 2}
+
+
+def test_a_target_that_cannot_be_loaded_is_exit_code_4(chaosagent: Command, folder: Path) -> None:
+    (folder / "agent.py").write_text("1 / 0", encoding="utf-8")
+
+    answer = chaosagent("search", "study.yaml")
+
+    assert answer.code == 4
+    assert "study.yaml:1: " in answer.err
+    assert "fails on import: ZeroDivisionError" in answer.err
+
+
+@pytest.mark.slow
+def test_worker_processes_find_the_same(chaosagent: Command) -> None:
+    inline = chaosagent("search", "study.yaml", "--json", "--out", "a").json
+
+    pool = chaosagent("search", "study.yaml", "--json", "--out", "b", "--executor", "process", "--workers", 2).json
+
+    assert pool["digest"] == inline["digest"]
+    assert pool["trials"] == inline["trials"]
+    same = [[{**one, "record": ""} for one in found["counterexamples"]] for found in (inline, pool)]
+    assert same[0] == same[1]
