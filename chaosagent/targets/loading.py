@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
-from chaosagent.errors import ChaosAgentError, TargetError, UnknownNameError
+from chaosagent.errors import ChaosAgentError, TargetError, UnknownNameError, UsageError
 from chaosagent.registry import Registry
 from chaosagent.targets.target import Target
 
@@ -45,9 +45,13 @@ def load_target(reference: str, *, where: str = "", folder: Path | None = None) 
 
     Raises:
         UnknownNameError: No target has the name; the nearest is offered.
-        TargetError: The file, module or attribute does not exist, fails on import, or is no target.
+        UsageError: The file or the attribute does not exist.
+        TargetError: The module does not exist, fails on import, or what it has is no target.
     """
     if ":" not in reference:
+        if reference.endswith(".py"):
+            prefix = f"{where}: " if where else ""
+            raise UsageError(f"{prefix}{reference!r} names a file; say which target in it, as in {reference}:agent.")
         return _named(reference, where)
     place, _, attribute = reference.rpartition(":")
     module = _from_file(place, folder, where) if place.endswith(".py") else _from_module(place, where)
@@ -59,7 +63,7 @@ def load_target(reference: str, *, where: str = "", folder: Path | None = None) 
             if known
             else "It has no target: decorate a function with @chaosagent.target()."
         )
-        raise TargetError(f"{prefix}{place} has no {attribute!r}. {listed}")
+        raise UsageError(f"{prefix}{place} has no {attribute!r}. {listed}")
     found = getattr(module, attribute)
     if not isinstance(found, Target):
         raise TargetError(
@@ -103,7 +107,7 @@ def _from_file(place: str, folder: Path | None, where: str) -> ModuleType:
     prefix = f"{where}: " if where else ""
     path = (Path.cwd() if folder is None else folder) / place
     if not path.is_file():
-        raise TargetError(f"{prefix}there is no file {path}. A relative name is looked for in {path.parent}.")
+        raise UsageError(f"{prefix}there is no file {path}. A relative name is looked for in {path.parent}.")
     path = path.resolve()
     name = f"chaosagent_file_{hashlib.blake2b(str(path).encode(), digest_size=8).hexdigest()}"
     if name in sys.modules:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, overload
 
 from chaosagent.canonical import Plain
 from chaosagent.clock import Clock
@@ -194,6 +194,11 @@ class Target:
         return self.configs[name]
 
 
+@overload
+def target(function: Callable[[Task, Run], Any], /) -> Target: ...
+
+
+@overload
 def target(
     *,
     name: str = "",
@@ -201,10 +206,23 @@ def target(
     configs: Iterable[SystemConfig] = (),
     objective: Callable[[Task, Outcome], bool] | None = None,
     secrets: Iterable[str] = (),
-) -> Callable[[Callable[[Task, Run], Any]], Target]:
-    """Make a target of a function `(task, run) -> Outcome`, asynchronous or not.
+) -> Callable[[Callable[[Task, Run], Any]], Target]: ...
+
+
+def target(
+    function: Callable[[Task, Run], Any] | None = None,
+    /,
+    *,
+    name: str = "",
+    tasks: Iterable[Task] = (),
+    configs: Iterable[SystemConfig] = (),
+    objective: Callable[[Task, Outcome], bool] | None = None,
+    secrets: Iterable[str] = (),
+) -> Target | Callable[[Callable[[Task, Run], Any]], Target]:
+    """Make a target of a function `(task, run) -> Outcome`, asynchronous or not; a decorator with or without brackets.
 
     Args:
+        function: The function, when there are no brackets.
         name: As study files call it; the function's name when empty.
         tasks: The task instances; one task `"default"` without input when there are none.
         configs: The configurations; one named `"default"` when there are none.
@@ -236,7 +254,7 @@ def target(
             ),
         )
 
-    return decorate
+    return decorate if function is None else decorate(function)
 
 
 def _refuse_twice(kind: str, target_name: str, names: list[str]) -> None:

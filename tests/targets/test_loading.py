@@ -1,0 +1,67 @@
+"""Finding a target by the name that a study file or a record gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chaosagent.errors import TargetError, UnknownNameError, UsageError
+from chaosagent.targets.loading import known_targets, load_target
+
+AGENT = """
+import chaosagent
+
+@chaosagent.target
+async def agent(task, run):
+    "Says hello."
+    return "hello"
+
+number = 7
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "agent.py").write_text(AGENT)
+    return tmp_path
+
+
+def test_a_target_is_found_in_a_file_relative_to_a_folder(folder: Path) -> None:
+    found = load_target("agent.py:agent", folder=folder)
+
+    assert found.name == "agent"
+    assert found.description == "Says hello."
+
+
+def test_a_file_is_loaded_once(folder: Path) -> None:
+    assert load_target("agent.py:agent", folder=folder) is load_target("agent.py:agent", folder=folder)
+
+
+def test_built_in_targets_are_listed_without_loading_them() -> None:
+    assert {"triage", "refund", "dojo-banking", "dojo-slack"} <= set(known_targets())
+
+
+@pytest.mark.parametrize(
+    ("reference", "kind", "message"),
+    [
+        ("agent.py", UsageError, r"'agent\.py' names a file; say which target in it, as in agent\.py:agent"),
+        ("agent.py:agnet", UsageError, r"agent\.py has no 'agnet'\. It has: agent\."),
+        ("agent.py:number", TargetError, r"agent\.py:number is int, not a target\. Decorate"),
+        ("nobody.py:agent", UsageError, r"there is no file .*nobody\.py"),
+        ("no_such_module:agent", TargetError, r"module 'no_such_module' cannot be imported"),
+        ("triaje", UnknownNameError, r"unknown target 'triaje'\. Did you mean 'triage'\?"),
+    ],
+)
+def test_what_cannot_be_found_is_refused_with_the_remedy(
+    folder: Path, reference: str, kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        load_target(reference, folder=folder)
+
+
+def test_a_file_that_fails_on_import_is_told_with_its_error(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+
+    with pytest.raises(TargetError, match=r"broken\.py fails on import: ZeroDivisionError: division by zero"):
+        load_target("broken.py:agent", folder=tmp_path)
