@@ -136,9 +136,10 @@ class ExactSearcher:
     @property
     def standing(self) -> Standing:
         level = "C2" if self._pruned["R3"] else "C1"
-        open_costs = [*self._open.values(), self._unknown_cost, *(child.cost for child in self._frontier[:1])]
+        next_cost = self._frontier[0].cost if self._frontier else float("inf")
+        bound = min(*self._open.values(), self._unknown_cost, self._best_cost, next_cost)
         pruned = {rule: self._pruned[rule] for rule in ("R2", "R3") if self._rules[rule]}
-        return Standing(min(open_costs), level, pruned, self._contradictions)
+        return Standing(bound, level, pruned, self._contradictions)
 
     def audit(self, count: int) -> list[Proposal]:
         pool = [sample for rule in sorted(self._samples) for sample in self._samples[rule]]

@@ -15,17 +15,17 @@ from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts, parse_contract
 from chaosagent.contracts.contract import HOLDS, Contract, End, Reading, Setting
 from chaosagent.contracts.custom import contract
-from chaosagent.execution.execute import Experiment, execute
-from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
+from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import RunLimits
 from chaosagent.searchers.exact import ExactSearcher
 from chaosagent.seeds import derive
 from chaosagent.study.minimise import violates
-from chaosagent.study.searcher import Problem, Standing
+from chaosagent.study.searcher import Standing
 from chaosagent.targets.target import Run, Target, target
-from chaosagent.testing.enumeration import drive, enumerate_minimum
+from chaosagent.testing.bench import Bench, TooLargeError
+from chaosagent.testing.enumeration import drive
 from chaosagent.testing.needles import FinalNeedle, StepNeedle
 from chaosagent.testing.programs import Hear, Keep, Pay, Program, Read, Recall, Search, Tell, Together, target_of
 from chaosagent.testing.random_programs import boundaries_of, random_program
@@ -33,7 +33,6 @@ from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Boundary, Ending, Outcome, Severity, Task, Verdict
 
 RULES = [dict(zip(("r1", "r2", "r3"), flags, strict=True)) for flags in itertools.product((True, False), repeat=3)]
-EXECUTIONS_MAX = 1_500
 COST_PAIR = 2.4
 
 BLINDNESS = Choices("service.field_corruption", {"kind": ("null",), "field": ("value",)}, interfaces=("service:s*",))
@@ -64,47 +63,19 @@ NAMES = (
 )
 
 
-class TooLarge(Exception):
-    """The space is too large for exhaustive enumeration."""
+def search(bench: Bench, name: str, budget: float, lookahead: int, **rules: bool) -> tuple[float | None, Standing, int]:
+    """Return the least cost that a search finds, how it stands at the end, and how many schedules it had run."""
+    costs: list[float] = []
+    searcher = ExactSearcher(bench.problem(name, budget), **rules)
 
+    def told(schedule: Schedule) -> Evaluation:
+        evaluation = bench.run(schedule)
+        if violates(evaluation, name):
+            costs.append(evaluation.effective.declared_cost(bench.space.model))
+        return evaluation
 
-class Bench:
-    """Runs one program, each schedule once."""
-
-    def __init__(self, system: Target, contracts: Sequence[Contract], space: Space, **limits: int) -> None:
-        self.contracts, self.space = tuple(contracts), space
-        task = next(iter(system.tasks.values()))
-        bare = Experiment(system, task, system.config("default"), 0, self.contracts, limits=RunLimits(**limits))
-        self._experiment = bare.with_nominal()
-        self._known: dict[Schedule, Evaluation] = {}
-        self._depth = Fingerprinting.STATE_AND_HISTORY if space.reads_history else Fingerprinting.STATE
-
-    def run(self, schedule: Schedule) -> Evaluation:
-        """Execute a schedule, unless it was."""
-        if schedule not in self._known:
-            if len(self._known) >= EXECUTIONS_MAX:
-                raise TooLarge
-            self._known[schedule] = execute(self._experiment, schedule, fingerprinting=self._depth).evaluation
-        return self._known[schedule]
-
-    def problem(self, contract: str, budget: float) -> Problem:
-        """Return what is searched."""
-        monitor = [known.id for known in self.contracts].index(contract)
-        return Problem(contract, monitor, self.space, budget, seed=0)
-
-    def search(self, contract: str, budget: float, lookahead: int, **rules: bool) -> tuple[float | None, Standing, int]:
-        """Return the least cost that a search finds, how it stands at the end, and how many schedules it had run."""
-        costs: list[float] = []
-        searcher = ExactSearcher(self.problem(contract, budget), **rules)
-
-        def told(schedule: Schedule) -> Evaluation:
-            evaluation = self.run(schedule)
-            if violates(evaluation, contract):
-                costs.append(evaluation.effective.declared_cost(self.space.model))
-            return evaluation
-
-        trials = drive(searcher, told, lookahead=lookahead)
-        return min(costs, default=None), searcher.standing, trials
+    trials = drive(searcher, told, lookahead=lookahead)
+    return min(costs, default=None), searcher.standing, trials
 
 
 def needles(number: int) -> tuple[Contract, ...]:
@@ -120,12 +91,12 @@ def needles(number: int) -> tuple[Contract, ...]:
 def check(program: Program, choices: Sequence[Choices], name: str, number: int, lookahead: int) -> float | None:
     """Compare a search with the plain truth, with each rule on and off."""
     bench = Bench(target_of(program), needles(number), Space(choices))
-    truth = enumerate_minimum(bench.run, name, bench.space, COST_PAIR)
+    truth = bench.minimum(name, COST_PAIR)
     for rules in RULES:
-        found, standing, _ = bench.search(name, COST_PAIR, lookahead, **rules)
-        assert found == truth.cost, rules
+        found, standing, _ = search(bench, name, COST_PAIR, lookahead, **rules)
+        assert found == truth, rules
         assert standing.lower_bound > COST_PAIR if found is None else standing.lower_bound >= found, rules
-    return truth.cost
+    return truth
 
 
 def draw(seed: int) -> tuple[Program, list[Choices], str, int, int]:
@@ -145,7 +116,7 @@ def draw(seed: int) -> tuple[Program, list[Choices], str, int, int]:
 def test_exact_finds_the_minimum_of_exhaustive_enumeration_with_each_rule_on_and_off(seed: int) -> None:
     try:
         check(*draw(seed))
-    except TooLarge:
+    except TooLargeError:
         assume(False)
 
 
@@ -197,10 +168,9 @@ def solve(
     system: Target, choices: Sequence[Choices], contracts: Sequence[Contract], budget: float = COST_PAIR, **limits: int
 ) -> tuple[float | None, float | None]:
     """Return the least cost by enumeration, and what the search finds."""
-    bench = Bench(system, contracts, Space(choices), **limits)
-    truth = enumerate_minimum(bench.run, contracts[0].id, bench.space, budget)
-    found, _, _ = bench.search(contracts[0].id, budget, 1)
-    return truth.cost, found
+    bench = Bench(system, contracts, Space(choices), limits=RunLimits(**limits))
+    found, _, _ = search(bench, contracts[0].id, budget, 1)
+    return bench.minimum(contracts[0].id, budget), found
 
 
 @target(tasks=[Task("t")])
@@ -294,7 +264,7 @@ def test_the_bound_stays_below_the_cheapest_trial_whose_verdict_is_unknown() -> 
     program = Program((Read(0, "x", "a"), Pay("a")))
     bench = Bench(target_of(program), [Unsurely()], Space([BREAK]))
 
-    found, standing, _ = bench.search("unsure", COST_PAIR, 1)
+    found, standing, _ = search(bench, "unsure", COST_PAIR, 1)
 
     assert found is None
     assert standing.lower_bound == 1.1
@@ -321,7 +291,7 @@ def test_each_rule_saves_executions() -> None:
     bench = Bench(target_of(program), needles(0), Space([BLINDNESS, LOSS, BREAK, ERROR]))
 
     trials = {
-        name: bench.search("no-crash", COST_PAIR, 1, **rules)[2]
+        name: search(bench, "no-crash", COST_PAIR, 1, **rules)[2]
         for name, rules in {"all": {}, "no R2": {"r2": False}, "no R3": {"r3": False}}.items()
     }
 
@@ -333,7 +303,7 @@ def test_a_search_that_looks_ahead_finds_the_same_and_executes_little_more() -> 
     program = Program((Read(0, "x", "a", 1), Read(1, "yy", "b", 1), Pay("a", "a", 1)))
     bench = Bench(target_of(program), needles(0), Space([BLINDNESS, LOSS, BREAK]))
 
-    one, many = (bench.search("at-most-once", 3.6, lookahead) for lookahead in (1, 16))
+    one, many = (search(bench, "at-most-once", 3.6, lookahead) for lookahead in (1, 16))
 
     assert one[0] == many[0]
     assert many[2] <= one[2] + 16

@@ -1,0 +1,71 @@
+"""A target and a space to try searchers on: each schedule is executed once, and the plain truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaosagent.contracts.contract import Contract
+from chaosagent.execution.execute import Experiment, execute
+from chaosagent.faults.evaluation import Evaluation, Fingerprinting
+from chaosagent.faults.schedule import Schedule
+from chaosagent.faults.space import Space
+from chaosagent.limits import RunLimits
+from chaosagent.study.searcher import Problem
+from chaosagent.targets.target import Target
+from chaosagent.testing.enumeration import enumerate_minimum
+
+EXECUTIONS_MAX = 1_500
+
+
+class TooLargeError(Exception):
+    """The space is too large for exhaustive enumeration."""
+
+
+class Bench:
+    """Runs the first task of a target.
+
+    Args:
+        system: The target.
+        contracts: What is checked.
+        space: What may be injected.
+        limits: Of one run.
+        seed: Of the run.
+    """
+
+    def __init__(
+        self,
+        system: Target,
+        contracts: Sequence[Contract],
+        space: Space,
+        *,
+        limits: RunLimits | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.contracts, self.space, self._seed = tuple(contracts), space, seed
+        task = next(iter(system.tasks.values()))
+        config = next(iter(system.configs.values()))
+        bare = Experiment(system, task, config, seed, self.contracts, limits=limits or RunLimits())
+        self._experiment = bare.with_nominal()
+        self._known: dict[Schedule, Evaluation] = {}
+        self._depth = Fingerprinting.STATE_AND_HISTORY if space.reads_history else Fingerprinting.STATE
+
+    def run(self, schedule: Schedule) -> Evaluation:
+        """Execute a schedule, unless it was.
+
+        Raises:
+            TooLargeError: More than `EXECUTIONS_MAX` schedules were executed.
+        """
+        if schedule not in self._known:
+            if len(self._known) >= EXECUTIONS_MAX:
+                raise TooLargeError
+            self._known[schedule] = execute(self._experiment, schedule, fingerprinting=self._depth).evaluation
+        return self._known[schedule]
+
+    def problem(self, contract: str, budget: float, *, search_seed: int = 0) -> Problem:
+        """Return what a searcher is to search."""
+        monitor = [known.id for known in self.contracts].index(contract)
+        return Problem(contract, monitor, self.space, budget, self._seed, search_seed)
+
+    def minimum(self, contract: str, budget: float) -> float | None:
+        """Return the cost of the cheapest schedule within the budget that breaks a contract, by enumeration."""
+        return enumerate_minimum(self.run, contract, self.space, budget).cost

@@ -1,0 +1,258 @@
+"""The conformance suite that every searcher passes, built in or a stranger's.
+
+    from chaosagent.testing.searchers import SearcherConformance
+
+    class TestGreedy(SearcherConformance):
+        make = Greedy
+
+pytest collects the class; nothing here needs pytest, so any runner that calls methods named `test_...` will do.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from chaosagent.errors import UsageError
+from chaosagent.faults.evaluation import Evaluation, Status
+from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.faults.space import Choices, Space
+from chaosagent.seeds import derive
+from chaosagent.study.searcher import Problem, Proposal, Searcher
+from chaosagent.testing.bench import Bench
+from chaosagent.testing.needles import FinalNeedle, StepNeedle
+from chaosagent.testing.programs import Pay, Program, Read, Together, target_of
+
+BUDGET = 2.3
+TRIALS_MAX = 250
+"""Trials after which a searcher that has not finished is stopped."""
+CONTRACTS = ("final-needle", "step-needle", "rare-needle")
+
+
+@functools.cache
+def bench() -> Bench:
+    """Return what searchers are tried on: calls in parallel, retries, a fallback's places, a payment."""
+    program = Program(
+        (Together(((Read(0, "x", "a", 1),), (Read(1, "yy", "b"),))), Pay("a", "b", 1)), (0.0, 1.0), counting=True
+    )
+    space = Space(
+        [
+            Choices("service.field_corruption", {"kind": ("null",), "field": ("value",)}, interfaces=("service:s*",)),
+            Choices("service.lost_response", {}),
+            Choices("service.duplicate_delivery", {"which": ("first",)}),
+            Choices("service.stale_response", {}),
+        ]
+    )
+    needles = (
+        FinalNeedle(share=6, number=5),
+        StepNeedle(share=10, number=3),
+        FinalNeedle(share=10_000, id="rare-needle"),
+    )
+    return Bench(target_of(program), needles, space)
+
+
+class SearcherConformance:
+    """Subclass it in a test module and say how the searcher is made.
+
+    Attributes:
+        make: Makes the searcher for a problem, as the registry holds it.
+    """
+
+    make: ClassVar[Any]
+
+    # ---------------------------------------------------------------- asking
+
+    def test_it_never_asks_for_more_than_it_may(self) -> None:
+        for count in (1, 3, 16):
+            for searcher, asked in self._searches(count):
+                assert len(asked) <= count, f"ask({count}) returned {len(asked)} proposals."
+                assert searcher.ask(0) == [], "ask(0) returned proposals."
+
+    def test_it_never_asks_twice_for_the_same(self) -> None:
+        for count in (1, 5, 16):
+            for contract in CONTRACTS:
+                schedules = [proposal.schedule for proposal in self._asked(contract, count)]
+                twice = [schedule for schedule in set(schedules) if schedules.count(schedule) > 1]
+                assert not twice, f"It asked more than once for: {twice[0]}"
+
+    def test_what_it_asks_for_lies_within_space_and_budget(self) -> None:
+        space = bench().space
+        for contract in CONTRACTS:
+            for proposal in (*self._asked(contract, 7), *self._finished(contract).audit(20)):
+                schedule = proposal.schedule
+                cost = schedule.declared_cost(space.model)
+                assert cost <= BUDGET + 1e-9, f"{schedule} costs {cost}, the budget is {BUDGET}."
+                for injection in schedule:
+                    hook = injection.hook
+                    allowed = [one.operator for one in space.at(hook.boundary, hook.interface, hook.agent)]
+                    assert injection.operator in allowed, f"{injection} lies outside the space."
+                    assert hook.single, f"{injection} is no injection at one place."
+
+    def test_it_does_not_wait_for_what_it_asked(self) -> None:
+        searcher = self._new(CONTRACTS[0])
+        searcher.tell(bench().run(EMPTY))
+        assert searcher.ask(4), "It knows the run without injections and asks for nothing."
+        searcher.ask(4)  # nothing told in between
+
+    def test_it_comes_to_an_end_and_then_asks_for_nothing(self) -> None:
+        searcher = self._finished("rare-needle")
+        if searcher.finished:
+            assert searcher.ask(10) == [], "It has finished and asks for more."
+        fresh = self._new("rare-needle")
+        assert not fresh.finished, "It has finished before it knows anything."
+
+    # ---------------------------------------------------------------- telling
+
+    def test_it_takes_what_it_was_told_twice_and_refuses_what_contradicts(self) -> None:
+        searcher = self._new(CONTRACTS[0])
+        nominal = bench().run(EMPTY)
+        searcher.tell(nominal)
+        before = searcher.standing
+        searcher.tell(nominal)
+        assert searcher.standing == before, "Being told the same again changed how it stands."
+        try:
+            searcher.tell(replace(nominal, digest="another"))
+        except UsageError:
+            return
+        raise AssertionError("It was told two different outcomes of one schedule and did not raise a UsageError.")
+
+    def test_it_takes_tells_in_any_order(self) -> None:
+        for contract in CONTRACTS:
+            truth = bench().minimum(contract, BUDGET)
+            searcher, rng = self._new(contract), derive(0, "order", contract)
+            out: list[Proposal] = []
+            for _ in range(TRIALS_MAX):
+                out.extend(searcher.ask(8 - len(out)))
+                if not out:
+                    break
+                searcher.tell(bench().run(out.pop(rng.randrange(len(out))).schedule))
+                self._check_bound(searcher, truth)
+
+    def test_it_takes_what_it_never_asked_for_and_does_not_ask_for_it(self) -> None:
+        for contract in CONTRACTS:
+            told = [proposal.schedule for proposal in self._asked(contract, 1)][:20]
+            searcher = self._new(contract)
+            for schedule in reversed(told):
+                searcher.tell(bench().run(schedule))
+            asked = [proposal.schedule for proposal in self._drive(searcher, 5)]
+            again = set(asked) & set(told)
+            assert not again, f"It was told {next(iter(again))} before, and asked for it."
+
+    def test_its_state_is_the_log_of_what_it_was_told(self) -> None:
+        for contract in CONTRACTS:
+            for length in (1, 2, 7, 30):
+                first = self._new(contract)
+                log: list[Evaluation] = []
+                while len(log) < length and (proposals := first.ask(1)):
+                    log.append(bench().run(proposals[0].schedule))
+                    first.tell(log[-1])
+                second = self._new(contract)
+                for evaluation in log:
+                    second.tell(evaluation)
+                goes_on, restored = self._go_on(first), self._go_on(second)
+                assert goes_on == restored, (
+                    f"After {len(log)} tells it goes on with {goes_on[:2]}, a fresh one told the same with "
+                    f"{restored[:2]}. Keep nothing that does not follow from what was told."
+                )
+
+    def test_equal_problems_are_searched_in_the_same_way(self) -> None:
+        for contract in CONTRACTS:
+            assert self._asked(contract, 5) == self._asked(contract, 5)
+
+    # ---------------------------------------------------------------- proving
+
+    def test_its_bound_is_true_and_never_falls(self) -> None:
+        for count in (1, 16):
+            for contract in CONTRACTS:
+                truth = bench().minimum(contract, BUDGET)
+                searcher, bound = self._new(contract), 0.0
+                for _ in self._drive(searcher, count):
+                    now = self._check_bound(searcher, truth)
+                    assert now >= bound, f"The lower bound fell from {bound} to {now}."
+                    bound = now
+
+    def test_its_bound_stays_below_what_could_not_be_run(self) -> None:
+        for contract in CONTRACTS:
+            searcher, model = self._new(contract), bench().space.model
+            costs = [float("inf")]
+            for number, proposal in enumerate(self._drive(searcher, 4, broken_every=5)):
+                if number % 5 == 4:
+                    costs.append(proposal.schedule.declared_cost(model))
+            bound = searcher.standing.lower_bound
+            assert bound <= min(costs), f"The lower bound is {bound}; a schedule of cost {min(costs)} could not be run."
+
+    def test_its_audit_can_be_told(self) -> None:
+        for contract in CONTRACTS:
+            searcher = self._finished(contract)
+            truth = bench().minimum(contract, BUDGET)
+            proposals = searcher.audit(12)
+            schedules = [proposal.schedule for proposal in proposals]
+            assert len(set(schedules)) == len(schedules), "An audit names a schedule twice."
+            for schedule in schedules:
+                searcher.tell(bench().run(schedule))
+            assert searcher.standing.contradictions == 0, "An honest target contradicts a rule of the searcher."
+            self._check_bound(searcher, truth)
+
+    # ---------------------------------------------------------------- what drives it
+
+    def _new(self, contract: str) -> Searcher:
+        found: Searcher = type(self).make(self._problem(contract))
+        return found
+
+    @staticmethod
+    def _problem(contract: str) -> Problem:
+        return bench().problem(contract, BUDGET)
+
+    def _searches(self, count: int) -> Iterator[tuple[Searcher, list[Proposal]]]:
+        """Yield searchers, with what each ask returned."""
+        for contract in CONTRACTS:
+            searcher = self._new(contract)
+            for _ in range(TRIALS_MAX // count):
+                asked = searcher.ask(count)
+                if not asked:
+                    break
+                yield searcher, asked
+                for proposal in asked:
+                    searcher.tell(bench().run(proposal.schedule))
+
+    def _drive(self, searcher: Searcher, count: int, *, broken_every: int = 0) -> Iterator[Proposal]:
+        """Ask and tell in order with some trials in flight; yield each proposal once it was told."""
+        out: list[Proposal] = []
+        for number in range(TRIALS_MAX):
+            out.extend(searcher.ask(count - len(out)))
+            if not out:
+                return
+            proposal = out.pop(0)
+            if broken_every and number % broken_every == broken_every - 1:
+                searcher.tell(Evaluation(proposal.schedule, Status.ERROR, "killed"))
+            else:
+                searcher.tell(bench().run(proposal.schedule))
+            yield proposal
+
+    def _asked(self, contract: str, count: int) -> list[Proposal]:
+        return list(self._drive(self._new(contract), count))
+
+    def _finished(self, contract: str) -> Searcher:
+        searcher = self._new(contract)
+        for _ in self._drive(searcher, 4):
+            pass
+        return searcher
+
+    @staticmethod
+    def _go_on(searcher: Searcher) -> list[Schedule]:
+        found: list[Schedule] = []
+        while len(found) < 20 and (proposals := searcher.ask(1)):
+            found.append(proposals[0].schedule)
+            searcher.tell(bench().run(found[-1]))
+        return found
+
+    @staticmethod
+    def _check_bound(searcher: Searcher, truth: float | None) -> float:
+        """Check that a claimed bound is true, and return it."""
+        bound = searcher.standing.lower_bound
+        assert truth is None or bound <= truth, (
+            f"It claims that nothing cheaper than {bound} breaks the contract; something of cost {truth} does."
+        )
+        return bound

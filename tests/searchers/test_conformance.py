@@ -1,0 +1,129 @@
+"""Every built-in searcher passes the conformance suite, and the suite refuses searchers that do not keep their word."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from chaosagent.faults.evaluation import Evaluation
+from chaosagent.searchers import entries
+from chaosagent.searchers.exact import ExactSearcher
+from chaosagent.searchers.random import RandomSearcher
+from chaosagent.study.searcher import SEARCHERS, Proposal, Standing
+from chaosagent.testing.searchers import SearcherConformance
+
+
+class TestExact(SearcherConformance):
+    """Uniform-cost search."""
+
+    make = ExactSearcher
+
+
+class TestRandom(SearcherConformance):
+    """The baseline."""
+
+    make = RandomSearcher
+
+
+def test_every_registered_builtin_has_a_suite() -> None:
+    tried = {suite.make for suite in (TestExact, TestRandom)}
+
+    assert tried == set(entries().values())
+    assert set(entries()) <= set(SEARCHERS)
+
+
+class Greedy(ExactSearcher):
+    """Asks for more than it may."""
+
+    def ask(self, count: int) -> list[Proposal]:
+        return super().ask(count + 1)
+
+
+class Forgetful(RandomSearcher):
+    """Forgets what it was told, as far as asking goes."""
+
+    def tell(self, evaluation: Evaluation) -> None:
+        super().tell(evaluation)
+        self._told = {known: told for known, told in self._told.items() if not known.injections}
+
+
+class Boastful(ExactSearcher):
+    """Claims more than it has proved."""
+
+    @property
+    def standing(self) -> Standing:
+        return replace(super().standing, lower_bound=2.25)
+
+
+class Gullible(ExactSearcher):
+    """Believes whatever it is told last."""
+
+    def tell(self, evaluation: Evaluation) -> None:
+        self._told.pop(evaluation.schedule, None)
+        super().tell(evaluation)
+
+
+class Counting(RandomSearcher):
+    """Draws from something that does not follow from what it was told."""
+
+    asks = 0
+
+    def ask(self, count: int) -> list[Proposal]:
+        self.asks += 1
+        self._problem = replace(self._problem, search_seed=self.asks)
+        return super().ask(count)
+
+
+class Optimist(ExactSearcher):
+    """Takes what could not be run for harmless."""
+
+    @property
+    def standing(self) -> Standing:
+        self._unknown_cost = float("inf")
+        return super().standing
+
+
+@pytest.mark.parametrize(
+    ("kind", "test", "complaint"),
+    [
+        (Greedy, "test_it_never_asks_for_more_than_it_may", "proposals"),
+        (Forgetful, "test_it_never_asks_twice_for_the_same", "more than once"),
+        (Boastful, "test_its_bound_is_true_and_never_falls", "It claims that nothing cheaper"),
+        (Gullible, "test_it_takes_what_it_was_told_twice_and_refuses_what_contradicts", "did not raise"),
+        (Counting, "test_its_state_is_the_log_of_what_it_was_told", "a fresh one told the same"),
+        (Optimist, "test_its_bound_stays_below_what_could_not_be_run", "could not be run"),
+    ],
+)
+def test_the_suite_refuses(kind: type[ExactSearcher], test: str, complaint: str) -> None:
+    suite = type("Suite", (SearcherConformance,), {"make": kind})()
+
+    with pytest.raises(AssertionError, match=complaint):
+        getattr(suite, test)()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(entries()))
+def test_what_is_asked_does_not_depend_on_the_hash_seed(name: str) -> None:
+    script = (
+        "from chaosagent.testing.searchers import SearcherConformance\n"
+        "from chaosagent.study.searcher import SEARCHERS\n"
+        f"suite = type('Suite', (SearcherConformance,), {{'make': SEARCHERS.get({name!r})}})()\n"
+        "print([str(proposal.schedule) for proposal in suite._asked('rare-needle', 5)])\n"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("0", "1", "4242")
+    }
+
+    assert len(outputs) == 1
+    assert outputs.pop().count("service:") > 20
