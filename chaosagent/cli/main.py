@@ -12,6 +12,7 @@ import typer
 
 from chaosagent.cli import output
 from chaosagent.cli.demo import demo
+from chaosagent.cli.init import init
 from chaosagent.cli.listing import list_kind
 from chaosagent.cli.replay import replay
 from chaosagent.cli.search import search
@@ -29,6 +30,7 @@ Exit codes: 0 nothing violated, 1 violated, 2 usage or bad input, 3 inconclusive
 """
 VERBS: Mapping[str, tuple[Callable[..., int], str]] = {
     "demo": (demo, "Watch it work: search the built-in assistant, replay what breaks it, plot R(B)."),
+    "init": (init, "Write a study and a small agent to begin with."),
     "search": (search, "Find the cheapest schedules that break a target, with proof."),
     "replay": (replay, "Run stored counterexamples again."),
     "show": (show, "Tell the story of a counterexample."),

@@ -72,13 +72,13 @@ class LiveDisplay:
 
         self._plan, self._title = plan, title
         self._progress = Progress()
+        self._started = monotonic()
         self._live = Live(
             console=Console(stderr=True, highlight=False),
             get_renderable=self._render,
             refresh_per_second=FRAMES_PER_SECOND,
             transient=True,
         )
-        self._started = monotonic()
         self._live.start()
 
     def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
@@ -100,9 +100,11 @@ class LiveDisplay:
         return Text.assemble(
             (printable(self._title), "bold"),
             "  ",
-            summary_of(self._progress, self._plan),
+            "  ".join(_found(self._progress)),
             "\n",
-            (printable(self._progress.current, characters_max=120), "dim"),
+            "  ".join(_work(self._progress, self._plan)),
+            "\n",
+            (printable(self._progress.current, characters_max=200), "dim"),
             no_wrap=True,
             overflow="ellipsis",
         )
@@ -110,22 +112,26 @@ class LiveDisplay:
 
 def summary_of(progress: Progress, plan: Plan) -> str:
     """Return how far a study is in one line."""
-    seconds = progress.seconds
-    rate = f"{progress.trials / seconds:,.0f}/s" if seconds > 0 else "-/s"
+    return "  ".join([*_found(progress), *_work(progress, plan)])
+
+
+def _found(progress: Progress) -> list[str]:
     best = "none yet" if progress.best_cost is None else f"{progress.best_cost:g}"
-    bound = f"{progress.lower_bound:g}" if progress.lower_bound < float("inf") else "all"
-    parts = [
+    bound = f"{progress.lower_bound:g}" if progress.lower_bound < float("inf") else "the budget"
+    return [
         f"{progress.searches_over}/{progress.searches} searches",
-        f"{progress.trials:,} trials ({rate})",
         f"{progress.found} found, best cost {best}",
         f"proved below {bound}",
-        f"{progress.errors} errors",
-        f"{seconds:.0f} s",
     ]
+
+
+def _work(progress: Progress, plan: Plan) -> list[str]:
+    rate = f"{progress.trials / progress.seconds:,.0f}/s" if progress.seconds > 0 else "-/s"
+    parts = [f"{progress.trials:,} trials ({rate})", f"{progress.errors} errors", f"{progress.seconds:.0f} s"]
     left = seconds_left(progress, plan)
     if left is not None:
         parts.append(f"about {_readable(left)} left")
-    return "  ".join(parts)
+    return parts
 
 
 def seconds_left(progress: Progress, plan: Plan) -> float | None:

@@ -1,0 +1,1 @@
+"""What `chaosagent init` writes: a commented agent and study to begin with."""
