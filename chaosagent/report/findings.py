@@ -159,7 +159,7 @@ def _contract_row(findings: Findings, contract: str) -> Sequence[Cell]:
     left: Cell = faint("-")
     if still_open:
         bound = min(search.certificate.lower_bound for search in still_open)
-        left = notice(f"{len(still_open)}, nothing cheaper than {bound:g}")
+        left = notice(f"{len(still_open)}, nothing cheaper than {bound:g}" if bound > 0 else f"{len(still_open)}")
     return (
         contract,
         bad(str(found)) if found else faint("-"),
@@ -190,7 +190,9 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
             "no certificate reaches above them.",
         )
     limited = [search for search in findings.open_searches if search.certificate.limit_reached]
-    if limited:
+    if limited and result.interrupted:
+        page.gap().line(notice(f"{counted(len(limited), 'search', 'searches').capitalize()} had not finished."))
+    elif limited:
         page.gap().line(
             notice(f"{counted(len(limited), 'search', 'searches').capitalize()} ended at a limit. "),
             "Give more with --trials, or ask for less with --budget.",

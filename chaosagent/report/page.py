@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
 from chaosagent.report.printable import printable, width_of
@@ -210,4 +211,9 @@ def _pieces(text: str) -> list[str]:
 def _set(spans: Iterable[Span], look: Look) -> str:
     if not look.colour:
         return "".join(span.text for span in spans)
-    return "".join(f"\x1b[{span.style.value}m{span.text}\x1b[0m" if span.style.value else span.text for span in spans)
+    runs = groupby(spans, key=lambda span: span.style)
+    return "".join(_coded("".join(span.text for span in run), style) for style, run in runs)
+
+
+def _coded(text: str, style: Style) -> str:
+    return f"\x1b[{style.value}m{text}\x1b[0m" if style.value else text

@@ -1,0 +1,98 @@
+"""Progress on stderr: what it says, and how often."""
+
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chaosagent.cli import progress as shown
+from chaosagent.cli.progress import LineDisplay, LiveDisplay, display_for, seconds_left, summary_of
+from chaosagent.study.plan import Plan
+from chaosagent.study.result import Progress
+from chaosagent.studyfile import load_study, plan_of
+
+
+@pytest.fixture
+def plan(folder: Path) -> Plan:
+    """Return the plan of the folder's study."""
+    return plan_of(load_study(folder / "study.yaml"))
+
+
+def test_a_line_tells_how_far_a_study_is(plan: Plan) -> None:
+    progress = Progress(
+        searches=4, searches_over=1, trials=1_200, errors=2, found=1, best_cost=1.1, lower_bound=2.05, seconds=10.0
+    )
+
+    line = summary_of(progress, plan)
+
+    for expected in ("1/4 searches", "1 found, best cost 1.1", "proved below 2.05", "1,200 trials (120/s)", "2 errors"):
+        assert expected in line
+    assert line.endswith("about 30 s left")
+
+
+@pytest.mark.parametrize(
+    ("progress", "seconds"),
+    [
+        (Progress(searches=4), None),
+        (Progress(searches=4, searches_over=2, trials=100, seconds=8.0), 8.0),
+        (Progress(searches=4, searches_over=0, trials=4_000, seconds=10.0), 10.0),
+        (Progress(searches=4, searches_over=4, trials=100, seconds=8.0), 0.0),
+    ],
+)
+def test_the_time_left_follows_from_searches_and_limits(plan: Plan, progress: Progress, seconds: float | None) -> None:
+    assert seconds_left(progress, plan) == seconds
+
+
+def test_lines_are_far_between_where_nobody_watches(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream, now = io.StringIO(), [0.0]
+    monkeypatch.setattr(shown, "monotonic", lambda: now[0])
+    display = LineDisplay(plan, "study \x1b[31m", stream, every=5.0)
+
+    for second in range(12):
+        now[0] = float(second)
+        display.progress(Progress(trials=second))
+    display.close()
+
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith(r"study \x1b[31m: ")
+
+
+def test_a_terminal_gets_a_live_display_and_a_log_gets_lines(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    live = display_for(plan, "study [bold]")
+    live.progress(Progress(trials=7, current="task \x1b[2J"))
+    live.close()
+    screen = terminal.getvalue()
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+
+    assert isinstance(live, LiveDisplay)
+    assert "study [bold]" in screen
+    assert "7 trials" in screen
+    assert r"task \x1b[2J" in screen
+    assert isinstance(display_for(plan, "study"), LineDisplay)
+
+
+@pytest.mark.slow
+def test_an_interrupted_search_tells_what_it_has(chaosagent: Callable[..., Any], folder: Path) -> None:
+    agent = folder / "agent.py"
+    text = agent.read_text("utf-8").replace(
+        "    known = set()\n",
+        '    import signal\n    if task.id == "lost":\n        signal.raise_signal(signal.SIGINT)\n    known = set()\n',
+    )
+    agent.write_text(text, encoding="utf-8")
+
+    answer = chaosagent("search", "study.yaml")
+
+    assert answer.code == 130
+    assert "One counterexample" in answer.out
+    assert "searches had not finished." in answer.out
+    assert len(list(folder.rglob("*.replay"))) == 1

@@ -1,0 +1,100 @@
+"""What a study found, told and as data."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from chaosagent.report.findings import Findings, findings_json, findings_page, next_page
+from chaosagent.study.result import SearchResult, StudyResult
+
+
+def changed(findings: Findings, **terms: object) -> Findings:
+    """Return the findings with another result."""
+    return replace(findings, result=replace(findings.result, **terms))  # type: ignore[arg-type]  # fields named by the test
+
+
+def test_counterexamples_are_told_cheapest_first_with_their_proof(findings: Findings) -> None:
+    page = findings_page(findings).text()
+
+    assert "shop, configuration default: two tasks, one seed, six searches, budget 1.2" in page
+    assert "Two counterexamples, two kinds of failure" in page
+    assert page.count("certified") == 2
+    assert r"late\x1b[2J\u202e\ud800\x07" in page
+
+
+def test_each_contract_is_counted_by_how_its_searches_ended(findings: Findings) -> None:
+    lines = findings_page(findings).text().splitlines()
+
+    rows = {line.split()[0]: line.split()[1:] for line in lines[lines.index("By contract") + 2 :][:3]}
+    assert rows == {"at-most-once": ["1", "1", "-"], "objective": ["1", "1", "-"], "no-crash": ["-", "2", "-"]}
+
+
+def test_nothing_found_and_all_proved_is_said_plainly(findings: Findings) -> None:
+    safe = [search for search in findings.result.searches if search.certificate.safe]
+
+    page = findings_page(changed(findings, searches=tuple(safe))).text()
+
+    assert "No counterexample exists." in page
+
+
+def cut_off(findings: Findings) -> tuple[SearchResult, ...]:
+    """Return the searches that found nothing, as if they had been ended early."""
+    short = [search for search in findings.result.searches if search.counterexample is None]
+    return tuple(
+        replace(search, certificate=replace(search.certificate, lower_bound=1.0, limit_reached=True))
+        for search in short
+    )
+
+
+def test_a_limit_and_an_interrupt_are_told_apart(findings: Findings) -> None:
+    ended = changed(findings, searches=cut_off(findings))
+
+    limit = findings_page(ended).text()
+    interrupt = findings_page(changed(ended, interrupted=True)).text()
+
+    assert "Four searches ended at a limit. Give more with --trials" in limit
+    assert "No counterexample was found." in limit
+    assert "nothing cheaper than 1" in limit
+    assert "Four searches had not finished." in interrupt
+    assert next_page(ended).text() == ""
+
+
+def test_an_unsteady_target_a_withdrawn_rule_and_errors_are_told_loudly(findings: Findings) -> None:
+    unsteady = tuple(
+        replace(
+            search,
+            certificate=replace(search.certificate, contradictions=1),
+            counterexample=None if search.counterexample is None else replace(search.counterexample, confirmed=False),
+        )
+        for search in findings.result.searches
+    )
+
+    page = findings_page(changed(findings, searches=unsteady, errors=3)).text()
+
+    assert "The audit contradicted a rule six times: the rule was switched off" in page
+    assert "Two counterexamples went another way when run afresh: the target is not deterministic." in page
+    assert "Three runs ended as errors; no certificate reaches above them." in page
+
+
+def test_what_to_type_next_names_the_counterexample_with_most_faults(findings: Findings) -> None:
+    page = next_page(findings).text()
+
+    assert "chaosagent show out/replays/" in page
+    assert "chaosagent replay --mode exact out/replays" in page
+
+
+def test_as_data_an_infinite_bound_is_null_and_explained(findings: Findings) -> None:
+    data = json.loads(json.dumps(findings_json(findings)))
+
+    assert [(one["certified"], one["injections"]) for one in data["counterexamples"]] == [(True, 1)] * 2
+    safe = [search for search in data["searches"] if search["safe"]]
+    assert {search["lower_bound"] for search in safe} == {None}
+    assert len(data["searches"]) == 6
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_an_empty_study_is_no_crash(findings: Findings, count: int) -> None:
+    nothing = StudyResult(findings.result.searches[:0], 0, 0, 0, "", float(count))
+
+    assert "0 trials in 0 runs" in findings_page(replace(findings, result=nothing)).text()

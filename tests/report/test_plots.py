@@ -1,0 +1,47 @@
+"""R(B) as a picture."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chaosagent.errors import MissingExtraError
+from chaosagent.metrics.intervals import Interval
+from chaosagent.metrics.robustness import Curve, Level
+from chaosagent.report.plots import Robustness, plot_robustness
+
+OPEN = Curve(
+    "adversarial",
+    (Level(0.0, 1.0, 1.0, Interval(0.7, 1.0)), Level(1.0, 0.75, 0.5, Interval(0.2, 0.9))),
+    3.0,
+    4,
+)
+DRAWN = Curve("random", (Level(0.0, 1.0, 1.0, Interval(0.9, 1.0)), Level(3.0, 0.8, 0.8, Interval(0.7, 0.9))), 3.0, 40)
+
+
+@pytest.mark.slow
+def test_png_and_svg_are_drawn_and_the_svg_is_the_same_everywhere(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    code = (
+        "import sys; from pathlib import Path; from test_plots import OPEN, DRAWN, Robustness, plot_robustness;"
+        "plot_robustness([Robustness('naive', OPEN, DRAWN), Robustness('hardened', OPEN)], 'shop', Path(sys.argv[1]))"
+    )
+    pictures = []
+    for seed in ("1", "2"):
+        stem = tmp_path / seed
+        command = [sys.executable, "-c", code, str(stem)]
+        environment = {"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parent), "MPLCONFIGDIR": str(tmp_path)}
+        subprocess.run(command, check=True, timeout=60, env=environment)
+        pictures.append([stem.with_suffix(ending).read_bytes() for ending in (".png", ".svg")])
+
+    assert pictures[0][1] == pictures[1][1]
+    assert pictures[0][0].startswith(b"\x89PNG")
+    assert len(pictures[0][0]) > 10_000
+
+
+def test_without_matplotlib_one_sentence_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+    with pytest.raises(MissingExtraError, match=r"run `pip install 'chaosagent\[report\]'`"):
+        plot_robustness([Robustness("naive", OPEN)], "shop", tmp_path / "picture")

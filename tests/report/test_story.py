@@ -1,0 +1,105 @@
+"""A counterexample told: all of it, in order, and nothing that acts on the terminal."""
+
+import json
+import unicodedata
+from dataclasses import replace
+from pathlib import Path
+
+from chaosagent.replays.record import Proof, ReplayRecord
+from chaosagent.report.page import Look
+from chaosagent.report.story import compact, counted, in_order, story_json, story_of, window_of
+
+
+def test_the_story_has_schedule_trace_break_effects_necessity_and_proof(record: ReplayRecord) -> None:
+    story = story_of(record, Path("a.replay")).text()
+
+    headings = [line for line in story.splitlines() if line and not line.startswith(" ")]
+    assert [heading.split(":")[0] for heading in headings[2:]] == [
+        "One fault (cost 1.1) is enough",
+        "The schedule, cost 1.1",
+        "What happened",
+        "What was committed, and what the agents were told",
+        "Why each fault is necessary",
+        "What is proved",
+        "Run it again",
+    ]
+    lines = story.splitlines()
+    hit = next(index for index, line in enumerate(lines) if line.startswith("  !"))
+    assert "service:payments[1] refund(order=" in lines[hit]
+    assert "connection: connection reset by peer" in lines[hit]
+    assert "injected: service.lost_response, the connection is reset; the service has acted" in lines[hit + 1]
+    assert "committed: payments.refund(" in lines[hit + 2]
+    assert "✗ at-most-once is broken here by action" in story
+    assert "certified minimum" in story
+    assert "chaosagent replay --mode exact a.replay" in story
+
+
+def test_only_steps_that_matter_are_shown_and_the_others_counted(record: ReplayRecord) -> None:
+    short, whole = story_of(record).text(), story_of(record, whole=True).text()
+
+    assert "What happened: 5 of 14 steps" in short
+    assert "... 5 more steps (--all shows them)" in short
+    assert "What happened: 14 of 14 steps" in whole
+    assert "more steps" not in whole
+    assert whole.count("service:log[") == 12
+
+
+def test_the_window_holds_injections_effects_and_the_violation(record: ReplayRecord) -> None:
+    assert window_of(record.trace, 7) == [5, 6, 7, 8, 9]
+    assert window_of(record.trace, -1) == [6, 7]
+
+
+def test_what_was_committed_is_set_against_what_was_told(record: ReplayRecord) -> None:
+    story = story_of(record).text()
+
+    row = next(line for line in story.splitlines() if "2×    1×" in line)
+    assert "step 6: connection: connection reset by peer; step 7: " in row
+
+
+def test_nothing_that_a_target_says_acts_on_the_terminal(record: ReplayRecord) -> None:
+    for look in (Look(), Look(columns=60), Look(ascii_only=True)):
+        story = story_of(record, Path("a\x1b[31m.replay"), whole=True).text(look)
+
+        assert not [letter for letter in story if unicodedata.category(letter)[0] == "C" and letter != "\n"]
+        assert r"\x1b[2J\u202e\ud800\x07" in story
+        story.encode("utf-8")
+
+
+def test_what_is_not_certified_says_so(record: ReplayRecord) -> None:
+    weaker = replace(record, proof=Proof(certified=False, lower_bound=0.0, text="nothing is proved", necessity=()))
+
+    story = story_of(weaker).text()
+
+    assert "not certified" in story
+    assert "nothing is proved" in story
+    assert "Why each fault is necessary" not in story
+
+
+def test_faults_are_told_in_the_order_in_which_they_struck(record: ReplayRecord) -> None:
+    assert in_order(record) == list(record.schedule)
+
+
+def test_the_story_as_plain_data_can_be_written_as_json(record: ReplayRecord) -> None:
+    story = story_json(record)
+
+    read = json.loads(json.dumps(story))
+    assert read["contract"] == "at-most-once"
+    assert len(read["steps"]) == 14
+    assert [step["index"] for step in read["steps"] if step["injected"]] == [6]
+    assert read["effects_without_faults"] == read["effects"][:1]
+    assert read["violated"] == ["at-most-once"]
+
+
+def test_numbers_are_written_as_people_write_them() -> None:
+    assert [counted(number, "search", "searches") for number in (0, 1, 2, 11)] == [
+        "no searches",
+        "one search",
+        "two searches",
+        "11 searches",
+    ]
+
+
+def test_data_that_is_no_json_is_shown_nevertheless() -> None:
+    assert compact({"a": [1, None]}) == '{"a": [1, null]}'
+    assert compact(b"\x00") == "\"b'\\\\x00'\""
+    assert compact(float("nan")) == "NaN"
