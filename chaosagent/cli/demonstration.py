@@ -138,7 +138,7 @@ class Demonstration:
             try:
                 found = self._search(study)
                 self._tell_story(found)
-                reruns = self._replay()
+                reruns = self._replay(found)
                 repaired = self._await(awaited)
                 curves = self._measure(found, repaired)
             except BaseException:
@@ -165,6 +165,8 @@ class Demonstration:
         remark("searching; this takes about half a minute")
         found = run_study(file, self._out, title=f"{file.name}, {FIRST}")
         certified = sum(one.certificate.certified for one in found.result.counterexamples)
+        if found.result.interrupted:
+            raise KeyboardInterrupt
         page = counterexamples_table(found)
         page.gap().line(
             strong(f"{len(found.result.counterexamples)} counterexamples of {counted(found.signatures, 'kind')}"),
@@ -182,8 +184,8 @@ class Demonstration:
         page = Page().line(strong("2  The story of one")).gap()
         self._tell(page.add_below(story_of(read_record(path))).gap())
 
-    def _replay(self) -> list[Rerun]:
-        records = [self._out / "replays"]
+    def _replay(self, found: Findings) -> list[Rerun]:
+        records = list(found.records.values())  # the folder may hold some of an earlier version, too
         exact = replay_all(records, mode="exact")
         schedule = replay_all(records, mode="schedule", config=REPAIRED)
         page = Page().line(strong("3  Replay"))

@@ -42,13 +42,17 @@ class Workforce:
     executor: str = "inline"
     workers: int | None = None
 
+    @property
+    def size(self) -> int:
+        """How many runs can happen at a time."""
+        return 1 if self.executor == "inline" else self.workers or len(os.sched_getaffinity(0))
+
     def open(self, study: StudyFile, plan: Plan) -> Executor:
         """Return the executor; worker processes are started."""
         if self.executor == "inline":
             return InlineExecutor(workbench_of(plan))
-        workers = self.workers or len(os.sched_getaffinity(0))
         limit = plan.run_limits.wall_seconds_max
-        return ProcessExecutor(worker_setup(study, plan), workers=workers, wall_seconds_max=limit)
+        return ProcessExecutor(worker_setup(study, plan), workers=self.size, wall_seconds_max=limit)
 
 
 @dataclass(slots=True)
@@ -110,7 +114,7 @@ def run_study(study: StudyFile, out: Path, workforce: Workforce = INLINE, *, tit
             display = display_for(plan, title)
             stack.callback(display.close)
             sinks.append(display)
-        result = Study(plan, executor, sinks=sinks).run()
+        result = Study(plan, executor, sinks=sinks, groups_max=workforce.size).run()
         digest = result.digest
     return Findings(plan, result, records.written, out)
 
