@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaosagent.canonical import Plain
-from chaosagent.report.page import Cell, Page, Part, bad, faint, good, name, notice, strong
+from chaosagent.report.page import Cell, Page, Part, Span, bad, faint, good, name, notice, strong
 from chaosagent.report.story import counted
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.plan import Plan
@@ -110,8 +110,7 @@ def counterexamples_table(findings: Findings, *, every: bool = False) -> Page:
 
 def _rows(found: Counterexample, others: int, *, seeds: int) -> list[Sequence[Cell]]:
     """Return the rows of one counterexample: one for each injection."""
-    certificate = found.certificate
-    proof = good("certified") if certificate.certified else notice(f"from {certificate.lower_bound:g} on open")
+    proof = _proof(found)
     step, agent = place_of(found)
     lines = [str(injection) for injection in found.schedule] or ["nothing injected"]
     seed = f", seed {found.seed}" if seeds > 1 else ""
@@ -120,6 +119,15 @@ def _rows(found: Counterexample, others: int, *, seeds: int) -> list[Sequence[Ce
     cost, count = f"{found.cost:g}", str(len(found.schedule))
     first: Sequence[Cell] = (strong(found.contract), task, cost, count, proof, where, lines[0])
     return [first, *(("", "", "", "", "", "", line) for line in lines[1:])]
+
+
+def _proof(found: Counterexample) -> Span:
+    """Return in a word or two how much is proved of a counterexample."""
+    if found.certificate.certified:
+        return good("certified")
+    if found.certificate.lower_bound > 0:
+        return notice(f"nothing below {found.certificate.lower_bound:g}")
+    return notice("minimal" if found.minimal else "none")
 
 
 def place_of(found: Counterexample) -> tuple[str, str]:

@@ -77,6 +77,27 @@ def test_an_unsteady_target_a_withdrawn_rule_and_errors_are_told_loudly(findings
     assert "Three runs ended as errors; no certificate reaches above them." in page
 
 
+@pytest.mark.parametrize(("lower_bound", "proof"), [(0.0, "minimal"), (1.05, "nothing below 1.05")])
+def test_a_counterexample_that_is_not_certified_says_what_is_proved(
+    findings: Findings, lower_bound: float, proof: str
+) -> None:
+    weaker = tuple(
+        replace(
+            search,
+            counterexample=replace(
+                search.counterexample, certificate=replace(search.certificate, lower_bound=lower_bound, level="C1")
+            ),
+        )
+        for search in findings.result.searches
+        if search.counterexample is not None
+    )
+
+    page = findings_page(changed(findings, searches=weaker)).text()
+
+    assert page.count(proof) == 2
+    assert "certified" not in page
+
+
 def test_what_to_type_next_names_the_counterexample_with_most_faults(findings: Findings) -> None:
     page = next_page(findings).text()
 
