@@ -77,9 +77,7 @@ def test_every_data_file_is_shipped() -> None:
 def test_the_link_inside_the_package_is_relative_and_leads_to_the_folder(name: str) -> None:
     link = ROOT / "chaosagent" / name
 
-    assert link.is_symlink(), (
-        f"chaosagent/{name}:1: must be a link; make it with ln -s ../{name} chaosagent/{name}"
-    )
+    assert link.is_symlink(), f"chaosagent/{name}:1: must be a link; make it with ln -s ../{name} chaosagent/{name}"
     assert os.readlink(link) == f"../{name}"
     assert _setuptools()["package-dir"][f"chaosagent.{name}"] == name
 

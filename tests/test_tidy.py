@@ -136,10 +136,7 @@ def only_the_command_line_prints(source: Source) -> Iterator[str]:
         return
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
-            yield (
-                f"{source.path}:{node.lineno}: print outside cli/ and experiments/. "
-                "Return the text, or log a fact."
-            )
+            yield (f"{source.path}:{node.lineno}: print outside cli/ and experiments/. Return the text, or log a fact.")
 
 
 def only_the_clock_knows_the_time(source: Source) -> Iterator[str]:
@@ -257,9 +254,7 @@ def test_a_place_on_one_machine_is_recognised(text: str) -> None:
     assert OF_ONE_MACHINE.search(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["docs/work/a.md", "https://example.org/work/a", "the root/leaf", "shared/a"]
-)
+@pytest.mark.parametrize("text", ["docs/work/a.md", "https://example.org/work/a", "the root/leaf", "shared/a"])
 def test_other_places_are_not_complained_about(text: str) -> None:
     assert not OF_ONE_MACHINE.search(text)
 
@@ -298,9 +293,7 @@ def _strings_given_to_name(node: ast.ClassDef) -> set[str]:
             targets, given = [statement.target], statement.value
         else:
             continue
-        if given is not None and any(
-            isinstance(target, ast.Name) and target.id == "name" for target in targets
-        ):
+        if given is not None and any(isinstance(target, ast.Name) and target.id == "name" for target in targets):
             values.append(given)
     inside = [part for value in values for part in ast.walk(value)]
     return {part.value for part in inside if isinstance(part, ast.Constant) and isinstance(part.value, str)}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from chaosagent.errors import ChaosAgentError, TargetError, UnknownNameError, UsageError
+from chaosagent.errors import ChaosAgentError, UnknownNameError, UsageError
 from chaosagent.studyfile import load_study, plan_of
 
 Write = Callable[[str], Path]
