@@ -9,7 +9,7 @@ from pathlib import Path
 
 from chaosagent.canonical import Plain
 from chaosagent.cli.output import stdout_for_answers
-from chaosagent.errors import ChaosAgentError, RecordError, TargetError, UsageError
+from chaosagent.errors import ChaosAgentError, RecordError, UsageError
 from chaosagent.importable import make_importable
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.rerun import Replay, ReplayOutcome, rerun_exact, rerun_schedule
@@ -100,7 +100,7 @@ def _target_of(
         except ChaosAgentError as error:
             if given is not None:
                 raise
-            return error
+            return ChaosAgentError(f"{error} Name today's target with --target.")
     return known[reference, folder]
 
 
@@ -118,10 +118,7 @@ def _load(reference: str, folder: Path | None, where: str) -> Target:
     make_importable(Path.cwd())
     if place.endswith(".py"):
         make_importable(((folder or Path.cwd()) / place).resolve().parent)
-    try:
-        return load_target(reference, where=where, folder=folder)
-    except TargetError as error:
-        raise TargetError(f"{error} Name today's target with --target.") from error
+    return load_target(reference, where=where, folder=folder)
 
 
 def exit_code_of(reruns: Sequence[Rerun]) -> int:
