@@ -55,6 +55,40 @@ def unpack(data: bytes) -> Plain:
     return cast(Plain, value)
 
 
+def unpack_untrusted(data: bytes, *, items_max: int) -> Plain:
+    """Return the plain data behind bytes of unknown origin; a few bytes cannot make it use much memory.
+
+    Args:
+        data: The bytes.
+        items_max: Most items in all lists and mappings together.
+
+    Raises:
+        UsageError: They hold more items than that, or what is not plain data.
+        ValueError: They are no msgpack data.
+    """
+    left = items_max
+
+    def counted(container: list[Plain] | dict[str, Plain]) -> list[Plain] | dict[str, Plain]:
+        nonlocal left
+        left -= len(container) + 1
+        if left < 0:
+            raise UsageError(f"The data hold more than {items_max} items.")
+        return container
+
+    value = msgpack.unpackb(
+        data,
+        raw=False,
+        unicode_errors="surrogatepass",
+        strict_map_key=True,
+        ext_hook=_untag_big_integer,
+        list_hook=counted,
+        object_hook=counted,
+        max_array_len=items_max,
+        max_map_len=items_max,
+    )
+    return plain(value)
+
+
 def digest(data: bytes) -> str:
     """Return the hexadecimal BLAKE2b digest (16 bytes) of some bytes."""
     return blake2b(data, digest_size=DIGEST_BYTES).hexdigest()

@@ -13,16 +13,18 @@ is checked for its type, and what is too new, too large, damaged or of another s
 
 from __future__ import annotations
 
+import dataclasses
 import struct
 from hashlib import blake2b
 from typing import cast
 
 import msgpack
 
-from chaosagent.canonical import Plain, pack, unpack
+from chaosagent.canonical import Plain, pack, unpack_untrusted
 from chaosagent.contracts.contract import Nominal
 from chaosagent.errors import RecordError, UsageError
 from chaosagent.faults.schedule import parse
+from chaosagent.limits import RunLimits
 from chaosagent.replays.record import FORMAT_VERSION, Proof, ReplayRecord
 from chaosagent.replays.sections import (
     read_effect,
@@ -36,7 +38,7 @@ from chaosagent.replays.sections import (
     write_step,
     write_verdict,
 )
-from chaosagent.replays.typed import Section
+from chaosagent.replays.typed import ITEMS_MAX, Section
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Ending, Labels, SystemConfig, Task
 
@@ -50,49 +52,56 @@ def encode(record: ReplayRecord) -> bytes:
     """Return the bytes of a record; equal records give equal bytes.
 
     Raises:
-        RecordError: The record is larger than a record may be.
+        RecordError: The record is larger than a record may be, or holds data that nest too deeply.
     """
-    trace = record.trace
-    body = pack(
-        {
-            "target_reference": record.target_reference,
-            "target_name": record.target_name,
-            "task": record.task,
-            "config": {"name": record.config.name, "settings": record.config.settings},
-            "seed": str(record.seed),
-            "contract": record.contract,
-            "contract_specs": record.contract_specs,
-            "schedule": record.schedule.text,
-            "cost": record.cost,
-            "signature": write_signature(record.signature),
-            "nominal": {
-                "effects": [write_effect(effect) for effect in record.nominal.effects],
-                "outcome": write_outcome(record.nominal.outcome),
-            },
-            "trace": {
-                "config_digest": trace.config_digest,
-                "steps": [write_step(step) for step in trace.steps],
-                "ending": trace.ending.value,
-                "ending_detail": trace.ending_detail,
-                "outcome": write_outcome(trace.outcome),
-                "verdicts": [write_verdict(verdict) for verdict in trace.verdicts],
-            },
-            "trace_digest": record.trace_digest,
-            "proof": {
-                "certified": record.proof.certified,
-                "lower_bound": record.proof.lower_bound,
-                "text": record.proof.text,
-                "necessity": record.proof.necessity,
-            },
-            "provenance": record.provenance,
-        }
-    )
+    try:
+        body = pack(_written(record))
+    except UsageError as error:
+        raise RecordError(f"The record of {record.id} cannot be written: {error}") from error
     if len(body) > RECORD_BYTES_MAX:
         raise RecordError(
             f"The record of {record.id} has {len(body)} bytes; at most {RECORD_BYTES_MAX} are allowed. "
             "Hand less data through the target's doors."
         )
     return HEADER.pack(MAGIC, FORMAT_VERSION, len(body), _checksum(FORMAT_VERSION, body)) + body
+
+
+def _written(record: ReplayRecord) -> dict[str, object]:
+    """Return the sections of a record."""
+    trace = record.trace
+    return {
+        "target_reference": record.target_reference,
+        "target_name": record.target_name,
+        "task": record.task,
+        "config": {"name": record.config.name, "settings": record.config.settings},
+        "seed": str(record.seed),
+        "contract": record.contract,
+        "contract_specs": record.contract_specs,
+        "limits": record.limits,
+        "schedule": record.schedule.text,
+        "cost": record.cost,
+        "signature": write_signature(record.signature),
+        "nominal": {
+            "effects": [write_effect(effect) for effect in record.nominal.effects],
+            "outcome": write_outcome(record.nominal.outcome),
+        },
+        "trace": {
+            "config_digest": trace.config_digest,
+            "steps": [write_step(step) for step in trace.steps],
+            "ending": trace.ending.value,
+            "ending_detail": trace.ending_detail,
+            "outcome": write_outcome(trace.outcome),
+            "verdicts": [write_verdict(verdict) for verdict in trace.verdicts],
+        },
+        "trace_digest": record.trace_digest,
+        "proof": {
+            "certified": record.proof.certified,
+            "lower_bound": record.proof.lower_bound,
+            "text": record.proof.text,
+            "necessity": record.proof.necessity,
+        },
+        "provenance": record.provenance,
+    }
 
 
 def decode(data: bytes, where: str) -> ReplayRecord:
@@ -108,12 +117,12 @@ def decode(data: bytes, where: str) -> ReplayRecord:
     """
     body = _checked_body(data, where)
     try:
-        return _read(Section(unpack(body), "record"))
+        return _read(Section(unpack_untrusted(body, items_max=ITEMS_MAX), "record"))
     except RecordError as error:
         raise RecordError(f"{where}: {error}") from None
     except UsageError as error:
-        raise RecordError(f"{where}: its schedule cannot be used here: {error}") from error
-    except (ValueError, TypeError, RecursionError, msgpack.exceptions.UnpackException) as error:
+        raise RecordError(f"{where}: it cannot be used here: {error}") from error
+    except (ValueError, TypeError, OverflowError, RecursionError, msgpack.exceptions.UnpackException) as error:
         raise RecordError(
             f"{where}: the body is no msgpack data of a record ({error}). Make the record again."
         ) from error
@@ -125,6 +134,8 @@ def _checked_body(data: bytes, where: str) -> bytes:
     if len(data) < HEADER.size:
         raise RecordError(f"{where} is cut off: {len(data)} bytes, a header has {HEADER.size}. Fetch it again.")
     _, version, length, checksum = HEADER.unpack_from(data)
+    if version < 1:
+        raise RecordError(f"{where} has format version {version}; the first one was 1. It is damaged: fetch it again.")
     if version > FORMAT_VERSION:
         raise RecordError(
             f"{where} has format version {version}; this chaosagent reads up to {FORMAT_VERSION}. "
@@ -154,14 +165,18 @@ def _read(record: Section) -> ReplayRecord:
     if not seed.lstrip("-").isdecimal() or len(seed) > 100:
         raise RecordError(f"record.seed is {seed!r:.80}; it must be a whole number.")
     task = _read_task(record.section("task"))
+    contract, verdicts = record.text("contract"), trace.each("verdicts", read_verdict)
+    if contract not in [verdict.contract for verdict in verdicts]:
+        raise RecordError(f"record.contract is {contract!r:.80}, of which the trace has no verdict.")
     return ReplayRecord(
         target_reference=record.text("target_reference"),
         target_name=record.text("target_name"),
         task=task,
         config=SystemConfig(config.text("name"), config.mapping("settings")),
         seed=int(seed),
-        contract=record.text("contract"),
+        contract=contract,
         contract_specs=tuple(record.items("contract_specs")),
+        limits=_read_limits(record.section("limits")),
         schedule=parse(record.text("schedule"), "record.schedule"),
         cost=record.number("cost"),
         signature=read_signature(record.section("signature")),
@@ -177,7 +192,7 @@ def _read(record: Section) -> ReplayRecord:
             ending=trace.word("ending", Ending),
             ending_detail=trace.text("ending_detail"),
             outcome=read_outcome(trace.section("outcome")),
-            verdicts=trace.each("verdicts", read_verdict),
+            verdicts=verdicts,
         ),
         trace_digest=record.text("trace_digest"),
         proof=Proof(
@@ -199,6 +214,20 @@ def _read_task(task: Section) -> Task:
         untrusted=task.texts("untrusted"),
         labels=Labels(labels.flag("misuse"), labels.texts("forbidden"), labels.texts("canaries")),
     )
+
+
+def _read_limits(section: Section) -> RunLimits:
+    limits = RunLimits(
+        steps_max=section.integer("steps_max"),
+        turns_max=section.integer("turns_max"),
+        turns_total_max=section.integer("turns_total_max"),
+        virtual_seconds_max=section.number("virtual_seconds_max"),
+        payload_bytes_max=section.integer("payload_bytes_max"),
+        wall_seconds_max=section.number("wall_seconds_max"),
+    )
+    if min(dataclasses.astuple(limits)) <= 0:
+        raise RecordError(f"record.limits are {limits}; each must be greater than 0.")
+    return limits
 
 
 def _read_pair(value: Plain) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from chaosagent.canonical import Plain, digest_of
 from chaosagent.contracts.contract import Nominal
 from chaosagent.faults.schedule import Schedule
+from chaosagent.limits import RunLimits
 from chaosagent.study.counterexample import Counterexample, Signature
 from chaosagent.study.plan import Plan
 from chaosagent.trace.trace import Trace
@@ -46,6 +47,7 @@ class ReplayRecord:
         seed: Of the run.
         contract: Id of the violated contract.
         contract_specs: All contracts that were checked, as study files name them.
+        limits: Of the run.
         schedule: Decisions, not seeds.
         cost: Of the schedule.
         signature: What kind of failure it is.
@@ -63,6 +65,7 @@ class ReplayRecord:
     seed: int
     contract: str
     contract_specs: tuple[Plain, ...]
+    limits: RunLimits
     schedule: Schedule
     cost: float
     signature: Signature
@@ -105,6 +108,7 @@ def record_of(counterexample: Counterexample, plan: Plan) -> ReplayRecord:
         seed=counterexample.seed,
         contract=counterexample.contract,
         contract_specs=plan.contract_specs,
+        limits=plan.run_limits,
         schedule=counterexample.schedule,
         cost=counterexample.cost,
         signature=counterexample.signature,

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.contracts.contract import Contract
-from chaosagent.errors import ChaosAgentError, UsageError
+from chaosagent.errors import ChaosAgentError
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.execution.served import serve
 from chaosagent.faults.injection import Injection, Place
-from chaosagent.limits import RunLimits
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.study.counterexample import signature_of
 from chaosagent.study.minimise import violates
@@ -88,25 +87,34 @@ def rerun_schedule(record: ReplayRecord, target: Target, *, config_name: str | N
     Returns:
         `VIOLATED`, `HELD`, `MOVED`, `NOT_LANDED` or `ERROR`; the first injection decides whether the record still
         tests something.
+
+    Raises:
+        UsageError: The target has no such configuration.
     """
     notes = _changes(record, target) if config_name is None else ()
+    config = target.config(config_name or record.config.name, "" if config_name else "record")
     try:
-        config = target.config(config_name or record.config.name, "" if config_name else "record")
         experiment = _experiment(record, target, config, fresh=True)
         execution = execute(experiment, record.schedule)
-    except UsageError:
-        raise
     except ChaosAgentError as error:
         return Replay(ReplayOutcome.ERROR, "schedule", None, str(error), notes)
-    trace, evaluation = execution.trace, execution.evaluation
+    trace, verdict = execution.trace, execution.evaluation.verdict(record.contract)
     others = tuple(
         f"{verdict.contract} is violated, too"
         for verdict in trace.verdicts
         if verdict.verdict is Verdict.VIOLATED and verdict.contract not in (record.contract, "objective")
     )
-    if violates(evaluation, record.contract):
-        return _violated(record, experiment, trace, (*notes, *others))
-    return _held(record, trace, (*notes, *others))
+    notes = (*notes, *others)
+    if violates(execution.evaluation, record.contract):
+        return _violated(record, experiment, trace, notes)
+    if verdict is None:
+        detail = f"{record.contract} is not among the contracts that the record names"
+        return Replay(ReplayOutcome.ERROR, "schedule", None, detail, notes)
+    if verdict.unfair or verdict.verdict is Verdict.UNKNOWN:
+        why = "is violated, but unfairly" if verdict.unfair else "is neither violated nor does it hold"
+        detail = f"{record.contract} {why}; the record no longer tests anything"
+        return Replay(ReplayOutcome.NOT_LANDED, "schedule", None, detail, notes)
+    return _held(record, trace, notes)
 
 
 def _violated(record: ReplayRecord, experiment: Experiment, trace: Trace, notes: tuple[str, ...]) -> Replay:
@@ -190,7 +198,7 @@ def _in_order(record: ReplayRecord) -> list[Injection]:
 
 def _experiment(record: ReplayRecord, target: Target, config: SystemConfig, *, fresh: bool = False) -> Experiment:
     task = target.tasks.get(record.task.id, record.task) if fresh else record.task
-    bare = Experiment(target, task, config, record.seed, _contracts(record), None, RunLimits())
+    bare = Experiment(target, task, config, record.seed, _contracts(record), None, record.limits)
     return bare.with_nominal() if fresh else replace(bare, nominal=record.nominal)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from chaosagent.canonical import Plain, unpack
+from chaosagent.canonical import Plain, unpack_untrusted
 from chaosagent.errors import RecordError
-from chaosagent.replays.typed import Section
+from chaosagent.replays.typed import ITEMS_MAX, Section
 from chaosagent.study.counterexample import Signature
 from chaosagent.trace.step import Decision, Landed, Link, Step, StepKind
 from chaosagent.trace.trace import ContractVerdict, Violation
@@ -74,15 +74,18 @@ def read_step(section: Section, index: int) -> Step:
 
 def _check_shape(step: Step) -> None:
     """Refuse requests and responses whose bytes are not those of a pair."""
-    for data in (step.request, step.response):
-        pair = unpack(data) if data else [None, None]
-        if not isinstance(pair, list) or len(pair) != 2:
-            raise RecordError(f"Step {step.index} has {pair!r:.80} for a request or response; it must be a pair.")
-    if not step.request:
-        raise RecordError(f"Step {step.index} has no request.")
-    arguments = unpack(step.request)
-    if not isinstance(arguments, list) or not isinstance(arguments[1], dict):
-        raise RecordError(f"Step {step.index} has arguments that are no map.")
+    asked = unpack_untrusted(step.request, items_max=ITEMS_MAX) if step.request else None
+    match asked:
+        case [str(), dict()]:
+            pass
+        case _:
+            raise RecordError(f"Step {step.index} has the request {asked!r:.80}; it must be an operation and a map.")
+    told = unpack_untrusted(step.response, items_max=ITEMS_MAX) if step.response else [None, None]
+    match told:
+        case [_, None] | [_, [str(), str(), int() | None, int() | float() | None]]:
+            pass
+        case _:
+            raise RecordError(f"Step {step.index} has the response {told!r:.80}; it must be an answer and a failure.")
 
 
 def _read_failure(section: Section | None) -> Failure | None:

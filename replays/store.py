@@ -50,12 +50,12 @@ def read_record(path: Path) -> ReplayRecord:
         RecordError: The file does not exist, cannot be read, or is no sound record.
     """
     try:
-        size = path.stat().st_size
-        if size > RECORD_BYTES_MAX + HEADER.size:
-            raise RecordError(f"{path} has {size} bytes; a record has at most {RECORD_BYTES_MAX}.")
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(RECORD_BYTES_MAX + HEADER.size + 1)
     except OSError as error:
         raise RecordError(f"{path} cannot be read: {error.strerror}.") from error
+    if len(data) > RECORD_BYTES_MAX + HEADER.size:
+        raise RecordError(f"{path} is too large: a record has at most {RECORD_BYTES_MAX} bytes.")
     return decode(data, str(path))
 
 

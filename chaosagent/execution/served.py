@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -60,7 +61,7 @@ class ServedRun(LiveRun):
 
     def take_answers_from(self, trace: Trace) -> None:
         """Serve the steps of a trace, and its judgement on the final state of the world."""
-        self._outcome = trace.outcome
+        self._outcome, self._steps = trace.outcome, trace.steps
         self._known = {
             Place(step.interface, step.agent, step.occurrence, step.attempt): step
             for step in trace.steps
@@ -74,11 +75,13 @@ class ServedRun(LiveRun):
         for step in self._late:
             self.loop.create_task(self._happen_late(passage, step))
         self._late = []
+        request = self._redacted(passage)
+        passage.place = self._place_in_trace(passage, request)
         known = self._known.pop(passage.place, None)
         if known is None:
             asked = f"{passage.place} {passage.operation}"
             raise self._diverge(Difference(len(self.recorder.steps), "steps", "no further call there", asked))
-        difference = self._compare(known, passage)
+        difference = _compare(known, passage, request)
         if difference is not None:
             raise self._diverge(difference)
         return await self._answer_as(known, passage)
@@ -96,6 +99,11 @@ class ServedRun(LiveRun):
             if known.kind is StepKind.CANCELLED:
                 await self.loop.create_future()
         except asyncio.CancelledError:
+            if known.kind is StepKind.CANCELLED:
+                with suppress(asyncio.CancelledError):  # again, when the run ends: then its turn never comes
+                    await self._turn_in_order(known)
+            elif self.difference is None:
+                self.difference = self._given_up(known, passage)
             if not self.recorder.full:
                 self.recorder.append(passage, StepKind.CANCELLED, now(), landed=known.landed)
                 self._call_next()
@@ -128,7 +136,12 @@ class ServedRun(LiveRun):
             due = self.loop.create_future()
             self.loop.call_at(known.arrived_at, _settle, due)
             await due
-        while known.kind is not StepKind.CANCELLED and len(self.recorder.steps) < known.index:
+        if known.kind is not StepKind.CANCELLED:
+            await self._turn_in_order(known)
+
+    async def _turn_in_order(self, known: Step) -> None:
+        """Wait until all steps before one are written down; some happen at the same moment."""
+        while len(self.recorder.steps) < known.index:
             self._turns[known.index] = turn = self.loop.create_future()
             await turn
 
@@ -137,24 +150,52 @@ class ServedRun(LiveRun):
         if turn is not None:
             _settle(turn)
 
-    def _compare(self, known: Step, passage: Passage) -> Difference | None:
+    def _redacted(self, passage: Passage) -> bytes:
+        """Return the canonical bytes of a request as a trace holds them."""
         redactor = self.recorder.redactor
-        request = passage.request_bytes if redactor is None else redactor.packed(passage.request_bytes)
-        if known.request != request:
-            expected, got = unpack_request(known.request), unpack_request(request)
-            if expected.operation != got.operation:
-                return Difference(known.index, "operation", expected.operation, got.operation)
-            return Difference(known.index, "arguments", *_differing(expected.arguments, got.arguments))
-        if known.decision.mediation is not passage.decision.mediation:
-            mediation: tuple[Mediation, Mediation] = (known.decision.mediation, passage.decision.mediation)
-            return Difference(known.index, "decision", mediation[0].value, mediation[1].value)
-        return None
+        return passage.request_bytes if redactor is None else redactor.packed(passage.request_bytes)
+
+    def _place_in_trace(self, passage: Passage, request: bytes) -> Place:
+        """Return the place at which the trace has a request.
+
+        A trace does not tell in which order an agent asked at one moment; what it asked does.
+        """
+        place, now = passage.place, self.loop.time()
+        known = self._known.get(place)
+        if known is not None and known.request == request:
+            return place
+        for other, step in self._known.items():
+            alike = other._replace(occurrence=place.occurrence) == place
+            if alike and step.asked_at == now and step.request == request:
+                return other
+        return place
+
+    def _given_up(self, known: Step, passage: Passage) -> Difference:
+        """Say what came in the place of what, when a call that was answered in the trace is not answered here."""
+        index, asked = len(self.recorder.steps), f"{passage.place} {passage.operation}"
+        if index < known.index and known.arrived_at <= self.loop.time():
+            missing = self._steps[index]
+            return Difference(index, "steps", f"{missing.hook} {missing.operation}", asked)
+        return Difference(index, "kind", f"an answer to {asked}", "it was given up")
 
     def _diverge(self, difference: Difference) -> RunEnded:
         if self.difference is None:
             self.difference = difference
         self.over = True
         return RunEnded(str(difference))
+
+
+def _compare(known: Step, passage: Passage, request: bytes) -> Difference | None:
+    """Return how a request differs from the one that a trace has at its place."""
+    if known.request != request:
+        expected, got = unpack_request(known.request), unpack_request(request)
+        if expected.operation != got.operation:
+            return Difference(known.index, "operation", expected.operation, got.operation)
+        return Difference(known.index, "arguments", *_differing(expected.arguments, got.arguments))
+    if known.decision.mediation is not passage.decision.mediation:
+        mediation: tuple[Mediation, Mediation] = (known.decision.mediation, passage.decision.mediation)
+        return Difference(known.index, "decision", mediation[0].value, mediation[1].value)
+    return None
 
 
 def _settle(future: asyncio.Future[None]) -> None:

@@ -1,0 +1,436 @@
+"""A record is reproduced on the same target, and every outcome says what became of it on another."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+
+from chaosagent.canonical import Plain
+from chaosagent.contracts.catalogue import parse_contract
+from chaosagent.contracts.contract import HOLDS, Contract, End, Nominal, Reading, Setting
+from chaosagent.errors import UsageError
+from chaosagent.execution.execute import Experiment, execute
+from chaosagent.faults.schedule import parse
+from chaosagent.limits import RunLimits
+from chaosagent.replays import rerun as module
+from chaosagent.replays.record import Proof, ReplayRecord
+from chaosagent.replays.rerun import ReplayOutcome, rerun_exact, rerun_schedule
+from chaosagent.study.counterexample import signature_of
+from chaosagent.targets.loading import load_target
+from chaosagent.targets.target import Run, Target, target
+from chaosagent.trace.step import Step
+from chaosagent.vocabulary import Outcome, Severity, SystemConfig, Task, Verdict
+
+Behaviour = Callable[[Run, "Services"], Awaitable[object]]
+LOST = "service:pay[1] service.lost_response(when=after)"
+CONFIGS = [SystemConfig("default"), SystemConfig("other", {"careful": True})]
+
+
+class Services:
+    """A shop: prices, and payments that are counted."""
+
+    def __init__(self, run: Run) -> None:
+        self.paid = self.asked = 0
+        self.prices = run.service("prices", {"get": self._price}, read_only=True)
+        self.pay = run.service("pay", {"pay": self._pay, "find": self._find}, effects={"pay": lambda *_: ()})
+
+    def _price(self, item: str) -> int:
+        self.asked += 1
+        return len(item)
+
+    def _pay(self, amount: int) -> int:
+        self.paid += 1
+        return amount
+
+    def _find(self) -> int:
+        return self.paid
+
+
+WORLDS: list[Services] = []
+
+
+def shop(behaviour: Behaviour) -> Target:
+    """Return a target that behaves so; its objective is that it pays once."""
+
+    @target(name="shop", tasks=[Task("buy")], configs=CONFIGS)
+    async def buy(_: Task, run: Run) -> Outcome:
+        world = Services(run)
+        WORLDS.append(world)
+        told = await behaviour(run, world)
+        return Outcome(str(told), success=world.paid == 1)
+
+    return buy
+
+
+async def naive(run: Run, world: Services) -> str:
+    price = await world.prices("get", item="pen")
+    for _ in range(2):
+        try:
+            await world.pay("pay", amount=price)
+        except ConnectionError:
+            await run.clock.sleep(1.0)
+        else:
+            return "paid"
+    return "failed"
+
+
+def record_of(behaviour: Behaviour, schedule: str, contract: str = "objective", **limits: int) -> ReplayRecord:
+    """Return the record of a run, as a study would have made it."""
+    system, bounds = shop(behaviour), RunLimits(**limits)
+    specs = ("objective", "no-crash", "termination")
+    contracts = tuple(parse_contract(spec) for spec in specs)
+    bare = Experiment(system, system.task("buy"), system.config("default"), 0, contracts, limits=bounds)
+    experiment, parsed = bare.with_nominal(), parse(schedule)
+    trace = execute(experiment, parsed).trace
+    return ReplayRecord(
+        target_reference="shop",
+        target_name="shop",
+        task=experiment.task,
+        config=experiment.config,
+        seed=0,
+        contract=contract,
+        contract_specs=specs,
+        limits=bounds,
+        schedule=parsed,
+        cost=1.1 * len(parsed),
+        signature=signature_of(trace, contract, Severity.HARD, parsed),
+        nominal=experiment.nominal or Nominal(),
+        trace=trace,
+        trace_digest=trace.digest,
+        proof=Proof(certified=True, lower_bound=1.1, text="", necessity=()),
+    )
+
+
+@pytest.fixture
+def record() -> ReplayRecord:
+    """Pays twice when the first answer is lost."""
+    return record_of(naive, LOST)
+
+
+# ---------------------------------------------------------------------- exact
+
+
+def test_the_same_target_reproduces_the_record_and_nothing_of_the_world_is_called(record: ReplayRecord) -> None:
+    WORLDS.clear()
+
+    replay = rerun_exact(record, shop(naive))
+
+    assert replay.outcome is ReplayOutcome.REPRODUCED
+    assert "the same 3 steps, objective violated at step 3" in replay.detail
+    assert [(world.paid, world.asked) for world in WORLDS] == [(0, 0)]
+
+
+async def asks_more(run: Run, world: Services) -> str:
+    price = await world.prices("get", item="pen")
+    await world.prices("get", item="again")
+    await world.pay("pay", amount=price)
+    del run
+    return "paid"
+
+
+async def asks_otherwise(run: Run, world: Services) -> str:
+    del run
+    price = await world.prices("get", item="pencil")
+    await world.pay("pay", amount=price)
+    return "paid"
+
+
+async def asks_less(run: Run, world: Services) -> str:
+    del run
+    await world.prices("get", item="pen")
+    return "paid"
+
+
+async def asks_the_other_way_round(run: Run, world: Services) -> str:
+    del run
+    await world.pay("pay", amount=3)
+    await world.prices("get", item="pen")
+    return "paid"
+
+
+async def says_something_else(run: Run, world: Services) -> str:
+    await naive(run, world)
+    return "not paid"
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "step", "expected", "got"),
+    [
+        (asks_more, 1, "no further call there", "service:prices[2] get"),
+        (asks_otherwise, 0, "{'item': 'pen'}", "{'item': 'pencil'}"),
+        (asks_less, 1, "<step 1: service:pay[1]", "the end"),
+        (asks_the_other_way_round, 0, "service:prices[1] get", "service:pay[1] pay"),
+        (says_something_else, 3, "'paid'", "'not paid'"),
+    ],
+)
+def test_a_changed_target_diverges_where_it_was_changed(
+    record: ReplayRecord, behaviour: Behaviour, step: int, expected: str, got: str
+) -> None:
+    replay = rerun_exact(record, shop(behaviour))
+
+    assert replay.outcome is ReplayOutcome.DIVERGED
+    assert replay.step == step
+    before, _, after = replay.detail.partition(", got ")
+    assert expected in before
+    assert got in after
+
+
+def test_a_target_that_waits_less_than_before_diverges_there() -> None:
+    record = record_of(naive, "service:pay[1] service.delay(seconds=5.0)", "termination")
+
+    async def impatient(run: Run, world: Services) -> str:
+        del run
+        price = await world.prices("get", item="pen")
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1.0):
+                await world.pay("pay", amount=price)
+        return "paid"
+
+    replay = rerun_exact(record, shop(impatient))
+
+    assert replay.outcome is ReplayOutcome.DIVERGED
+    assert replay.detail == "step 1, kind: expected an answer to service:pay[1] pay, got it was given up"
+
+
+def test_a_record_that_announces_another_digest_diverges(record: ReplayRecord) -> None:
+    replay = rerun_exact(replace(record, trace_digest="0" * 32), shop(naive))
+
+    assert replay.outcome is ReplayOutcome.DIVERGED
+    assert "it was changed" in replay.detail
+
+
+def test_what_has_changed_since_is_noted(record: ReplayRecord) -> None:
+    changed = replace(
+        shop(naive),
+        configs={"default": SystemConfig("default", {"new": 1})},
+        tasks={"buy": Task("buy", input="something else")},
+    )
+
+    notes = rerun_exact(record, changed).notes
+
+    assert len(notes) == 2
+    assert "configuration 'default' has changed" in notes[0]
+    assert "task 'buy' has changed" in notes[1]
+    without = replace(changed, configs={"new": SystemConfig("new")})
+    assert "no configuration 'default' any more" in rerun_exact(record, without).notes[0]
+
+
+async def polls(run: Run, world: Services) -> str:
+    while True:
+        await world.prices("get", item="pen")
+        await run.clock.sleep(1.0)
+
+
+def test_a_run_that_ended_at_a_limit_of_the_study_is_reproduced() -> None:
+    record = record_of(polls, "service:prices[2] service.delay", "termination", steps_max=7)
+
+    assert len(record.trace.steps) == 7
+    assert rerun_exact(record, shop(polls)).outcome is ReplayOutcome.REPRODUCED
+    assert rerun_schedule(record, shop(polls)).outcome is ReplayOutcome.VIOLATED
+
+
+def test_a_target_that_breaks_its_protocol_is_an_error(record: ReplayRecord) -> None:
+    async def broken(run: Run, world: Services) -> str:
+        del world
+        run.service("prices", {"get": 1})
+        return ""
+
+    for rerun in (rerun_exact, rerun_schedule):
+        replay = rerun(record, shop(broken))
+        assert replay.outcome is ReplayOutcome.ERROR
+        assert "twice, differently" in replay.detail
+
+
+# ---------------------------------------------------------------------- schedule
+
+
+def test_the_same_target_is_violated_with_the_same_signature(record: ReplayRecord) -> None:
+    replay = rerun_schedule(record, shop(naive))
+
+    assert replay.outcome is ReplayOutcome.VIOLATED
+    assert replay.step == 3
+    assert "the same signature" in replay.detail
+
+
+def test_a_violation_elsewhere_has_another_signature(record: ReplayRecord) -> None:
+    other = replace(record, signature=replace(record.signature, interface="memory"))
+
+    replay = rerun_schedule(other, shop(naive))
+
+    assert replay.outcome is ReplayOutcome.VIOLATED
+    assert "another signature" in replay.detail
+
+
+async def careful(run: Run, world: Services) -> str:
+    price = await world.prices("get", item="pen")
+    try:
+        await world.pay("pay", amount=price)
+    except ConnectionError:
+        await run.clock.sleep(1.0)
+        if not await world.pay("find"):
+            await world.pay("pay", amount=price)
+    return "paid"
+
+
+def test_a_target_that_survives_holds(record: ReplayRecord) -> None:
+    replay = rerun_schedule(record, shop(careful))
+
+    assert replay.outcome is ReplayOutcome.HELD
+    assert replay.detail == "objective holds, 1 of 1 injections landed"
+    assert replay.notes == ()
+
+
+def test_a_later_hook_that_a_fix_made_unreachable_is_listed() -> None:
+    record = record_of(naive, f"{LOST}; service:pay[2] service.lost_response(when=after)")
+
+    async def gives_up(run: Run, world: Services) -> str:
+        del run
+        price = await world.prices("get", item="pen")
+        try:
+            await world.pay("pay", amount=price)
+        except ConnectionError:
+            return "unclear"
+        return "paid"
+
+    replay = rerun_schedule(record, shop(gives_up))
+
+    assert replay.outcome is ReplayOutcome.HELD
+    assert "1 of 2 injections landed" in replay.detail
+    assert replay.notes == ("service:pay[2] service.lost_response(when=after) was not reached any more",)
+
+
+def test_a_new_call_before_it_moves_a_hook(record: ReplayRecord) -> None:
+    async def looks_first(run: Run, world: Services) -> str:
+        await world.pay("find")
+        return await careful(run, world)
+
+    async def suppressed(run: Run, world: Services) -> str:
+        try:
+            return await looks_first(run, world)
+        except ConnectionError:
+            return await careful(run, world)
+
+    replay = rerun_schedule(record, shop(suppressed))
+
+    assert replay.outcome is ReplayOutcome.MOVED
+    assert replay.step == 0
+    assert "pay({'amount': 3}) then, find({}) now" in replay.detail
+
+
+def test_a_hook_that_is_never_reached_tests_nothing(record: ReplayRecord) -> None:
+    async def pays_nothing(run: Run, world: Services) -> str:
+        del run
+        world.paid = 1
+        return str(await world.prices("get", item="pen"))
+
+    replay = rerun_schedule(record, shop(pays_nothing))
+
+    assert replay.outcome is ReplayOutcome.NOT_LANDED
+    assert "was never reached" in replay.detail
+
+
+def test_an_injection_that_changes_nothing_tests_nothing() -> None:
+    record = record_of(naive, "service:prices[1] service.partial_response")
+    changed = replace(record, schedule=parse("service:prices[1] service.partial_response"))
+
+    replay = rerun_schedule(changed, shop(naive))
+
+    assert replay.outcome is ReplayOutcome.NOT_LANDED
+    assert "changed nothing" in replay.detail
+
+
+def test_another_configuration_can_be_tried(record: ReplayRecord) -> None:
+    async def as_configured(run: Run, world: Services) -> str:
+        return await (careful if run.config.settings.get("careful") else naive)(run, world)
+
+    assert rerun_schedule(record, shop(as_configured)).outcome is ReplayOutcome.VIOLATED
+    assert rerun_schedule(record, shop(as_configured), config_name="other").outcome is ReplayOutcome.HELD
+    with pytest.raises(UsageError, match="unknown configuration"):
+        rerun_schedule(record, shop(as_configured), config_name="othr")
+
+
+def test_another_broken_contract_is_noted(record: ReplayRecord) -> None:
+    async def crashes(run: Run, world: Services) -> str:
+        await careful(run, world)
+        raise RuntimeError("boom")
+
+    replay = rerun_schedule(replace(record, contract="termination"), shop(crashes))
+
+    assert replay.outcome is ReplayOutcome.HELD
+    assert "no-crash is violated, too" in replay.notes
+
+
+class _Says:
+    """A monitor that says the same of every run."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self._verdict = verdict
+
+    def step(self, step: Step) -> Reading | None:
+        del step
+        return None
+
+    def end(self, end: End) -> Reading:
+        del end
+        return Reading(self._verdict) if self._verdict is not Verdict.HOLDS else HOLDS
+
+    def state(self) -> Plain:
+        return None
+
+
+class _Saying:
+    """The contract with that monitor."""
+
+    severity = Severity.HARD
+    weight = 1.0
+
+    def __init__(self, name: str, verdict: Verdict, requires: Contract | None = None) -> None:
+        self.id, self._verdict, self.requires = name, verdict, requires
+
+    def monitor(self, setting: Setting) -> _Says:
+        del setting
+        return _Says(self._verdict)
+
+
+@pytest.mark.parametrize(
+    ("contract", "detail"),
+    [
+        (_Saying("objective", Verdict.UNKNOWN), "is neither violated nor does it hold"),
+        (_Saying("objective", Verdict.VIOLATED, _Saying("x", Verdict.VIOLATED)), "is violated, but unfairly"),
+    ],
+)
+def test_what_is_unknown_or_unfair_does_not_count_as_held(
+    record: ReplayRecord, contract: Contract, detail: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_contracts", lambda _: (contract,))
+
+    replay = rerun_schedule(record, shop(careful))
+
+    assert replay.outcome is ReplayOutcome.NOT_LANDED
+    assert detail in replay.detail
+
+
+def test_a_contract_that_is_not_named_among_the_contracts_is_an_error(record: ReplayRecord) -> None:
+    replay = rerun_schedule(replace(record, contract_specs=("no-crash",)), shop(careful))
+
+    assert replay.outcome is ReplayOutcome.ERROR
+    assert "not among the contracts" in replay.detail
+
+
+def test_a_contract_that_is_not_installed_is_an_error(record: ReplayRecord) -> None:
+    for rerun in (rerun_exact, rerun_schedule):
+        replay = rerun(replace(record, contract_specs=("no-such-contract",)), shop(naive))
+        assert replay.outcome is ReplayOutcome.ERROR
+        assert "no-such-contract" in replay.detail
+
+
+def test_the_planted_double_refund_is_reproduced_violated_and_fixed(refund_record: ReplayRecord) -> None:
+    refund = load_target("refund")
+
+    assert rerun_exact(refund_record, refund).outcome is ReplayOutcome.REPRODUCED
+    assert rerun_schedule(refund_record, refund).outcome is ReplayOutcome.VIOLATED
+    assert rerun_schedule(refund_record, refund, config_name="hardened").outcome is ReplayOutcome.HELD
