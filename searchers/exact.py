@@ -10,8 +10,8 @@ optimum, and what it executed proves that nothing cheaper exists. Three sound ru
 * R3 convergence: once the fingerprint behind an injection is one that a run before it in the order of cost had, what
   follows is known.
 
-What is asked next follows from what was told, in whatever order: equal costs are ordered by the text of schedules, and
-R3 is applied when a schedule would be asked.
+What is asked next follows from what was told, in whatever order: equal costs are ordered by what schedules are, and R3
+is applied when a schedule would be asked.
 """
 
 from __future__ import annotations
@@ -36,9 +36,14 @@ Rank: TypeAlias = tuple[float, str]
 
 
 class _Child(NamedTuple):
-    """A schedule of the frontier, as its parent and what is added; ordered by cost, then by content."""
+    """A schedule of the frontier, as its parent and what is added; ordered by cost, then by content.
+
+    Of equal costs those come first whose parent acted late: less is left to search behind them, and they are closer to
+    what the run was made for.
+    """
 
     cost: float
+    earliness: int
     parent_text: str
     number: int
     position: int
@@ -62,15 +67,11 @@ class ExactSearcher:
         r1: Use rule R1.
         r2: Use rule R2.
         r3: Use rule R3; without fingerprints it does nothing.
-        kinds_matter: The kind of a fault is part of an outcome's identity; for containment contracts.
     """
 
-    def __init__(
-        self, problem: Problem, *, r1: bool = True, r2: bool = True, r3: bool = True, kinds_matter: bool = False
-    ) -> None:
+    def __init__(self, problem: Problem, *, r1: bool = True, r2: bool = True, r3: bool = True) -> None:
         self._problem = problem
         self._rules = {"R1": r1, "R2": r2, "R3": r3}
-        self._kinds_matter = kinds_matter
         self._contradictions = 0
         self._told: dict[Schedule, Evaluation] = {}
         self._restart()
@@ -78,8 +79,8 @@ class ExactSearcher:
     def _restart(self) -> None:
         """Begin the tree anew; what was told is kept."""
         problem = self._problem
-        self._expander = Expander(problem.space, problem.seed, dry=self._rules["R2"], kinds_matter=self._kinds_matter)
-        self._frontier = [_Child(0.0, "", 0, -1, EMPTY, None)]
+        self._expander = Expander(problem.space, problem.seed, dry=self._rules["R2"], kinds_matter=problem.kinds_matter)
+        self._frontier = [_Child(0.0, 0, "", 0, -1, EMPTY, None)]
         self._asked: set[Schedule] = set()
         self._open: dict[Schedule, float] = {}
         self._owners: dict[tuple[bytes, bytes], tuple[Rank, Schedule]] = {}
@@ -193,7 +194,7 @@ class ExactSearcher:
             if candidate.cost > affordable:
                 break
             total = round(cost + candidate.cost, COST_DECIMALS)
-            child = _Child(total, text, number, candidate.position, parent, candidate.injection)
+            child = _Child(total, -evaluation.acted, text, number, candidate.position, parent, candidate.injection)
             if not self._converged(child):
                 heapq.heappush(self._frontier, child)
         for pruned in expansion.pruned:

@@ -120,6 +120,15 @@ class Contract(Protocol):
         ...
 
 
+def sees_faults(contract: Contract) -> bool:
+    """Whether a contract, or what it requires, looks at the injections of a trace, as only containment does.
+
+    Such a contract has `sees_faults: ClassVar[bool] = True`. Two operators with the same outcome are different to it.
+    """
+    required = contract.requires
+    return bool(getattr(contract, "sees_faults", False)) or (required is not None and sees_faults(required))
+
+
 class ContractFactory(Protocol):
     """Makes a contract from the settings of a study file; what the registry holds."""
 

@@ -67,6 +67,10 @@ class Workbench:
             self._nominal[task_id, seed] = full.nominal
         return full
 
+    def nominal_of(self, task_id: str, seed: int) -> Nominal | None:
+        """Return what the nominal run of a task and seed did, `None` when it was not made yet."""
+        return self._nominal.get((task_id, seed))
+
     def execute(self, job: Job) -> Execution:
         """Run a job and return its trace; errors of target and harness are raised."""
         experiment = self.experiment(job.task_id, job.seed)

@@ -29,6 +29,7 @@ class Certificate:
         errors: Trials that ended as errors; the bound stays below the cheapest of them.
         unknown: Trials that told nothing of the contract; the bound stays below the cheapest of them, too.
         limit_reached: The search ended at its limit of trials or seconds.
+        reproduced: A fresh run of the counterexample went the same way; without that nothing is proved.
     """
 
     level: str
@@ -42,11 +43,12 @@ class Certificate:
     errors: int = 0
     unknown: int = 0
     limit_reached: bool = False
+    reproduced: bool = True
 
     @property
     def certified(self) -> bool:
         """Whether the counterexample is proved to be a cheapest one."""
-        return self.cost is not None and self.level != "C0" and self.lower_bound >= self.cost
+        return self.reproduced and self.cost is not None and self.level != "C0" and self.lower_bound >= self.cost
 
     @property
     def safe(self) -> bool:
@@ -64,6 +66,8 @@ class Certificate:
             work += f", {self.errors} trials ended as errors"
         if self.unknown:
             work += f", {self.unknown} trials told nothing of the contract"
+        if not self.reproduced:
+            return f"nothing is proved: a fresh run went another way, so the target is not deterministic: {work}"
         if self.certified:
             return f"{self.level}: no violating schedule cheaper than {self.cost:g}: {work}"
         if self.safe:

@@ -25,6 +25,10 @@ class Evaluator:
         executor: Where the runs happen.
         fingerprinting: What fingerprints cover.
         on_executed: Called with each run that was executed, in the order in which it ended.
+
+    Attributes:
+        executions: Runs that the study has needed so far, those of an earlier session among them.
+        errors: Of those, ended as errors.
     """
 
     def __init__(
@@ -35,6 +39,7 @@ class Evaluator:
     ) -> None:
         self._executor, self._fingerprinting, self._on_executed = executor, fingerprinting, on_executed
         self._known: dict[tuple[Experimental, Schedule], Evaluation] = {}
+        self._remembered: dict[tuple[Experimental, Schedule], Evaluation] = {}
         self._out: dict[tuple[Experimental, Schedule], int] = {}
         self._tickets: dict[int, tuple[Experimental, Schedule]] = {}
         self._next_ticket = 0
@@ -43,12 +48,16 @@ class Evaluator:
 
     def remember(self, at: Experimental, evaluation: Evaluation) -> None:
         """Take over what an earlier session of the study has executed."""
-        self._known[at, evaluation.schedule] = evaluation
+        self._remembered[at, evaluation.schedule] = evaluation
 
     def request(self, at: Experimental, schedule: Schedule) -> None:
         """Have a schedule run unless it was, or is about to be."""
         key = (at, schedule)
         if key in self._known or key in self._out:
+            return
+        remembered = self._remembered.pop(key, None)
+        if remembered is not None:
+            self._keep(key, remembered)
             return
         ticket = self._next_ticket
         self._next_ticket += 1
@@ -67,11 +76,14 @@ class Evaluator:
         if key is None:
             return  # it was abandoned
         del self._out[key]
-        self._known[key] = finished.evaluation
+        self._keep(key, finished.evaluation)
+
+    def _keep(self, key: tuple[Experimental, Schedule], evaluation: Evaluation) -> None:
+        self._known[key] = evaluation
         self.executions += 1
-        if finished.evaluation.status is Status.ERROR:
+        if evaluation.status is Status.ERROR:
             self.errors += 1
-        self._on_executed(key[0], finished.evaluation)
+        self._on_executed(key[0], evaluation)
 
     def evaluate(self, at: Experimental, schedule: Schedule) -> Evaluation:
         """Return what a schedule told, running it first if it was not."""

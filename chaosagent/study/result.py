@@ -20,6 +20,8 @@ class SearchResult:
         violated_nominally: The run without injections breaks the contract already.
         counterexample: What was found.
         certificate: What is proved.
+        injectable: Something affordable could be injected at all; without that a proof says nothing.
+        effect_count: Effects that the run without injections commits; with none, most default contracts say nothing.
     """
 
     task_id: str
@@ -29,6 +31,8 @@ class SearchResult:
     violated_nominally: bool
     counterexample: Counterexample | None
     certificate: Certificate
+    injectable: bool = True
+    effect_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ class StudyResult:
         trials: Told, over all searches.
         executions: Runs that were executed; searches on one task and seed share them.
         errors: Executions that ended as errors.
-        digest: Over the digests of all trials, in canonical order.
+        digest: Over the digests of all trials, whatever their order.
         seconds: Real time.
         interrupted: The study was ended before its searches were.
     """

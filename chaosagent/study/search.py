@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from chaosagent.contracts.contract import Contract
+from chaosagent.contracts.contract import Contract, sees_faults
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.certificate import Certificate
@@ -48,7 +48,9 @@ class Search:
 
     def __init__(self, plan: Plan, at: Experimental, contract: Contract, monitor: int) -> None:
         self.plan, self.at, self.contract = plan, at, contract
-        problem = Problem(contract.id, monitor, plan.space, plan.budget, at.seed, plan.seed)
+        problem = Problem(
+            contract.id, monitor, plan.space, plan.budget, at.seed, plan.seed, kinds_matter=sees_faults(contract)
+        )
         self.searcher: Searcher = SEARCHERS.get(plan.searcher)(problem, **plan.searcher_settings)
         self.trials = 0
         self.errors = 0
@@ -157,8 +159,24 @@ class Search:
         """Nothing cheaper than this breaks the contract, as far as is proved now."""
         return self.searcher.standing.lower_bound
 
-    def certificate(self) -> Certificate:
-        """Return what is proved now."""
+    def injectable(self, evaluator: Evaluator) -> bool:
+        """Whether the run without injections shows any place at which something affordable could be injected."""
+        nominal = evaluator.known(self.at, EMPTY)
+        if nominal is None:
+            return False
+        space, budget = self.plan.space, self.plan.budget
+        return any(
+            priced.cost <= budget
+            for crossing in nominal.crossings
+            for priced in space.at(crossing.boundary, crossing.place.interface, crossing.place.agent)[:1]
+        )
+
+    def certificate(self, *, reproduced: bool = True) -> Certificate:
+        """Return what is proved now.
+
+        Args:
+            reproduced: Whether a fresh run of the counterexample went the same way.
+        """
         standing = self.searcher.standing
         return Certificate(
             level=standing.level,
@@ -172,4 +190,5 @@ class Search:
             errors=self.errors,
             unknown=self.unknown,
             limit_reached=not self.searcher.finished,
+            reproduced=reproduced,
         )

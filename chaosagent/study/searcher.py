@@ -46,6 +46,8 @@ class Problem:
         budget: The B of `cost(δ) ≤ B`.
         seed: Of the run.
         search_seed: From which the searcher's own random streams are derived.
+        kinds_matter: The contract looks at the injections themselves, so that two operators with the same outcome
+            differ.
     """
 
     contract: str
@@ -54,6 +56,7 @@ class Problem:
     budget: float
     seed: int
     search_seed: int = 0
+    kinds_matter: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import math
+import os
+import platform
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from chaosagent.clock import monotonic, timestamp
 from chaosagent.errors import StudyError, UsageError
@@ -13,9 +18,11 @@ from chaosagent.study.evaluator import Experimental
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import Progress, SearchResult
 from chaosagent.study.search import Trial
+from chaosagent.study.stored import decode_evaluation, encode_evaluation
 
 COMMIT_SECONDS = 0.5
 FILE_NAME = "study.db"
+LOCK_NAME = "study.lock"
 _SCHEMA = """
 CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE execution (
@@ -31,6 +38,7 @@ CREATE TABLE execution (
     ending TEXT NOT NULL,
     success INTEGER,
     steps INTEGER NOT NULL,
+    evaluation BLOB,
     UNIQUE (task, seed, schedule)
 );
 CREATE TABLE trial (
@@ -62,14 +70,61 @@ CREATE TABLE search (
 """
 
 
+def _opened(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    return connection
+
+
+def _begin_study(connection: sqlite3.Connection, plan: Plan) -> None:
+    """Write the tables and what the study is to do, all of it or nothing."""
+    connection.executescript(f"BEGIN; {_SCHEMA}")
+    facts = {
+        "plan": plan.digest,
+        "target": plan.target_reference,
+        "config": plan.config.name,
+        "begun": timestamp(),
+    }
+    connection.executemany("INSERT INTO study VALUES (?, ?)", facts.items())
+    connection.execute("COMMIT")
+
+
+def _locked(folder: Path) -> IO[str]:
+    """Lock a folder for this process; the lock ends with the process, however that ends.
+
+    Raises:
+        UsageError: The folder cannot be written to.
+        StudyError: Another process holds the lock.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / LOCK_NAME).open("a+", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot store a study there: {error.strerror}. Choose another --out.") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        lock.seek(0)
+        holder = lock.read(200).strip() or "another process"
+        lock.close()
+        raise StudyError(
+            f"{folder} is in use by {holder}. Wait for it, or choose another folder with --out."
+        ) from error
+    lock.truncate(0)
+    lock.write(f"process {os.getpid()} on {platform.node()} since {timestamp()}")
+    lock.flush()
+    return lock
+
+
 class StudyStore:
     """Writes a study down while it goes on; a `Sink`.
 
-    Make it with `create`, and close it.
+    Make it with `create` or `resume`, and close it.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, plan: Plan) -> None:
-        self._connection, self._path, self._plan = connection, path, plan
+    def __init__(self, connection: sqlite3.Connection, path: Path, plan: Plan, lock: IO[str]) -> None:
+        self._connection, self._path, self._plan, self._lock = connection, path, plan, lock
         self._committed = monotonic()
 
     @classmethod
@@ -87,31 +142,69 @@ class StudyStore:
         path = folder / FILE_NAME
         if path.exists():
             raise UsageError(
-                f"{folder} holds a study already. Choose another folder with --out, or delete {folder} first."
+                f"{folder} holds a study already. Go on with it (--resume), choose another folder (--out), or "
+                "delete it."
             )
+        lock = _locked(folder)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
             (folder / "study.yaml").write_text(study_text, encoding="utf-8")
-            connection = sqlite3.connect(path, isolation_level=None)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.executescript(_SCHEMA)
+            connection = _opened(path)
+            _begin_study(connection, plan)
         except (OSError, sqlite3.Error) as error:
+            lock.close()
             raise UsageError(f"{folder}: cannot store a study there: {error}. Choose another --out.") from error
-        store = cls(connection, path, plan)
+        store = cls(connection, path, plan, lock)
         store._begin()
-        store._put("plan", plan.digest)
-        store._put("target", plan.target_reference)
-        store._put("config", plan.config.name)
-        store._put("begun", timestamp())
         return store
 
+    @classmethod
+    def resume(cls, folder: Path, plan: Plan) -> StudyStore:
+        """Go on with the store of a study that was ended, in whatever way.
+
+        Raises:
+            UsageError: The folder holds no study, or one that is to do something else.
+            StudyError: Another process works on it.
+        """
+        path = folder / FILE_NAME
+        if not path.exists():
+            raise UsageError(f"{folder} holds no study to go on with. Leave --resume out to begin one.")
+        lock = _locked(folder)
+        try:
+            connection = _opened(path)
+            begun = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'study'").fetchone()
+            if begun is None:
+                _begin_study(connection, plan)  # the first session was ended before it had written anything
+            found = connection.execute("SELECT value FROM study WHERE key = 'plan'").fetchone()
+        except sqlite3.Error as error:
+            lock.close()
+            raise UsageError(f"{path} cannot be read: {error}. Choose another --out.") from error
+        if found is None or found[0] != plan.digest:
+            connection.close()
+            lock.close()
+            raise UsageError(
+                f"{folder} holds a study that is to do something else: its target, tasks, contracts, space, budget or "
+                "limits differ. Choose another folder with --out."
+            )
+        store = cls(connection, path, plan, lock)
+        store._begin()
+        return store
+
+    def evaluations(self) -> Iterator[tuple[Experimental, Evaluation]]:
+        """Yield what was executed so far, for `Study(..., remembered=...)`.
+
+        Nothing for a target that declares secrets: what searchers learn from holds them, so it is not stored, and the
+        study executes it again.
+        """
+        rows = self._execute("SELECT task, seed, evaluation FROM execution WHERE evaluation IS NOT NULL ORDER BY id")
+        for task, seed, data in rows:
+            yield Experimental(task, int(seed)), decode_evaluation(data)
+
     def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
-        """Keep one told trial."""
+        """Keep one told trial; one that an earlier session has kept stays as it is."""
         execution = self._execution(at, trial.evaluation)
         verdict = trial.evaluation.verdict(contract)
         self._execute(
-            "INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR IGNORE INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 at.task_id,
                 str(at.seed),
@@ -159,6 +252,7 @@ class StudyStore:
         self._put("ended", timestamp())
         self._execute("COMMIT")
         self._connection.close()
+        self._lock.close()
 
     def _execution(self, at: Experimental, evaluation: Evaluation) -> int:
         key = (at.task_id, str(at.seed), str(evaluation.schedule))
@@ -166,7 +260,7 @@ class StudyStore:
         if known is not None:
             return int(known[0])
         cursor = self._execute(
-            "INSERT INTO execution VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO execution VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *key,
                 evaluation.status.value,
@@ -177,6 +271,7 @@ class StudyStore:
                 evaluation.ending.value,
                 evaluation.success,
                 evaluation.step_count,
+                None if self._plan.target.secrets else encode_evaluation(evaluation),
             ),
         )
         return int(cursor.lastrowid or 0)

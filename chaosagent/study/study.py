@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Protocol
 
@@ -13,8 +13,9 @@ from chaosagent.errors import StudyError
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.workbench import Job, Workbench
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
-from chaosagent.faults.schedule import Schedule
+from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.counterexample import Counterexample, signature_of
+from chaosagent.study.determinism import check_nominal
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.minimise import minimise, necessity_of
 from chaosagent.study.plan import Plan
@@ -43,15 +44,27 @@ class Study:
         executor: Where its runs happen.
         sinks: Who is told of trials, results and progress.
         groups_max: How many (task, seed) pairs are searched at a time; the results do not depend on it.
+        remembered: What an earlier session of the study has executed; it is not executed again.
     """
 
-    def __init__(self, plan: Plan, executor: Executor, *, sinks: Sequence[Sink] = (), groups_max: int = 1) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        executor: Executor,
+        *,
+        sinks: Sequence[Sink] = (),
+        groups_max: int = 1,
+        remembered: Iterable[tuple[Experimental, Evaluation]] = (),
+    ) -> None:
         self._plan, self._sinks, self._groups_max = plan, sinks, groups_max
         depth = Fingerprinting.STATE_AND_HISTORY if plan.space.reads_history else Fingerprinting.STATE
         self._workbench = Workbench(plan.target, plan.config, plan.contracts, plan.run_limits)
         self._evaluator = Evaluator(executor, depth, self._count)
+        for at, evaluation in remembered:
+            self._evaluator.remember(at, evaluation)
         self._progress = Progress()
-        self._told: list[tuple[str, int, str, str, str]] = []
+        self._told_sum = 0
+        self._checked: set[Experimental] = set()
         self._started = monotonic()
         self._interrupted = False
 
@@ -83,7 +96,7 @@ class Study:
             trials=self._progress.trials,
             executions=self._evaluator.executions,
             errors=self._evaluator.errors,
-            digest=self._digest(),
+            digest=f"{self._told_sum:0{2 * DIGEST_BYTES}x}",
             seconds=monotonic() - self._started,
             interrupted=self._interrupted,
         )
@@ -145,7 +158,12 @@ class Study:
         self._progress.trials += 1
         evaluation = trial.evaluation
         at = search.at
-        self._told.append((at.task_id, at.seed, search.contract.id, str(trial.schedule), evaluation.digest))
+        if trial.schedule == EMPTY and at not in self._checked:
+            self._checked.add(at)
+            check_nominal(self._workbench, at, evaluation)
+        line = "\0".join([at.task_id, str(at.seed), search.contract.id, str(trial.schedule), evaluation.digest])
+        hashed = blake2b(line.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
+        self._told_sum = (self._told_sum + int.from_bytes(hashed, "big")) % 256**DIGEST_BYTES
         for sink in self._sinks:
             sink.trial(at, search.contract.id, trial)
 
@@ -172,7 +190,7 @@ class Study:
     # ------------------------------------------------------------------ what was found
 
     def _finish(self, search: Search) -> SearchResult:
-        result = _result(search, self._counterexample(search))
+        result = self._result(search, self._counterexample(search))
         for sink in self._sinks:
             sink.search_over(result)
         return result
@@ -193,6 +211,7 @@ class Study:
         minimal = search.best.effective
         evaluation = rerun(minimal)
         fresh = self._workbench.execute(Job(at.task_id, at.seed, minimal))
+        reproduced = fresh.evaluation.digest == evaluation.digest
         self._progress.found += 1
         cost = minimal.declared_cost(plan.space.model)
         if self._progress.best_cost is None or cost < self._progress.best_cost:
@@ -208,24 +227,20 @@ class Study:
             nominal=self._workbench.experiment(at.task_id, at.seed).nominal or Nominal(),
             signature=signature_of(fresh.trace, contract.id, contract.severity, minimal),
             necessity=necessity_of(minimal, contract.id, rerun),
-            certificate=search.certificate(),
-            confirmed=fresh.evaluation.digest == evaluation.digest,
+            certificate=search.certificate(reproduced=reproduced),
+            confirmed=reproduced,
         )
 
-    def _digest(self) -> str:
-        hashed = blake2b(digest_size=DIGEST_BYTES)
-        for line in sorted(self._told):
-            hashed.update("\0".join(map(str, line)).encode("utf-8", "surrogatepass") + b"\n")
-        return hashed.hexdigest()
-
-
-def _result(search: Search, counterexample: Counterexample | None) -> SearchResult:
-    return SearchResult(
-        task_id=search.at.task_id,
-        seed=search.at.seed,
-        contract=search.contract.id,
-        trials=search.trials,
-        violated_nominally=search.violated_nominally,
-        counterexample=counterexample,
-        certificate=search.certificate(),
-    )
+    def _result(self, search: Search, found: Counterexample | None) -> SearchResult:
+        nominal = self._workbench.nominal_of(search.at.task_id, search.at.seed)
+        return SearchResult(
+            task_id=search.at.task_id,
+            seed=search.at.seed,
+            contract=search.contract.id,
+            trials=search.trials,
+            violated_nominally=search.violated_nominally,
+            counterexample=found,
+            certificate=search.certificate() if found is None else found.certificate,
+            injectable=search.injectable(self._evaluator),
+            effect_count=0 if nominal is None else len(nominal.effects),
+        )

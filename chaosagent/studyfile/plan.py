@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import cast
@@ -12,7 +12,6 @@ from typing import cast
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts, parse_contract
 from chaosagent.contracts.contract import Contract
-from chaosagent.contracts.templates.containment import Containment
 from chaosagent.errors import UnknownNameError, UsageError
 from chaosagent.execution.workbench import Workbench
 from chaosagent.importable import make_importable
@@ -52,7 +51,7 @@ def plan_of(study: StudyFile) -> Plan:
         space=space_of(study),
         budget=settings.budget,
         searcher=settings.search.searcher,
-        searcher_settings=_searcher_settings(study, contracts),
+        searcher_settings=_searcher_settings(study),
         lookahead=settings.search.lookahead,
         seed=settings.search.seed,
         limits=StudyLimits(settings.search.trials, settings.search.seconds, settings.search.error_share),
@@ -156,7 +155,7 @@ def _importable(entry: Plain, study: StudyFile, where: str) -> Plain:
     return f"{module}:{attribute}"
 
 
-def _searcher_settings(study: StudyFile, contracts: Iterable[Contract]) -> Mapping[str, Plain]:
+def _searcher_settings(study: StudyFile) -> Mapping[str, Plain]:
     settings = study.settings.search
     where = study.located.where("search", "searcher")
     factory = SEARCHERS.get(settings.searcher, where)
@@ -170,6 +169,4 @@ def _searcher_settings(study: StudyFile, contracts: Iterable[Contract]) -> Mappi
                 known,
                 study.located.where("search", "settings", name),
             )
-    if "kinds_matter" in known and any(isinstance(contract, Containment) for contract in contracts):
-        given.setdefault("kinds_matter", True)
     return given

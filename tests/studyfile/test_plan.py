@@ -71,14 +71,6 @@ def test_operators_are_searched_at_the_levels_and_places_of_the_file(write: Writ
     }
 
 
-def test_a_containment_contract_makes_kinds_of_faults_matter(write: Write) -> None:
-    with_it = plan_of(load_study(write("target: agent.py:agent\ncontracts: [containment]\n")))
-    without = plan_of(load_study(write("target: agent.py:agent\n")))
-
-    assert with_it.searcher_settings == {"kinds_matter": True}
-    assert without.searcher_settings == {}
-
-
 def test_options_take_the_place_of_keys(write: Write) -> None:
     options = Overrides(config="naive", tasks=("first",), seeds=(7,), contracts=("no-crash",), budget=0.5, trials=2)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import Contract, End, Monitor, Reading, Setting, violated
@@ -35,6 +36,7 @@ class Containment(Terms):
         final: The final contracts; the default contracts when nothing is given.
     """
 
+    sees_faults: ClassVar[bool] = True
     id: str = "containment"
     detected_steps: int = 5
     mitigated_steps: int = 10

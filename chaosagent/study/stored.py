@@ -1,0 +1,74 @@
+"""Evaluations as bytes, so that a study can go on after its process has died.
+
+Only what the searchers learn from is kept. The bytes are read back from the study's own store, by the same version of
+chaosagent; records that travel have a format of their own (`chaosagent.replays.codec`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from chaosagent.canonical import pack, unpack
+from chaosagent.faults.dry import RecordedCrossing
+from chaosagent.faults.evaluation import Evaluation, Fingerprint, Status
+from chaosagent.faults.injection import Place
+from chaosagent.faults.schedule import parse
+from chaosagent.trace.trace import ContractVerdict, Violation
+from chaosagent.vocabulary import Boundary, Ending, Verdict
+
+
+def encode_evaluation(evaluation: Evaluation) -> bytes:
+    """Return the bytes of an evaluation."""
+    return pack(
+        [
+            evaluation.schedule.text,
+            evaluation.status.value,
+            evaluation.error,
+            evaluation.effective.text,
+            evaluation.acted,
+            evaluation.digest,
+            evaluation.ending.value,
+            evaluation.success,
+            evaluation.step_count,
+            [
+                [
+                    verdict.contract,
+                    int(verdict.verdict),
+                    verdict.margin,
+                    None if verdict.violation is None else list(verdict.violation),
+                    verdict.unfair,
+                ]
+                for verdict in evaluation.verdicts
+            ],
+            [[list(crossing[0]), crossing[1].value, *crossing[2:]] for crossing in evaluation.crossings],
+            [list(fingerprint) for fingerprint in evaluation.fingerprints],
+        ]
+    )
+
+
+def decode_evaluation(data: bytes) -> Evaluation:
+    """Return the evaluation that some bytes describe; the inverse of `encode_evaluation`."""
+    parts = cast("list[Any]", unpack(data))
+    schedule, status, error, effective, acted, digest, ending, success, step_count, *lists = parts
+    verdicts, crossings, fingerprints = lists
+    return Evaluation(
+        schedule=parse(schedule, "stored schedule"),
+        status=Status(status),
+        error=error,
+        effective=parse(effective, "stored schedule"),
+        acted=acted,
+        digest=digest,
+        ending=Ending(ending),
+        success=success,
+        step_count=step_count,
+        verdicts=tuple(
+            ContractVerdict(contract, Verdict(verdict), margin, None if at is None else Violation(*at), unfair)
+            for contract, verdict, margin, at, unfair in verdicts
+        ),
+        crossings=tuple(
+            RecordedCrossing(Place(*place), Boundary(boundary), *rest) for place, boundary, *rest in crossings
+        ),
+        fingerprints=tuple(
+            Fingerprint(position, common, tuple(monitors)) for position, common, monitors in fingerprints
+        ),
+    )
