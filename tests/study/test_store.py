@@ -69,11 +69,11 @@ def test_every_trial_and_every_search_is_in_the_store(tmp_path: Path, plan: Plan
 
 def test_what_was_told_before_an_interrupt_is_kept(tmp_path: Path, plan: Plan) -> None:
     store = StudyStore.create(tmp_path, plan, "")
-    run(plan, store)
-    del store  # never closed, as when the process dies
+    run(plan, store)  # and is not closed before the file is looked at, as when the process dies
 
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    store.close()
 
 
 def test_a_folder_that_holds_a_study_is_refused(tmp_path: Path, plan: Plan) -> None:
@@ -92,8 +92,8 @@ def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path: Path, plan: Pla
 
 def test_a_store_that_fails_later_ends_the_study(tmp_path: Path, plan: Plan) -> None:
     store = StudyStore.create(tmp_path, plan, "")
-    store._connection.execute("COMMIT")
-    store._connection.close()
+    store._connection.execute("DROP TABLE trial")
 
-    with pytest.raises(StudyError, match="cannot be written"):
+    with pytest.raises(StudyError, match="cannot be written: no such table"):
         run(plan, store)
+    store.close()
