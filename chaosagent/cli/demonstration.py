@@ -13,7 +13,7 @@ from pathlib import Path
 from chaosagent.canonical import Plain
 from chaosagent.cli.output import remark, stdout_for_answers
 from chaosagent.cli.replaying import Rerun, replay_all, totals_of
-from chaosagent.cli.session import make_room, run_study, workbench_of
+from chaosagent.cli.session import run_study, workbench_of
 from chaosagent.clock import monotonic
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.extras import require
@@ -26,6 +26,7 @@ from chaosagent.report.plots import Robustness, plot_robustness
 from chaosagent.report.story import counted, story_of
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.plan import Plan
+from chaosagent.study.store import StudyStore
 from chaosagent.studyfile import Overrides, load_study, plan_of
 
 FIRST, REPAIRED = "naive", "hardened"
@@ -133,7 +134,8 @@ class Demonstration:
         context = multiprocessing.get_context("spawn")
         with importlib.resources.as_file(packaged) as study, ProcessPoolExecutor(1, context) as beside:
             # Runs of this target take a millisecond: two studies side by side use two cores, workers would only wait.
-            make_room(self._out, plan_of(load_study(study, FIRST_STUDY)))
+            make_room(study, FIRST_STUDY, self._out)
+            make_room(study, REPAIRED_STUDY, self._out / REPAIRED)
             awaited = beside.submit(search_repaired, study, self._out / REPAIRED)
             try:
                 found = self._search(study)
@@ -260,6 +262,11 @@ class Demonstration:
         rows.append(("chaosagent search STUDY.yaml", "the same for your own agent; begin with a copy of"))
         rows.append((str(self._out / "study.yaml"), "this study"))
         self._tell(page.table((), [(name(command), what) for command, what in rows], indent=3))
+
+
+def make_room(study: Path, settings: Overrides, out: Path) -> None:
+    """Remove what an earlier demo has left, ended or not."""
+    StudyStore.remove(out, plan_of(load_study(study, settings)), unfinished_too=True)
 
 
 def search_repaired(study: Path, out: Path) -> Repaired:

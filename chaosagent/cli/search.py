@@ -17,11 +17,16 @@ def search(
     study: Annotated[Path, typer.Argument(help="The study file, YAML.", metavar="STUDY.yaml", show_default=False)],
     *,
     executor: Annotated[
-        str, typer.Option(help="Where runs happen: `inline`, in this process, or `process`, in workers.")
+        str,
+        typer.Option(help="Where runs happen: `inline`, in this process; `process`, in workers; `ray`, on a cluster."),
     ] = "inline",
     workers: Annotated[
         int | None, typer.Option(help="Worker processes; one a core by default.", min=1, max=256, show_default=False)
     ] = None,
+    ray_address: Annotated[
+        str, typer.Option(help="Of a running Ray cluster; a local one is started otherwise.", show_default=False)
+    ] = "",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a study that was ended before its end.")] = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder of the study; chaosagent-out/NAME by default.", show_default=False)
     ] = None,
@@ -56,6 +61,8 @@ def search(
 
     chaosagent search study.yaml --config hardened --budget 2.5
 
+    chaosagent search study.yaml --resume
+
     chaosagent search study.yaml --executor process --workers 8 --json > found.json
     """
     from chaosagent.cli.session import EXECUTORS, Workforce, exit_code_of, run_study
@@ -74,7 +81,9 @@ def search(
     )
     file = load_study(study, overrides)
     name = f"{file.name}-{config}" if config else file.name
-    findings = run_study(file, out or OUT / name, Workforce(executor, workers), title=file.name)
+    findings = run_study(
+        file, out or OUT / name, Workforce(executor, workers, ray_address), title=file.name, resume=resume
+    )
     if json:
         output.answer_json(findings_json(findings))
     else:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaosagent.cli.output import stdout_for_answers
 from chaosagent.cli.progress import display_for
-from chaosagent.errors import UsageError
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.process_pool import ProcessExecutor
@@ -22,11 +20,11 @@ from chaosagent.study.evaluator import Experimental
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import Progress, SearchResult
 from chaosagent.study.search import Trial
-from chaosagent.study.store import FILE_NAME, StudyStore
+from chaosagent.study.store import StudyStore
 from chaosagent.study.study import Sink, Study
 from chaosagent.studyfile import StudyFile, plan_of, worker_setup
 
-EXECUTORS = ("inline", "process")
+EXECUTORS = ("inline", "process", "ray")
 EXIT_HELD, EXIT_VIOLATED, EXIT_INCONCLUSIVE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 3, 4, 130
 
 
@@ -35,12 +33,14 @@ class Workforce:
     """Where the runs of a study happen.
 
     Attributes:
-        executor: `"inline"` or `"process"`.
+        executor: `"inline"`, `"process"` or `"ray"`.
         workers: Processes; `None` for one a core.
+        ray_address: Of a running Ray cluster; empty for a local one.
     """
 
     executor: str = "inline"
     workers: int | None = None
+    ray_address: str = ""
 
     @property
     def size(self) -> int:
@@ -52,7 +52,12 @@ class Workforce:
         if self.executor == "inline":
             return InlineExecutor(workbench_of(plan))
         limit = plan.run_limits.wall_seconds_max
-        return ProcessExecutor(worker_setup(study, plan), workers=self.size, wall_seconds_max=limit)
+        setup = worker_setup(study, plan)
+        if self.executor == "process":
+            return ProcessExecutor(setup, workers=self.size, wall_seconds_max=limit)
+        from chaosagent.execution.ray_pool import RayExecutor
+
+        return RayExecutor(setup, workers=self.size, wall_seconds_max=limit, address=self.ray_address)
 
 
 @dataclass(slots=True)
@@ -86,7 +91,9 @@ class RecordSink:
 INLINE = Workforce()
 
 
-def run_study(study: StudyFile, out: Path, workforce: Workforce = INLINE, *, title: str | None = None) -> Findings:
+def run_study(
+    study: StudyFile, out: Path, workforce: Workforce = INLINE, *, title: str | None = None, resume: bool = False
+) -> Findings:
     """Run a study and store it.
 
     Args:
@@ -94,6 +101,7 @@ def run_study(study: StudyFile, out: Path, workforce: Workforce = INLINE, *, tit
         out: The folder of the study.
         workforce: Where the runs happen.
         title: What the progress display calls it; `None` shows no progress.
+        resume: Go on with the unfinished study in the folder.
 
     Raises:
         UsageError: The folder holds another study, or the study file cannot be used.
@@ -102,8 +110,11 @@ def run_study(study: StudyFile, out: Path, workforce: Workforce = INLINE, *, tit
     with contextlib.ExitStack() as stack:
         stack.enter_context(stdout_for_answers())
         plan = plan_of(study)
-        make_room(out, plan)
-        store = StudyStore.create(out, plan, study.text_as_run)
+        if resume:
+            store = StudyStore.resume(out, plan)
+        else:
+            StudyStore.remove(out, plan)
+            store = StudyStore.create(out, plan, study.text_as_run)
         digest = ""
         stack.callback(lambda: store.close(digest))
         executor = workforce.open(study, plan)
@@ -114,41 +125,17 @@ def run_study(study: StudyFile, out: Path, workforce: Workforce = INLINE, *, tit
             display = display_for(plan, title)
             stack.callback(display.close)
             sinks.append(display)
-        result = Study(plan, executor, sinks=sinks, groups_max=workforce.size).run()
-        digest = result.digest
+        work = Study(
+            plan, executor, sinks=sinks, groups_max=workforce.size, remembered=store.evaluations() if resume else ()
+        )
+        result = work.run()
+        digest = "" if result.interrupted else result.digest
     return Findings(plan, result, records.written, out)
 
 
 def workbench_of(plan: Plan) -> Workbench:
     """Return the workbench of this process for a plan."""
     return Workbench(plan.target, plan.config, plan.contracts, plan.run_limits)
-
-
-def make_room(out: Path, plan: Plan) -> None:
-    """Remove an earlier run of the same study, records excepted, and refuse to touch another study.
-
-    Raises:
-        UsageError: The folder holds another study.
-    """
-    path = out / FILE_NAME
-    if not path.exists():
-        return
-    if _plan_digest(path) != plan.digest:
-        raise UsageError(f"{out} holds another study. Choose another folder with --out, or delete {out} first.")
-    for ending in ("", "-wal", "-shm"):
-        path.with_name(FILE_NAME + ending).unlink(missing_ok=True)
-
-
-def _plan_digest(path: Path) -> str:
-    """Return the digest of the plan that a store was made for, empty if it has none."""
-    # A finished store is read as it lies, so that nothing is written beside it; a killed one needs its journal.
-    mode = "mode=rw" if path.with_name(f"{FILE_NAME}-wal").exists() else "immutable=1"
-    try:
-        with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True)) as connection:
-            row = connection.execute("SELECT value FROM study WHERE key = 'plan'").fetchone()
-    except sqlite3.Error:
-        return ""
-    return "" if row is None else str(row[0])
 
 
 def exit_code_of(findings: Findings) -> int:

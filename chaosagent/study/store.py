@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import math
 import os
@@ -68,6 +69,19 @@ CREATE TABLE search (
     PRIMARY KEY (task, seed, contract)
 ) WITHOUT ROWID;
 """
+
+
+def _facts(path: Path) -> dict[str, str]:
+    """Return what a store says of its study; nothing when it has not come to that."""
+    # A finished store is read as it lies, so that nothing is written beside it; a killed one needs its journal.
+    mode = "mode=rw" if path.with_name(f"{FILE_NAME}-wal").exists() else "immutable=1"
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True)) as connection:
+            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'study'").fetchone() is None:
+                return {}
+            return dict(connection.execute("SELECT key, value FROM study"))
+    except sqlite3.Error as error:
+        raise UsageError(f"{path} is no store of a study: {error}. Choose another --out, or delete it.") from error
 
 
 def _opened(path: Path) -> sqlite3.Connection:
@@ -189,6 +203,36 @@ class StudyStore:
         store._begin()
         return store
 
+    @classmethod
+    def remove(cls, folder: Path, plan: Plan, *, unfinished_too: bool = False) -> None:
+        """Delete the store of an ended study, so that the same study can be run again; records are kept.
+
+        Args:
+            folder: Of the study; nothing is done when it holds none.
+            plan: What is to be run again.
+            unfinished_too: Delete it although it could be resumed.
+
+        Raises:
+            UsageError: The folder holds another study, or an unfinished one.
+            StudyError: Another process works on it.
+        """
+        path = folder / FILE_NAME
+        if not path.exists():
+            return
+        with _locked(folder):
+            facts = _facts(path)
+            if facts.get("plan", plan.digest) != plan.digest:
+                raise UsageError(
+                    f"{folder} holds another study. Choose another folder with --out, or delete {folder} first."
+                )
+            if facts and "ended" not in facts and not unfinished_too:
+                raise UsageError(
+                    f"{folder} holds an unfinished run of this study. Go on with it (--resume), choose another folder "
+                    f"(--out), or delete {folder} first."
+                )
+            for ending in ("", "-wal", "-shm"):
+                path.with_name(FILE_NAME + ending).unlink(missing_ok=True)
+
     def evaluations(self) -> Iterator[tuple[Experimental, Evaluation]]:
         """Yield what was executed so far, for `Study(..., remembered=...)`.
 
@@ -246,10 +290,14 @@ class StudyStore:
         self._commit_in_time()
 
     def close(self, digest: str = "") -> None:
-        """Commit everything and close the file."""
+        """Commit everything and close the file.
+
+        Args:
+            digest: Of the study's result, when it has come to its end; without it the study is unfinished.
+        """
         if digest:
             self._put("digest", digest)
-        self._put("ended", timestamp())
+            self._put("ended", timestamp())
         self._execute("COMMIT")
         self._connection.close()
         self._lock.close()

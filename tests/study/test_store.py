@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,36 @@ def test_a_store_that_fails_later_ends_the_study(tmp_path: Path, plan: Plan) -> 
     with pytest.raises(StudyError, match="cannot be written: no such table"):
         run(plan, store)
     store.close()
+
+
+def test_an_ended_study_makes_room_for_the_same_study_again(tmp_path: Path, plan: Plan) -> None:
+    StudyStore.create(tmp_path, plan, "").close("digest")
+
+    StudyStore.remove(tmp_path, plan)
+
+    StudyStore.create(tmp_path, plan, "").close("digest")
+
+
+def test_an_unfinished_study_is_not_thrown_away(tmp_path: Path, plan: Plan) -> None:
+    StudyStore.create(tmp_path, plan, "").close()
+
+    with pytest.raises(UsageError, match=r"holds an unfinished run of this study\. Go on with it \(--resume\)"):
+        StudyStore.remove(tmp_path, plan)
+
+    StudyStore.resume(tmp_path, plan).close("digest")
+
+
+def test_another_study_is_not_thrown_away(tmp_path: Path, plan: Plan) -> None:
+    StudyStore.create(tmp_path, plan, "").close("digest")
+
+    with pytest.raises(UsageError, match="holds another study"):
+        StudyStore.remove(tmp_path, replace(plan, budget=1.5))
+
+
+def test_what_is_no_store_is_left_alone(tmp_path: Path, plan: Plan) -> None:
+    (tmp_path / "study.db").write_bytes(b"something else entirely, " * 100)
+
+    with pytest.raises(UsageError, match=r"study\.db is no store of a study"):
+        StudyStore.remove(tmp_path, plan)
+
+    assert (tmp_path / "study.db").read_bytes().startswith(b"something else")
