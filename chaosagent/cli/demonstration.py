@@ -20,7 +20,8 @@ from chaosagent.extras import require
 from chaosagent.metrics.robustness import Curve, adversarial_curve, random_curve
 from chaosagent.replays.rerun import ReplayOutcome
 from chaosagent.replays.store import read_record
-from chaosagent.report.findings import Findings, counterexamples_table, findings_json, work_of
+from chaosagent.report.findings import Findings, counterexamples_table, work_of
+from chaosagent.report.findings_json import findings_json
 from chaosagent.report.page import Page, bad, faint, good, name, strong
 from chaosagent.report.plots import Robustness, plot_robustness
 from chaosagent.report.story import counted, story_of

@@ -66,7 +66,8 @@ def search(
     chaosagent search study.yaml --executor process --workers 8 --json > found.json
     """
     from chaosagent.cli.session import EXECUTORS, Workforce, exit_code_of, run_study
-    from chaosagent.report.findings import findings_json, findings_page, next_page
+    from chaosagent.report.findings import findings_page, next_page
+    from chaosagent.report.findings_json import findings_json
     from chaosagent.studyfile import Overrides, load_study
 
     if executor not in EXECUTORS:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from chaosagent.cli.output import stdout_for_answers
 from chaosagent.cli.progress import display_for
+from chaosagent.cli.records import RecordSink
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.process_pool import ProcessExecutor
 from chaosagent.execution.workbench import Workbench
-from chaosagent.replays.record import record_of
-from chaosagent.replays.store import write_record
 from chaosagent.report.findings import Findings
-from chaosagent.study.evaluator import Experimental
+from chaosagent.report.notes import Notes
 from chaosagent.study.plan import Plan
-from chaosagent.study.result import Progress, SearchResult
-from chaosagent.study.search import Trial
 from chaosagent.study.store import StudyStore
 from chaosagent.study.study import Sink, Study
 from chaosagent.studyfile import StudyFile, plan_of, worker_setup
@@ -45,7 +43,7 @@ class Workforce:
     @property
     def size(self) -> int:
         """How many runs can happen at a time."""
-        return 1 if self.executor == "inline" else self.workers or len(os.sched_getaffinity(0))
+        return 1 if self.executor == "inline" else self.workers or core_count()
 
     def open(self, study: StudyFile, plan: Plan) -> Executor:
         """Return the executor; worker processes are started."""
@@ -60,41 +58,13 @@ class Workforce:
         return RayExecutor(setup, workers=self.size, wall_seconds_max=limit, address=self.ray_address)
 
 
-@dataclass(slots=True)
-class RecordSink:
-    """Writes the record of each counterexample as soon as its search is over.
-
-    Attributes:
-        plan: Of the study.
-        folder: Where records go.
-        written: Path of each record, by the id of its counterexample.
-    """
-
-    plan: Plan
-    folder: Path
-    written: dict[str, Path] = field(default_factory=dict)
-
-    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
-        """Nothing is stored of single trials here."""
-
-    def search_over(self, result: SearchResult) -> None:
-        found = result.counterexample
-        if found is None:
-            return
-        record = record_of(found, self.plan)
-        self.written[found.id] = write_record(self.folder, record)
-
-    def progress(self, progress: Progress) -> None:
-        """Nothing is stored of progress."""
-
-
 INLINE = Workforce()
 
 
 def run_study(
     study: StudyFile, out: Path, workforce: Workforce = INLINE, *, title: str | None = None, resume: bool = False
 ) -> Findings:
-    """Run a study and store it.
+    """Run a study and store it; records of earlier runs of it that it no longer finds are removed.
 
     Args:
         study: The study file.
@@ -119,8 +89,8 @@ def run_study(
         stack.callback(lambda: store.close(digest))
         executor = workforce.open(study, plan)
         stack.callback(executor.close)
-        records = RecordSink(plan, out / "replays")
-        sinks: list[Sink] = [store, records]
+        records, notes = RecordSink(plan, out), Notes()
+        sinks: list[Sink] = [store, records, notes]
         if title is not None:
             display = display_for(plan, title)
             stack.callback(display.close)
@@ -129,8 +99,18 @@ def run_study(
             plan, executor, sinks=sinks, groups_max=workforce.size, remembered=store.evaluations() if resume else ()
         )
         result = work.run()
+        removed = [] if result.interrupted else records.remove_stale(result)
         digest = "" if result.interrupted else result.digest
-    return Findings(plan, result, records.written, out)
+    return Findings(plan, result, records.written, out, notes, tuple(removed), tuple(records.others))
+
+
+def core_count() -> int:
+    """Return how many cores this process may use, or how many there are where the system does not say."""
+    process_cpu_count: Callable[[], int | None] | None = getattr(os, "process_cpu_count", None)  # Python 3.13
+    if process_cpu_count is not None:
+        return process_cpu_count() or 1
+    affinity: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)  # not on macOS
+    return (os.cpu_count() or 1) if affinity is None else len(affinity(0))
 
 
 def workbench_of(plan: Plan) -> Workbench:

@@ -1,20 +1,26 @@
-"""What a study found, as a page for people and as plain data for machines."""
+"""What a study found, as a page for people."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaosagent.canonical import Plain
+from chaosagent.report.notes import FailedRuns, Notes
 from chaosagent.report.page import Cell, Page, Part, Span, bad, faint, good, name, notice, strong
+from chaosagent.report.printable import printable
 from chaosagent.report.story import counted
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
 
 ROWS_MAX = 50
+ERRORS_MAX = 3
+ERROR_CHARACTERS_MAX = 400
+OTHERS_MAX = 3
+WORST_FIRST = ("at-most-once", "no-extra-effects", "no-leak", "all-or-nothing", "promises-kept", "no-ghosts")
+HARMLESS_LAST = ("objective", "termination", "no-crash")
+"""Where a default contract stands in the table: what does harm first, what merely fails last, others between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +32,18 @@ class Findings:
         result: How it ended.
         records: Path of the record of each counterexample, by its id.
         out: The folder of the study.
+        notes: Why runs failed, and how the contracts break that break without faults.
+        removed: Records of earlier runs that were removed, since what they hold no longer happens.
+        others: Records in the folder that this run has not written.
     """
 
     plan: Plan
     result: StudyResult
     records: Mapping[str, Path]
     out: Path
+    notes: Notes = field(default_factory=Notes)
+    removed: Sequence[Path] = ()
+    others: Sequence[Path] = ()
 
     @property
     def by_cost(self) -> list[Counterexample]:
@@ -39,6 +51,16 @@ class Findings:
         return sorted(
             self.result.counterexamples, key=lambda found: (found.cost, found.contract, found.task_id, found.seed)
         )
+
+    @property
+    def by_harm(self) -> list[Counterexample]:
+        """The counterexamples, the most harmful contracts first; of one contract, those with the fewest faults."""
+        return sorted(self.by_cost, key=lambda found: (_rank(found.contract), len(found.schedule), found.cost))
+
+    @property
+    def errors(self) -> int:
+        """How many runs ended as errors, those of an earlier session of the study among them."""
+        return max(self.result.errors, self.notes.failed_count)
 
     @property
     def signatures(self) -> int:
@@ -53,11 +75,19 @@ class Findings:
     @property
     def open_searches(self) -> list[SearchResult]:
         """Searches that neither found a counterexample nor proved that there is none within the budget."""
-        return [
-            search
-            for search in self.result.searches
-            if search.counterexample is None and not search.violated_nominally and not search.certificate.safe
-        ]
+        return [search for search in self.result.searches if is_open(search)]
+
+
+def is_open(search: SearchResult) -> bool:
+    """Whether a search has neither found something nor proved that nothing within the budget breaks its contract."""
+    return search.counterexample is None and not search.violated_nominally and not search.certificate.safe
+
+
+def _rank(contract: str) -> int:
+    if contract in WORST_FIRST:
+        return WORST_FIRST.index(contract)
+    between = len(WORST_FIRST)
+    return between + 1 + HARMLESS_LAST.index(contract) if contract in HARMLESS_LAST else between
 
 
 def findings_page(findings: Findings, *, every: bool = False) -> Page:
@@ -65,7 +95,7 @@ def findings_page(findings: Findings, *, every: bool = False) -> Page:
 
     Args:
         findings: The finished study.
-        every: List each counterexample; by default one of each kind, the cheapest.
+        every: List each counterexample; by default one of each kind, that with the fewest faults.
     """
     plan, result = findings.plan, findings.result
     page = Page()
@@ -74,8 +104,8 @@ def findings_page(findings: Findings, *, every: bool = False) -> Page:
         f"{counted(len(plan.tasks), 'task')}, {counted(len(plan.seeds), 'seed')}, "
         f"{counted(len(result.searches), 'search', 'searches')}, budget {plan.budget:g}",
     )
-    _tell_counterexamples(page, findings, every=every)
     _tell_nominal(page, findings)
+    _tell_counterexamples(page, findings, every=every)
     _tell_contracts(page, findings)
     _tell_warnings(page, findings)
     page.gap().line(faint(work_of(result)))
@@ -85,7 +115,7 @@ def findings_page(findings: Findings, *, every: bool = False) -> Page:
 def _tell_counterexamples(page: Page, findings: Findings, *, every: bool) -> None:
     found = findings.by_cost
     if not found:
-        page.gap().line("No counterexample was found." if findings.open_searches else good("No counterexample exists."))
+        _tell_proof(page, findings)
         return
     kinds = "" if len(found) == 1 else f", {counted(findings.signatures, 'kind')} of failure"
     page.gap().line(bad(f"{counted(len(found), 'counterexample').capitalize()}{kinds}"))
@@ -94,10 +124,26 @@ def _tell_counterexamples(page: Page, findings: Findings, *, every: bool) -> Non
         page.line(faint("one of each kind; --all shows each"), indent=2)
 
 
+def _tell_proof(page: Page, findings: Findings) -> None:
+    """Say what is proved where nothing was found, and no more than that."""
+    searches = findings.result.searches
+    safe = [search for search in searches if search.certificate.safe]
+    if findings.open_searches or not searches:
+        page.gap().line("No counterexample was found.")
+    elif safe:
+        what = "any contract" if len(safe) == len(searches) else "the other contracts"
+        number = f"all {len(safe)}" if len(safe) == len(searches) else f"{len(safe)} of {len(searches)}"
+        noun = "search" if len(searches) == 1 else "searches"
+        page.gap().line(
+            good(f"Nothing of cost up to {findings.plan.budget:g} in the declared space breaks {what}"),
+            f": proved for {number} {noun}.",
+        )
+
+
 def counterexamples_table(findings: Findings, *, every: bool = False) -> Page:
-    """Return the table of counterexamples, cheapest first: one of each kind with the number of its others, or each."""
+    """Return the table of counterexamples, harm first: one of each kind with the number of its others, or each."""
     groups: dict[object, list[Counterexample]] = {}
-    for found in findings.by_cost:
+    for found in findings.by_harm:
         groups.setdefault(found.id if every else found.signature, []).append(found)
     rows: list[Sequence[Cell]] = []
     for group in list(groups.values())[:ROWS_MAX]:
@@ -142,11 +188,24 @@ def _tell_nominal(page: Page, findings: Findings) -> None:
     broken = findings.nominal_violations
     if not broken:
         return
-    page.gap().line(bad(f"Broken without any fault: {counted(len(broken), 'search', 'searches')}"))
-    page.table(
-        ("contract", "task", "seed"),
-        [(search.contract, search.task_id, str(search.seed)) for search in broken[:ROWS_MAX]],
+    page.gap().line(
+        bad(f"Broken without any fault: {counted(len(broken), 'search', 'searches')}"),
+        ", so no fault was looked for there. Mend the target, or the contract.",
     )
+    page.table(
+        ("contract", "task", "seed", "broken at", "reason"), [_nominal_row(findings, one) for one in broken[:ROWS_MAX]]
+    )
+    if len(broken) > ROWS_MAX:
+        page.line(faint(f"... {len(broken) - ROWS_MAX} more"), indent=2)
+
+
+def _nominal_row(findings: Findings, search: SearchResult) -> Sequence[Cell]:
+    violation = findings.notes.nominal_violation(search)
+    where, reason = "-", "-"
+    if violation is not None:
+        where = f"{violation.place}{f' by {violation.agent}' if violation.agent else ''}"
+        reason = printable(violation.reason, characters_max=ERROR_CHARACTERS_MAX)
+    return (search.contract, search.task_id, str(search.seed), where, reason)
 
 
 def _tell_contracts(page: Page, findings: Findings) -> None:
@@ -192,11 +251,8 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
             bad(f"{counted(len(unsteady), 'counterexample').capitalize()} went another way when run afresh: "),
             "the target is not deterministic. Find what it draws outside run.rng and run.clock.",
         )
-    if result.errors:
-        page.gap().line(
-            notice(f"{counted(result.errors, 'run').capitalize()} ended as errors; "),
-            "no certificate reaches above them.",
-        )
+    _tell_errors(page, findings)
+    _tell_empty_proofs(page, findings)
     limited = [search for search in findings.open_searches if search.certificate.limit_reached]
     if limited and result.interrupted:
         page.gap().line(notice(f"{counted(len(limited), 'search', 'searches').capitalize()} had not finished."))
@@ -204,6 +260,64 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
         page.gap().line(
             notice(f"{counted(len(limited), 'search', 'searches').capitalize()} ended at a limit. "),
             "Give more with --trials, or ask for less with --budget.",
+        )
+
+    _tell_records(page, findings)
+
+
+def _tell_errors(page: Page, findings: Findings) -> None:
+    """Say how many runs failed, and why."""
+    if not findings.errors:
+        return
+    page.gap().line(
+        notice(f"{counted(findings.errors, 'run').capitalize()} ended as errors; "),
+        "no certificate reaches above them.",
+    )
+    failed = findings.notes.failed
+    for runs in failed[:ERRORS_MAX]:
+        page.line(bad(printable(runs.error, characters_max=ERROR_CHARACTERS_MAX)), indent=2)
+        first = "" if runs.count == 1 else f"{counted(runs.count, 'run')}, the first "
+        page.line(f"{first}in task {runs.task_id}, seed {runs.seed}, under: {_shown(runs)}", indent=4)
+    if len(failed) > ERRORS_MAX:
+        left = len(failed) - ERRORS_MAX
+        more = "one more error of another kind (--json lists it)" if left == 1 else f"{left} more (--json lists them)"
+        page.line(faint(f"... {more}"), indent=2)
+
+
+def _shown(runs: FailedRuns) -> str:
+    return runs.schedule.text or "no injection"
+
+
+def _tell_empty_proofs(page: Page, findings: Findings) -> None:
+    """Warn of proofs that say nothing."""
+    searches = findings.result.searches
+    empty = [search for search in searches if search.certificate.safe and not search.injectable]
+    if empty:
+        page.gap().line(
+            notice(f"In {counted(len(empty), 'search', 'searches')} nothing could be injected: "),
+            "what is proved there says nothing. Raise the budget, or allow operators that fit the target's interfaces.",
+        )
+    if searches and not findings.errors and not any(search.effect_count for search in searches):
+        page.gap().line(
+            notice("No task commits an effect in its run without faults: "),
+            "most default contracts compare effects. If the target changes its world, declare `effects` at its doors.",
+        )
+
+
+def _tell_records(page: Page, findings: Findings) -> None:
+    """Tell what became of records that this run has not written."""
+    if findings.removed:
+        page.gap().line(
+            f"{counted(len(findings.removed), 'record').capitalize()} of an earlier run removed: "
+            "what was found then does not happen any more."
+        )
+    others = findings.others
+    if others:
+        names = ", ".join(path.name for path in others[:OTHERS_MAX])
+        more = f" ... {len(others) - OTHERS_MAX} more" if len(others) > OTHERS_MAX else ""
+        page.gap().line(
+            notice(f"{findings.out / 'replays'} also holds {counted(len(others), 'record')} from elsewhere: "),
+            f"{names}{more}. `chaosagent replay` runs what is there, too.",
         )
 
 
@@ -234,74 +348,3 @@ def next_page(findings: Findings) -> Page:
         rows.append((name(f"chaosagent replay --mode exact {replays}"), "reproduces all of them offline, bit for bit"))
     page.heading("What to type next") if rows else page
     return page.table((), rows)
-
-
-def findings_json(findings: Findings) -> dict[str, Plain]:
-    """Return what a study found as plain data; infinite bounds are `None` and explained by `safe`."""
-    plan, result = findings.plan, findings.result
-    return {
-        "target": plan.target.name,
-        "config": plan.config.name,
-        "tasks": [task.id for task in plan.tasks],
-        "seeds": list(plan.seeds),
-        "budget": plan.budget,
-        "searcher": plan.searcher,
-        "study": plan.digest,
-        "trials": result.trials,
-        "executions": result.executions,
-        "errors": result.errors,
-        "seconds": round(result.seconds, 3),
-        "interrupted": result.interrupted,
-        "signatures": findings.signatures,
-        "counterexamples": [counterexample_json(found, findings) for found in findings.by_cost],
-        "searches": [_search_json(search) for search in result.searches],
-        "digest": result.digest,
-        "out": str(findings.out),
-    }
-
-
-def counterexample_json(found: Counterexample, findings: Findings) -> dict[str, Plain]:
-    """Return one counterexample as plain data."""
-    violation = found.trace.verdict(found.contract).violation
-    record = findings.records.get(found.id)
-    return {
-        "id": found.id,
-        "signature": str(found.signature),
-        "task": found.task_id,
-        "seed": found.seed,
-        "contract": found.contract,
-        "schedule": found.schedule.text,
-        "injections": len(found.schedule),
-        "cost": found.cost,
-        "certified": found.certificate.certified,
-        "level": found.certificate.level,
-        "lower_bound": _finite(found.certificate.lower_bound),
-        "minimal": found.minimal,
-        "confirmed": found.confirmed,
-        "step": None if violation is None else violation.step,
-        "agent": None if violation is None else violation.agent,
-        "reason": None if violation is None else violation.reason,
-        "digest": found.trace.digest,
-        "record": None if record is None else str(record),
-    }
-
-
-def _search_json(search: SearchResult) -> Plain:
-    certificate = search.certificate
-    return {
-        "task": search.task_id,
-        "seed": search.seed,
-        "contract": search.contract,
-        "trials": search.trials,
-        "violated_nominally": search.violated_nominally,
-        "counterexample": None if search.counterexample is None else search.counterexample.id,
-        "certified": certificate.certified,
-        "safe": certificate.safe,
-        "lower_bound": _finite(certificate.lower_bound),
-        "level": certificate.level,
-        "certificate": str(certificate),
-    }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

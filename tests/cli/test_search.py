@@ -1,11 +1,16 @@
 """`chaosagent search`: exit codes, what is printed, what is stored."""
 
+import json
+import os
 import sqlite3
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from chaosagent.cli.session import Workforce
 
 KEYS = {"id", "signature", "schedule", "injections", "cost", "certified", "lower_bound"}
 PLACES = {"contract", "step", "agent", "record"}
@@ -76,7 +81,8 @@ def test_a_hardened_configuration_is_proved_safe(chaosagent: Command, folder: Pa
     answer = chaosagent("search", "study.yaml", "--config", "hardened")
 
     assert answer.code == 0
-    assert "No counterexample exists." in answer.out
+    proved = "Nothing of cost up to 1.2 in the declared space breaks any contract: proved for all 4 searches."
+    assert proved in answer.out
     assert (folder / "chaosagent-out" / f"{folder.name}-hardened" / "study.yaml").is_file()
 
 
@@ -98,24 +104,54 @@ def test_options_choose_tasks_seeds_and_contracts(chaosagent: Command) -> None:
     assert {search["contract"] for search in found["searches"]} == {"no-crash"}
 
 
-def test_what_breaks_without_faults_is_told_apart(chaosagent: Command, folder: Path) -> None:
+def test_what_breaks_without_faults_is_told_first_and_why(chaosagent: Command, folder: Path) -> None:
     agent = folder / "agent.py"
     agent.write_text(agent.read_text("utf-8").replace("success=True", "success=False"), encoding="utf-8")
 
     answer = chaosagent("search", "study.yaml", "--contract", "objective")
 
     assert answer.code == 1
-    assert "Broken without any fault: two searches" in answer.out
+    lines = [line for line in answer.out.splitlines() if line]
+    assert lines[1].startswith("Broken without any fault: two searches, so no fault was looked for there.")
+    assert lines[2].split() == ["contract", "task", "seed", "broken", "at", "reason"]
+    assert lines[3].split() == ["objective", "late", "0", "the", "end", "the", "objective", "was", "not", "met"]
+    assert "Nothing of cost" not in answer.out
+    assert "No counterexample" not in answer.out
 
 
-def test_runs_that_fail_leave_the_search_failed(chaosagent: Command, folder: Path) -> None:
+def test_what_breaks_without_faults_is_left_out_of_what_is_proved(chaosagent: Command, folder: Path) -> None:
     agent = folder / "agent.py"
-    agent.write_text(agent.read_text("utf-8").replace('return Outcome("paid"', 'return ("paid"'), encoding="utf-8")
-    agent.write_text(agent.read_text("utf-8").replace(", success=True, claims=(", ", (("), encoding="utf-8")
+    agent.write_text(agent.read_text("utf-8").replace("success=True", "success=False"), encoding="utf-8")
+    options = ("--config", "hardened", "--contract", "objective", "--contract", "no-crash")
 
-    answer = chaosagent("search", "study.yaml", "--task", "late")
+    answer = chaosagent("search", "study.yaml", *options)
+    data = chaosagent("search", "study.yaml", *options, "--json").json
+
+    assert answer.code == 1
+    proved = "Nothing of cost up to 1.2 in the declared space breaks the other contracts: proved for 2 of 4 searches."
+    assert proved in answer.out
+    assert [search["nominal_reason"] for search in data["searches"]] == ["the objective was not met", None] * 2
+
+
+def test_runs_that_fail_say_why_and_leave_the_search_failed(chaosagent: Command, folder: Path) -> None:
+    agent = folder / "agent.py"
+    agent.write_text(agent.read_text("utf-8").replace("await run.clock.sleep(1)", "return 7"), encoding="utf-8")
+    options = ("--task", "late", "--contract", "no-crash")
+
+    answer = chaosagent("search", "study.yaml", *options)
+    data = chaosagent("search", "study.yaml", *options, "--json").json
 
     assert answer.code == 4
+    lines = answer.out.splitlines()
+    told = lines.index("Two runs ended as errors; no certificate reaches above them.")
+    returned = "target 'shop' returned int; it must return an Outcome, a text (the final message) or None."
+    assert lines[told + 1] == f"  {returned}"
+    first = "service:payments[1] service.lost_response(when=before)"
+    assert lines[told + 2] == f"    two runs, the first in task late, seed 0, under: {first}"
+    (failed,) = data["failed"]
+    assert (failed["runs"], failed["task"], failed["seed"], failed["schedule"]) == (2, "late", 0, first)
+    assert failed["error"] == returned
+    assert data["errors"] == 2
 
 
 def test_the_same_study_may_run_again_and_gives_the_same(chaosagent: Command) -> None:
@@ -124,6 +160,68 @@ def test_the_same_study_may_run_again_and_gives_the_same(chaosagent: Command) ->
 
     assert again["digest"] == first["digest"]
     assert again["counterexamples"] == first["counterexamples"]
+
+
+def change(folder: Path, before: str, after: str) -> None:
+    """Change the agent, and let this process forget the old one, as another process would not know it."""
+    agent = folder / "agent.py"
+    agent.write_text(agent.read_text("utf-8").replace(before, after), encoding="utf-8")
+    for name in [name for name in sys.modules if name.startswith("chaosagent_file_")]:
+        del sys.modules[name]
+
+
+WITHOUT_KEYS, ONE_WITH_KEYS = 'if run.config.settings["keys"]', 'if task.id == "late"'
+
+
+def test_a_record_that_a_later_run_no_longer_finds_is_removed(chaosagent: Command, folder: Path) -> None:
+    first = chaosagent("search", "study.yaml", "--out", "here", "--json").json
+    mine = folder / "here" / "replays" / "mine.replay"
+    mine.write_bytes(b"another's")
+    change(folder, WITHOUT_KEYS, ONE_WITH_KEYS)
+
+    again = chaosagent("search", "study.yaml", "--out", "here")
+
+    late, lost = (Path(one["record"]) for one in first["counterexamples"])
+    assert sorted(path.name for path in mine.parent.iterdir()) == sorted([lost.name, mine.name])
+    assert "One record of an earlier run removed: what was found then does not happen any more." in again.out
+    assert f"here/replays also holds one record from elsewhere: {mine.name}." in again.out
+    third = chaosagent("search", "study.yaml", "--out", "here", "--json").json
+    assert (third["removed"], third["other_records"]) == ([], ["here/replays/mine.replay"])
+    assert not late.exists()
+
+
+def test_a_record_stays_while_its_search_is_open(chaosagent: Command, folder: Path) -> None:
+    options = ("study.yaml", "--out", "here", "--json")
+    assert len(chaosagent("search", *options).json["counterexamples"]) == 2
+    change(folder, "await run.clock.sleep(1)", "return 7")
+
+    failed = chaosagent("search", *options)
+
+    assert failed.code == 4
+    assert failed.json["removed"] == []
+    assert len(list(Path("here/replays").iterdir())) == 2
+    change(folder, "return 7", "await run.clock.sleep(1)")
+    change(folder, WITHOUT_KEYS, ONE_WITH_KEYS)
+    assert len(chaosagent("search", *options).json["removed"]) == 1
+
+
+def test_a_list_of_records_that_names_others_removes_nothing(chaosagent: Command, folder: Path) -> None:
+    found = chaosagent("search", "study.yaml", "--out", "here", "--json").json
+    listed = folder / "here" / "records.jsonl"
+    entry = {"task": "late", "seed": 0, "contract": "no-crash"}
+    for name in ("../outside.replay", "no-record.txt"):
+        (folder / "here" / "replays" / name).write_bytes(b"another's")
+        with listed.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps({"record": name, **entry}) + "\n")
+    with listed.open("a", encoding="utf-8") as lines:
+        lines.write('{"record": "cut')
+
+    again = chaosagent("search", "study.yaml", "--out", "here", "--json").json
+
+    assert again["counterexamples"] == found["counterexamples"]
+    assert again["removed"] == []
+    assert (folder / "here" / "outside.replay").is_file()
+    assert (folder / "here" / "replays" / "no-record.txt").is_file()
 
 
 def test_a_folder_of_another_study_is_not_touched(chaosagent: Command) -> None:
@@ -187,3 +285,23 @@ def test_worker_processes_find_the_same(chaosagent: Command) -> None:
     assert pool["trials"] == inline["trials"]
     same = [[{**one, "record": ""} for one in found["counterexamples"]] for found in (inline, pool)]
     assert same[0] == same[1]
+
+
+@pytest.mark.parametrize(
+    ("system", "cores"),
+    [
+        ({"process_cpu_count": lambda: 3, "sched_getaffinity": lambda _process: {0}, "cpu_count": lambda: 8}, 3),
+        ({"sched_getaffinity": lambda _process: {0, 5}, "cpu_count": lambda: 8}, 2),
+        ({"cpu_count": lambda: 8}, 8),
+        ({"cpu_count": lambda: None}, 1),
+    ],
+)
+def test_cores_are_counted_on_every_system(
+    monkeypatch: pytest.MonkeyPatch, system: dict[str, Callable[..., Any]], cores: int
+) -> None:
+    for name in ("process_cpu_count", "sched_getaffinity", "cpu_count"):
+        monkeypatch.delattr(os, name, raising=False)
+    for name, counted in system.items():
+        monkeypatch.setattr(os, name, counted, raising=False)
+
+    assert Workforce("process").size == cores

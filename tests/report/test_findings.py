@@ -5,8 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from chaosagent.report.findings import Findings, findings_json, findings_page, next_page
+from chaosagent.faults.evaluation import Evaluation, Status
+from chaosagent.faults.schedule import EMPTY, parse
+from chaosagent.report.findings import Findings, findings_page, next_page
+from chaosagent.report.findings_json import findings_json
+from chaosagent.report.notes import Notes
+from chaosagent.study.evaluator import Experimental
 from chaosagent.study.result import SearchResult, StudyResult
+from chaosagent.study.search import Trial
+from chaosagent.study.searcher import Purpose
 
 
 def changed(findings: Findings, **terms: object) -> Findings:
@@ -14,7 +21,7 @@ def changed(findings: Findings, **terms: object) -> Findings:
     return replace(findings, result=replace(findings.result, **terms))  # type: ignore[arg-type]  # fields named by the test
 
 
-def test_counterexamples_are_told_cheapest_first_with_their_proof(findings: Findings) -> None:
+def test_counterexamples_are_told_with_their_proof(findings: Findings) -> None:
     page = findings_page(findings).text()
 
     assert "shop, configuration default: two tasks, one seed, six searches, budget 1.2" in page
@@ -35,7 +42,8 @@ def test_nothing_found_and_all_proved_is_said_plainly(findings: Findings) -> Non
 
     page = findings_page(changed(findings, searches=tuple(safe))).text()
 
-    assert "No counterexample exists." in page
+    told = "Nothing of cost up to 1.2 in the declared space breaks any contract: proved for all 4 searches."
+    assert told in page
 
 
 def cut_off(findings: Findings) -> tuple[SearchResult, ...]:
@@ -119,3 +127,71 @@ def test_an_empty_study_is_no_crash(findings: Findings, count: int) -> None:
     nothing = StudyResult(findings.result.searches[:0], 0, 0, 0, "", float(count))
 
     assert "0 trials in 0 runs" in findings_page(replace(findings, result=nothing)).text()
+
+
+def test_errors_are_told_with_their_reason_three_at_most(findings: Findings) -> None:
+    notes = Notes()
+    for number, error in enumerate(["full", "full", "a \x1b[2J", "b", "c"]):
+        evaluation = Evaluation(EMPTY, Status.ERROR, error)
+        notes.trial(Experimental("late", number), "no-crash", Trial(0, EMPTY, Purpose.EXPLORE, evaluation))
+
+    told = replace(changed(findings, errors=2), notes=notes)
+    lines = findings_page(told).text().splitlines()
+
+    begin = lines.index("Five runs ended as errors; no certificate reaches above them.")
+    assert lines[begin + 1 : begin + 8] == [
+        "  full",
+        "    two runs, the first in task late, seed 0, under: no injection",
+        r"  a \x1b[2J",
+        "    in task late, seed 2, under: no injection",
+        "  b",
+        "    in task late, seed 3, under: no injection",
+        "  ... one more error of another kind (--json lists it)",
+    ]
+    assert [one["error"] for one in json.loads(json.dumps(findings_json(told)))["failed"]] == [
+        "full",
+        "a \x1b[2J",
+        "b",
+        "c",
+    ]
+
+
+def test_what_does_harm_is_told_before_what_merely_fails(findings: Findings) -> None:
+    once = next(found for found in findings.result.counterexamples if found.contract == "at-most-once")
+    two = replace(once, schedule=parse("service:b[1] service.timeout; service:b[2] service.timeout"), cost=1.0)
+    searches = tuple(
+        replace(findings.result.searches[0], counterexample=replace(found, contract=contract))
+        for contract, found in (
+            ("no-crash", once),
+            ("objective", once),
+            ("my-own", once),
+            ("no-leak", two),
+            ("no-leak", once),
+            ("at-most-once", two),
+        )
+    )
+
+    ordered = changed(findings, searches=searches).by_harm
+
+    assert [(found.contract, len(found.schedule)) for found in ordered] == [
+        ("at-most-once", 2),
+        ("no-leak", 1),
+        ("no-leak", 2),
+        ("my-own", 1),
+        ("objective", 1),
+        ("no-crash", 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("terms", "warning"),
+    [
+        ({"injectable": False}, "In four searches nothing could be injected: what is proved there says nothing."),
+        ({"effect_count": 0}, "No task commits an effect in its run without faults: most default contracts compare"),
+    ],
+)
+def test_a_proof_that_says_nothing_is_told_loudly(findings: Findings, terms: dict[str, object], warning: str) -> None:
+    hollow = [replace(search, **terms) for search in findings.result.searches]  # type: ignore[arg-type]  # as above
+
+    assert warning in findings_page(changed(findings, searches=tuple(hollow))).text()
+    assert warning not in findings_page(findings).text()

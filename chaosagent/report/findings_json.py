@@ -1,0 +1,97 @@
+"""What a study found, as plain data for machines."""
+
+from __future__ import annotations
+
+import math
+
+from chaosagent.canonical import Plain
+from chaosagent.report.findings import Findings
+from chaosagent.report.notes import FailedRuns
+from chaosagent.study.counterexample import Counterexample
+from chaosagent.study.result import SearchResult
+
+
+def findings_json(findings: Findings) -> dict[str, Plain]:
+    """Return what a study found as plain data; infinite bounds are `None` and explained by `safe`."""
+    plan, result = findings.plan, findings.result
+    return {
+        "target": plan.target.name,
+        "config": plan.config.name,
+        "tasks": [task.id for task in plan.tasks],
+        "seeds": list(plan.seeds),
+        "budget": plan.budget,
+        "searcher": plan.searcher,
+        "study": plan.digest,
+        "trials": result.trials,
+        "executions": result.executions,
+        "errors": findings.errors,
+        "failed": [_failed_json(runs) for runs in findings.notes.failed],
+        "seconds": round(result.seconds, 3),
+        "interrupted": result.interrupted,
+        "signatures": findings.signatures,
+        "counterexamples": [counterexample_json(found, findings) for found in findings.by_cost],
+        "searches": [_search_json(search, findings) for search in result.searches],
+        "removed": [str(path) for path in findings.removed],
+        "other_records": [str(path) for path in findings.others],
+        "digest": result.digest,
+        "out": str(findings.out),
+    }
+
+
+def counterexample_json(found: Counterexample, findings: Findings) -> dict[str, Plain]:
+    """Return one counterexample as plain data."""
+    violation = found.trace.verdict(found.contract).violation
+    record = findings.records.get(found.id)
+    return {
+        "id": found.id,
+        "signature": str(found.signature),
+        "task": found.task_id,
+        "seed": found.seed,
+        "contract": found.contract,
+        "schedule": found.schedule.text,
+        "injections": len(found.schedule),
+        "cost": found.cost,
+        "certified": found.certificate.certified,
+        "level": found.certificate.level,
+        "lower_bound": _finite(found.certificate.lower_bound),
+        "minimal": found.minimal,
+        "confirmed": found.confirmed,
+        "step": None if violation is None else violation.step,
+        "agent": None if violation is None else violation.agent,
+        "reason": None if violation is None else violation.reason,
+        "digest": found.trace.digest,
+        "record": None if record is None else str(record),
+    }
+
+
+def _failed_json(runs: FailedRuns) -> Plain:
+    return {
+        "error": runs.error,
+        "runs": runs.count,
+        "task": runs.task_id,
+        "seed": runs.seed,
+        "schedule": runs.schedule.text,
+    }
+
+
+def _search_json(search: SearchResult, findings: Findings) -> Plain:
+    certificate, nominal = search.certificate, findings.notes.nominal_violation(search)
+    return {
+        "task": search.task_id,
+        "seed": search.seed,
+        "contract": search.contract,
+        "trials": search.trials,
+        "violated_nominally": search.violated_nominally,
+        "nominal_reason": None if nominal is None else nominal.reason,
+        "injectable": search.injectable,
+        "counterexample": None if search.counterexample is None else search.counterexample.id,
+        "certified": certificate.certified,
+        "safe": certificate.safe,
+        "lower_bound": _finite(certificate.lower_bound),
+        "level": certificate.level,
+        "certificate": str(certificate),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,104 @@
+"""What single trials told that a study's result does not hold: why runs failed, and what breaks without a fault."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from chaosagent.faults.evaluation import Status
+from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.study.evaluator import Experimental
+from chaosagent.study.result import Progress, SearchResult
+from chaosagent.study.search import Trial
+from chaosagent.vocabulary import Verdict
+
+KINDS_MAX = 20
+
+
+@dataclass(frozen=True, slots=True)
+class FailedRuns:
+    """Runs that ended with the same error.
+
+    Attributes:
+        error: What went wrong.
+        task_id: Of the first of them.
+        seed: Of the first of them.
+        schedule: Under which the first of them failed.
+        count: How many there were.
+    """
+
+    error: str
+    task_id: str
+    seed: int
+    schedule: Schedule
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class NominalViolation:
+    """How a contract breaks without any injection.
+
+    Attributes:
+        place: The step, or `"the end"` when only the end of the run showed it.
+        agent: Who acted there; may be empty.
+        reason: In one line.
+    """
+
+    place: str
+    agent: str
+    reason: str
+
+
+class Notes:
+    """Takes notes while a study goes on; a `Sink`.
+
+    Errors are told apart by their text, the first 20 of them; an audit's runs are not told to sinks.
+    """
+
+    def __init__(self) -> None:
+        self._failed: dict[str, FailedRuns] = {}
+        self._counted: set[tuple[Experimental, Schedule]] = set()
+        self._nominal: dict[tuple[str, int, str], NominalViolation] = {}
+
+    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
+        """Note an error, or how the run without injections breaks its contract."""
+        evaluation = trial.evaluation
+        if evaluation.status is Status.ERROR:
+            self._note_error(at, trial.schedule, evaluation.error)
+        elif trial.schedule == EMPTY:
+            verdict = evaluation.verdict(contract)
+            if verdict is not None and verdict.verdict is Verdict.VIOLATED and verdict.violation is not None:
+                step, agent, reason = verdict.violation
+                place = "the end" if step >= evaluation.step_count else f"step {step}"
+                self._nominal[at.task_id, at.seed, contract] = NominalViolation(place, agent, reason)
+
+    def _note_error(self, at: Experimental, schedule: Schedule, error: str) -> None:
+        """Count a run once, though the searches for several contracts are told of it."""
+        if (at, schedule) in self._counted:
+            return
+        self._counted.add((at, schedule))
+        known = self._failed.get(error)
+        if known is not None:
+            self._failed[error] = replace(known, count=known.count + 1)
+        elif len(self._failed) < KINDS_MAX:
+            self._failed[error] = FailedRuns(error, at.task_id, at.seed, schedule)
+
+    def search_over(self, result: SearchResult) -> None:
+        """Nothing is noted of single searches."""
+
+    def progress(self, progress: Progress) -> None:
+        """Nothing is noted of progress."""
+
+    @property
+    def failed(self) -> Sequence[FailedRuns]:
+        """The errors that differ, in the order in which they came."""
+        return tuple(self._failed.values())
+
+    @property
+    def failed_count(self) -> int:
+        """How many runs failed."""
+        return len(self._counted)
+
+    def nominal_violation(self, search: SearchResult) -> NominalViolation | None:
+        """Return how the run without injections breaks the contract of a search, `None` when nobody told."""
+        return self._nominal.get((search.task_id, search.seed, search.contract))
