@@ -72,7 +72,7 @@ class ExactSearcher:
     def __init__(self, problem: Problem, *, r1: bool = True, r2: bool = True, r3: bool = True) -> None:
         self._problem = problem
         self._rules = {"R1": r1, "R2": r2, "R3": r3}
-        self._contradictions = 0
+        self._judged = self._contradictions = 0
         self._told: dict[Schedule, Evaluation] = {}
         self._restart()
 
@@ -124,11 +124,9 @@ class ExactSearcher:
         cost = self._open.pop(schedule, None)
         if cost is not None:
             self._expand(evaluation, cost)
-        sample = self._audited.pop(schedule, None)
-        if sample is not None and self._rules[sample.rule] and self._contradicts(sample, evaluation):
-            self._contradictions += 1
-            self._rules[sample.rule] = False
-            self._restart()
+        for sample in [sample for sample in self._audited.values() if self._judgeable(sample)]:
+            if self._audited.pop(sample.schedule, None) is not None and self._rules[sample.rule]:
+                self._judge(sample)
 
     @property
     def finished(self) -> bool:
@@ -140,7 +138,7 @@ class ExactSearcher:
         next_cost = self._frontier[0].cost if self._frontier else float("inf")
         bound = min(*self._open.values(), self._unknown_cost, self._best_cost, next_cost)
         pruned = {rule: self._pruned[rule] for rule in ("R2", "R3") if self._rules[rule]}
-        return Standing(bound, level, pruned, self._contradictions)
+        return Standing(bound, level, pruned, self._judged, self._contradictions)
 
     def audit(self, count: int) -> list[Proposal]:
         pool = [sample for rule in sorted(self._samples) for sample in self._samples[rule]]
@@ -153,11 +151,21 @@ class ExactSearcher:
             purposes[sample.schedule] = Purpose.AUDIT
         return [Proposal(schedule, purpose) for schedule, purpose in purposes.items()]
 
-    def _contradicts(self, sample: _Sample, evaluation: Evaluation) -> bool:
-        """Whether a pruned schedule, when run, behaves otherwise than the rule that pruned it says."""
-        twin = self._told.get(sample.twin)
-        if twin is None or Status.ERROR in (twin.status, evaluation.status):
-            return False
+    def _judgeable(self, sample: _Sample) -> bool:
+        """Whether both a pruned schedule and the one that should behave alike were run."""
+        pair = (self._told.get(sample.schedule), self._told.get(sample.twin))
+        return all(evaluation is not None and evaluation.status is Status.OK for evaluation in pair)
+
+    def _judge(self, sample: _Sample) -> None:
+        """Switch a rule off when a schedule that it pruned behaves otherwise than it says."""
+        self._judged += 1
+        if self._contradicts(sample):
+            self._contradictions += 1
+            self._rules[sample.rule] = False
+            self._restart()
+
+    def _contradicts(self, sample: _Sample) -> bool:
+        evaluation, twin = self._told[sample.schedule], self._told[sample.twin]
         mine, other = evaluation.verdict(self._problem.contract), twin.verdict(self._problem.contract)
         if mine is None or other is None:
             return mine is not other

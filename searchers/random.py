@@ -7,6 +7,7 @@ import random
 from chaosagent.errors import UsageError
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection
+from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
 from chaosagent.searchers.points import Candidate, Expander
 from chaosagent.seeds import derive
@@ -28,7 +29,7 @@ class RandomSearcher:
             raise UsageError(f"random(injections_max={injections_max!r}): injections_max must be at least 1.")
         self._problem = problem
         self._injections_max = injections_max
-        self._expander = Expander(problem.space, problem.seed)
+        self._expander = Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
         self._pool: dict[Injection, Candidate] = {}
         self._order: list[Candidate] = []
         self._told: dict[Schedule, Evaluation] = {}
@@ -102,7 +103,9 @@ class RandomSearcher:
             if len(chosen) == wanted:
                 break
             injection = candidate.injection
-            if candidate.cost <= left and not any(injection.hook.overlaps(other.hook) for other in chosen):
+            if candidate.cost <= left + 10**-COST_DECIMALS / 2 and not any(
+                injection.hook.overlaps(other.hook) for other in chosen
+            ):
                 chosen.append(injection)
                 left -= candidate.cost
         return schedule(chosen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Protocol, TextIO
 
@@ -34,7 +35,7 @@ class ProgressDisplay(Protocol):
 
 def display_for(plan: Plan, title: str) -> ProgressDisplay:
     """Return the display that fits where stderr goes."""
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         return LiveDisplay(plan, title)
     return LineDisplay(plan, title, sys.stderr)
 

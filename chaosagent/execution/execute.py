@@ -27,6 +27,9 @@ from chaosagent.vocabulary import Claim, Ending, Outcome, SystemConfig, Task
 
 AnyRun = TypeVar("AnyRun", bound=LiveRun)
 
+RECORD_DEPTH = 6
+"""Levels that a replay record puts around an outcome; they count against the depth that plain data may have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
@@ -237,10 +240,10 @@ def _plain_outcome(name: str, outcome: Outcome) -> Outcome:
         )
     try:
         claims = tuple(
-            Claim(str(claim.kind), cast("dict[str, Plain]", plain(claim.identity)), str(claim.evidence))
+            Claim(str(claim.kind), cast("dict[str, Plain]", plain(claim.identity, RECORD_DEPTH)), str(claim.evidence))
             for claim in outcome.claims
         )
-        return Outcome(message, success, claims, plain(outcome.state), bool(outcome.refused))
+        return Outcome(message, success, claims, plain(outcome.state, RECORD_DEPTH), bool(outcome.refused))
     except (UsageError, AttributeError, TypeError) as error:
         raise TargetError(f"target {name!r} returned an outcome that is not plain data: {error}") from error
 

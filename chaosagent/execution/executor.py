@@ -21,7 +21,7 @@ class Finished(NamedTuple):
 
 
 class Executor(Protocol):
-    """Runs jobs; each submitted job comes back exactly once, in any order."""
+    """Runs jobs; each submitted job comes back exactly once, in any order, unless it is dropped."""
 
     def submit(self, ticket: int, job: Job) -> None:
         """Take a job; `ticket` is unique."""
@@ -29,6 +29,10 @@ class Executor(Protocol):
 
     def next_finished(self) -> Finished:
         """Return the next job that has ended, waiting for it; only called when one is out."""
+        ...
+
+    def drop_waiting(self) -> None:
+        """Forget the jobs that no worker has begun; they never come back."""
         ...
 
     def close(self) -> None:

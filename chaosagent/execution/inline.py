@@ -22,5 +22,8 @@ class InlineExecutor:
         ticket, job = self._waiting.popleft()
         return Finished(ticket, self._workbench.evaluate(job))
 
+    def drop_waiting(self) -> None:
+        self._waiting.clear()
+
     def close(self) -> None:
         self._waiting.clear()

@@ -65,6 +65,9 @@ class ProcessExecutor:
             self._listen()
         return self._finished.popleft()
 
+    def drop_waiting(self) -> None:
+        self._waiting.clear()
+
     def close(self) -> None:
         for worker in self._workers:
             self._stop(worker)

@@ -92,6 +92,10 @@ class RayExecutor:
             self._listen()
         return self._finished.popleft()
 
+    def drop_waiting(self) -> None:
+        self._waiting.clear()
+        self._alone.clear()
+
     def close(self) -> None:
         for actor in self._actors:
             self._ray.kill(actor.handle)

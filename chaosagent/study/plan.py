@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -13,6 +14,7 @@ from chaosagent.targets.target import Target
 from chaosagent.vocabulary import SystemConfig, Task
 
 OBJECTIVE = "objective"
+_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,11 @@ class Plan:
                 self.config.digest,
                 [[task.id, task.input, task.labels] for task in self.tasks],
                 self.seeds,
-                [contract.id for contract in self.contracts],
+                [
+                    [contract.id, contract.severity.value, _ADDRESS.sub("", repr(contract))]
+                    for contract in self.contracts
+                ],
+                self.contract_specs,
                 self.space.digest,
                 [self.budget, self.searcher, self.searcher_settings, self.lookahead, self.seed, self.audit],
                 [self.limits.trials_max, self.run_limits],

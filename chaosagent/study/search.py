@@ -55,7 +55,6 @@ class Search:
         self.trials = 0
         self.errors = 0
         self.unknown = 0
-        self.audited = 0
         self.best: Evaluation | None = None
         self.best_cost = float("inf")
         self.limit_reached = False
@@ -109,7 +108,6 @@ class Search:
             evaluator.request(self.at, proposal.schedule)
         for proposal in proposals:
             evaluation = evaluator.evaluate(self.at, proposal.schedule)
-            self.audited += proposal.purpose is Purpose.AUDIT
             self._learn(evaluation)
         self._audit_over = self.searcher.standing.contradictions == before
 
@@ -127,11 +125,6 @@ class Search:
             cost = evaluation.effective.declared_cost(self.plan.space.model)
             if cost < self.best_cost:
                 self.best, self.best_cost = evaluation, cost
-
-    @property
-    def in_flight(self) -> bool:
-        """Whether some trial was asked and not told yet."""
-        return bool(self._window)
 
     @property
     def finished(self) -> bool:
@@ -185,7 +178,7 @@ class Search:
             budget=self.plan.budget,
             executed=self.trials,
             pruned=standing.pruned,
-            audited=self.audited,
+            audited=standing.audited,
             contradictions=standing.contradictions,
             errors=self.errors,
             unknown=self.unknown,

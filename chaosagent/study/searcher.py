@@ -17,9 +17,7 @@ class Purpose(enum.Enum):
     """Why a schedule is run."""
 
     EXPLORE = "explore"
-    SHRINK = "shrink"
     CERTIFY = "certify"
-    CONFIRM = "confirm"
     AUDIT = "audit"
 
 
@@ -68,6 +66,7 @@ class Standing:
             When the whole space within the budget is known to be safe, it is above the budget: infinite.
         level: Of the certificate that the bound would give: `"C0"` to `"C4"`.
         pruned: How many schedules each rule made unnecessary; those below them are not counted.
+        audited: How many pruned schedules were run and compared with what their rule says of them.
         contradictions: How many pruned schedules were found by an audit to behave otherwise than their rule says; each
             switched its rule off.
     """
@@ -75,6 +74,7 @@ class Standing:
     lower_bound: float = 0.0
     level: str = "C0"
     pruned: Mapping[str, int] = field(default_factory=dict)
+    audited: int = 0
     contradictions: int = 0
 
 

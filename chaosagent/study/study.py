@@ -17,7 +17,7 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.counterexample import Counterexample, signature_of
 from chaosagent.study.determinism import check_nominal
 from chaosagent.study.evaluator import Evaluator, Experimental
-from chaosagent.study.minimise import minimise, necessity_of
+from chaosagent.study.minimise import minimise, necessity_of, violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import Progress, SearchResult, StudyResult
 from chaosagent.study.search import Search, Trial
@@ -57,6 +57,7 @@ class Study:
         remembered: Iterable[tuple[Experimental, Evaluation]] = (),
     ) -> None:
         self._plan, self._sinks, self._groups_max = plan, sinks, groups_max
+        self._executor = executor
         depth = Fingerprinting.STATE_AND_HISTORY if plan.space.reads_history else Fingerprinting.STATE
         self._workbench = Workbench(plan.target, plan.config, plan.contracts, plan.run_limits)
         self._evaluator = Evaluator(executor, depth, self._count)
@@ -89,6 +90,7 @@ class Study:
                     self._evaluator.forget(group[0].at)
         except KeyboardInterrupt:
             self._interrupted = True
+            self._executor.drop_waiting()
             self._evaluator.abandon()
             results.extend(self._finish(search) for search in searches[len(results) :])
         return StudyResult(
@@ -122,6 +124,8 @@ class Study:
         active = list(searches)
         while active:
             if self._out_of_time:
+                self._executor.drop_waiting()
+                self._evaluator.abandon()
                 for search in active:
                     search.stop()
             told = [self._advance(search) for search in active]
@@ -210,8 +214,10 @@ class Study:
                 return None  # a searcher that never asked for the run without injections
         minimal = search.best.effective
         evaluation = rerun(minimal)
+        if not violates(evaluation, contract.id):  # what did not land, by its own account, mattered all the same
+            minimal, evaluation = search.best.schedule, search.best
         fresh = self._workbench.execute(Job(at.task_id, at.seed, minimal))
-        reproduced = fresh.evaluation.digest == evaluation.digest
+        reproduced = fresh.evaluation.digest == evaluation.digest and minimal == fresh.evaluation.effective
         self._progress.found += 1
         cost = minimal.declared_cost(plan.space.model)
         if self._progress.best_cost is None or cost < self._progress.best_cost:

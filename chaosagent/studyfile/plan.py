@@ -13,7 +13,7 @@ from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts, parse_contract
 from chaosagent.contracts.contract import Contract
 from chaosagent.errors import UnknownNameError, UsageError
-from chaosagent.execution.workbench import Workbench
+from chaosagent.execution.workbench import Workbench, load_workbench
 from chaosagent.importable import make_importable
 from chaosagent.limits import RunLimits, StudyLimits
 from chaosagent.study.plan import Plan
@@ -96,9 +96,9 @@ class WorkerSetup:
     def __call__(self) -> Workbench:
         """Return the workbench, in the process in which it is needed."""
         make_importable(Path(self.folder))
-        target = load_target(self.target_reference, folder=Path(self.folder))
-        contracts = tuple(parse_contract(spec) for spec in self.contract_specs)
-        return Workbench(target, target.config(self.config), contracts, self.limits)
+        return load_workbench(
+            self.target_reference, self.config, self.contract_specs, limits=self.limits, folder=Path(self.folder)
+        )
 
 
 def worker_setup(study: StudyFile, plan: Plan) -> WorkerSetup:

@@ -68,6 +68,7 @@ def test_a_terminal_gets_a_live_display_and_a_log_gets_lines(plan: Plan, monkeyp
 
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
     live = display_for(plan, "study [bold]")
     live.progress(Progress(trials=7, current="task \x1b[2J"))
     live.close()
@@ -78,6 +79,10 @@ def test_a_terminal_gets_a_live_display_and_a_log_gets_lines(plan: Plan, monkeyp
     assert "study [bold]" in screen
     assert "7 trials" in screen
     assert r"task \x1b[2J" in screen
+    assert isinstance(display_for(plan, "study"), LineDisplay)
+
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "dumb")
     assert isinstance(display_for(plan, "study"), LineDisplay)
 
 
