@@ -193,12 +193,18 @@ class Failure(NamedTuple):
         message: Text for the agent.
         status: Status code of an error response, when it is one.
         retry_after: Seconds after which the service asks to be called again.
+        name: Name of the exception's class where it is a subclass of what `kind` stands for; empty otherwise.
+        args: Plain data that the exception was made from; empty when that was the message alone.
+        attributes: Plain data that the exception has as attributes; `None` when it has none.
     """
 
     kind: str
     message: str
     status: int | None = None
     retry_after: float | None = None
+    name: str = ""
+    args: tuple[Plain, ...] = ()
+    attributes: Mapping[str, Plain] | None = None
 
 
 class StatusError(Exception):

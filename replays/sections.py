@@ -82,7 +82,9 @@ def _check_shape(step: Step) -> None:
             raise RecordError(f"Step {step.index} has the request {asked!r:.80}; it must be an operation and a map.")
     told = unpack_untrusted(step.response, items_max=ITEMS_MAX) if step.response else [None, None]
     match told:
-        case [_, None] | [_, [str(), str(), int() | None, int() | float() | None]]:
+        case [_, None]:
+            pass
+        case [_, [str(), str(), int() | None, int() | float() | None, str(), list(), dict() | None]]:
             pass
         case _:
             raise RecordError(f"Step {step.index} has the response {told!r:.80}; it must be an answer and a failure.")
@@ -96,6 +98,9 @@ def _read_failure(section: Section | None) -> Failure | None:
         section.text("message"),
         section.optional_integer("status"),
         section.optional_number("retry_after"),
+        section.text("name"),
+        tuple(section.items("args")),
+        None if section.raw("attributes") is None else section.mapping("attributes"),
     )
 
 

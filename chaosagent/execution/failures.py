@@ -2,40 +2,77 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Mapping
+from json import JSONDecodeError
 from typing import cast
 
+from chaosagent.canonical import Plain, pack_plain, plain
+from chaosagent.errors import UsageError
 from chaosagent.vocabulary import ActionBlocked, Failure, ServiceFault, StatusError
 
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
+_KINDS: dict[str, type[Exception]] = {
+    "timeout": TimeoutError,
+    "connection": ConnectionError,
+    "status": StatusError,
+    "blocked": ActionBlocked,
+}
 _KNOWN: dict[str, type[Exception]] = {
-    kind.__name__: kind
-    for kind in (
-        ArithmeticError, AttributeError, FileNotFoundError, IndexError, KeyError, LookupError, NotImplementedError,
-        OSError, PermissionError, RuntimeError, TypeError, ValueError, ZeroDivisionError, ServiceFault,
-    )
-}  # fmt: skip
+    name: kind for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, Exception)
+}
+_KNOWN |= {kind.__name__: kind for kind in (ServiceFault, StatusError, ActionBlocked, JSONDecodeError)}
 MESSAGE_MAX = 2_000
+FACTS_BYTES_MAX = 20_000
 
 
 def failure_of(error: BaseException) -> Failure:
-    """Return what an exception of the world is in a trace."""
-    if isinstance(error, TimeoutError):
-        return Failure("timeout", message_of(error))
-    if isinstance(error, ConnectionError):
-        return Failure("connection", message_of(error))
+    """Return what an exception of the world is in a trace.
+
+    What it was made from and its attributes are kept, unless they are not plain data or more than `FACTS_BYTES_MAX`.
+    """
+    own, message = type(error), message_of(error)
+    kind = next((kind for kind, plain_class in _KINDS.items() if isinstance(error, plain_class)), own.__name__)
+    name = "" if kind == own.__name__ or own is _KINDS[kind] else own.__name__
+    status: int | None = None
+    after: float | None = None
     if isinstance(error, StatusError):
-        status, message, after = cast("tuple[object, object, object]", (error.status, error.message, error.retry_after))
-        return Failure(
-            "status",
-            message if type(message) is str else message_of(error),
-            status if isinstance(status, int) else 500,
-            after if isinstance(after, int | float) else None,
-        )
-    if isinstance(error, ActionBlocked):
-        return Failure("blocked", message_of(error))
-    return Failure(type(error).__name__, message_of(error))
+        given = cast("tuple[object, object, object]", (error.status, error.message, error.retry_after))
+        message = given[1] if type(given[1]) is str else message
+        status = given[0] if isinstance(given[0], int) else 500
+        after = given[2] if isinstance(given[2], int | float) else None
+        if own is StatusError:
+            return Failure(kind, message, status, after)
+    args, attributes = _facts(error, message)
+    return Failure(kind, message, status, after, name, args, attributes)
+
+
+def _facts(error: BaseException, message: str) -> tuple[tuple[Plain, ...], dict[str, Plain] | None]:
+    """Return what an exception was made from, as far as its message does not say it, and its attributes."""
+    raw, attributes = error.args, vars(error)
+    if not attributes and len(raw) == 1 and type(raw[0]) is str and raw[0] == message:
+        return (), None
+    if isinstance(error, OSError) and len(raw) == 2 and error.filename is not None:
+        raw = (*raw, error.filename)
+    try:
+        args = cast("list[Plain]", _without_addresses(plain(raw)))
+        known = {name: _without_addresses(plain(value)) for name, value in sorted(attributes.items())}
+        if len(pack_plain((args, known))) > FACTS_BYTES_MAX:
+            return (), None
+    except (UsageError, RecursionError):
+        return (), None
+    return tuple(args) if args != [message] else (), known or None
+
+
+def _without_addresses(value: Plain) -> Plain:
+    if isinstance(value, str):
+        return _ADDRESS.sub("0x...", value)
+    if isinstance(value, list):
+        return [_without_addresses(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _without_addresses(item) for name, item in value.items()}
+    return value
 
 
 def exception_of(failure: Failure, known: Mapping[str, type[Exception]]) -> Exception:
@@ -45,19 +82,28 @@ def exception_of(failure: Failure, known: Mapping[str, type[Exception]]) -> Exce
         failure: As an operator or a replay record has it.
         known: Exception classes that the door declares, by name.
     """
-    if failure.kind == "timeout":
-        return TimeoutError(failure.message)
-    if failure.kind == "connection":
-        return ConnectionError(failure.message)
+    name, plain_class = failure.name or failure.kind, _KINDS.get(failure.kind)
+    kind = known.get(name) or _KNOWN.get(name) or (None if failure.name else plain_class)
+    if kind is not None and (kind is not StatusError or failure.args):
+        made = _made(kind, failure)
+        if made is not None:
+            return made
     if failure.kind == "status":
         return StatusError(failure.status or 500, failure.message, failure.retry_after)
-    if failure.kind == "blocked":
-        return ActionBlocked(failure.message)
-    kind = known.get(failure.kind) or _KNOWN.get(failure.kind)
+    return ServiceFault(f"{name}: {failure.message}") if plain_class is None else plain_class(failure.message)
+
+
+def _made(kind: type[Exception], failure: Failure) -> Exception | None:
+    """Return an exception as it was; its class's own `__init__` is passed by, as it may want what nobody has kept."""
+    args = failure.args or ((failure.message,) if failure.message else ())
+    builtin = next(base for base in kind.__mro__ if base.__module__ == "builtins")
     try:
-        return ServiceFault(f"{failure.kind}: {failure.message}") if kind is None else kind(failure.message)
-    except Exception:  # a class that wants more than a text
-        return ServiceFault(f"{failure.kind}: {failure.message}")
+        made = kind.__new__(kind, *args)
+        builtin.__init__(made, *args)  # type: ignore[misc]  # on purpose not the class's own
+        vars(made).update(failure.attributes or {})
+    except Exception:  # a class that is made in some way of its own
+        return None
+    return made
 
 
 def message_of(error: BaseException) -> str:

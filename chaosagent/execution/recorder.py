@@ -134,4 +134,8 @@ def _redact(step: Step, redactor: Redactor) -> None:
             reason=redactor.text(decision.reason), proposed=redactor.packed(decision.proposed)
         )
     if failure is not None:
-        step.failure = failure._replace(message=redactor.text(failure.message))
+        step.failure = failure._replace(
+            message=redactor.text(failure.message),
+            args=tuple(redactor.value(argument) for argument in failure.args),
+            attributes=cast("dict[str, Plain] | None", redactor.value(failure.attributes)),
+        )

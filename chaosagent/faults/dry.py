@@ -95,8 +95,11 @@ def pack_response(response: Response) -> bytes:
 
 def unpack_response(data: bytes) -> Response:
     """Return the response behind canonical bytes."""
-    value, failure = cast("list[Plain]", unpack(data))
-    return Response(value, None if failure is None else Failure(*cast("tuple[str, str]", failure)))
+    value, packed = cast("list[Plain]", unpack(data))
+    if packed is None:
+        return Response(value)
+    failure = Failure(*cast("tuple[str, str]", packed))
+    return Response(value, failure._replace(args=tuple(failure.args)))
 
 
 def earlier_in(history: Sequence[Exchange], request: Request, now: bytes) -> Response | None:
@@ -172,7 +175,9 @@ def is_interchangeable(recorded: RecordedCrossing, *, history_matters: bool) -> 
         recorded: The crossing, as an executed run had it.
         history_matters: Some operator of the space reads history, so that a read that never was is missed later.
     """
-    return recorded.read_only and recorded.at_once and recorded.answered >= 0 and not history_matters
+    # A world that calls another door answers at once in a synchronous target, but it does not act alone.
+    undisturbed = recorded.at_once and recorded.alone and recorded.answered >= 0
+    return recorded.read_only and undisturbed and not history_matters
 
 
 class _RequestChanged(Exception):

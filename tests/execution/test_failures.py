@@ -1,8 +1,12 @@
 """Exceptions as data and back."""
 
+import json
+
 import pytest
 
 from chaosagent.execution.failures import MESSAGE_MAX, exception_of, failure_of, message_of
+from chaosagent.faults.crossing import Response
+from chaosagent.faults.dry import pack_response, unpack_response
 from chaosagent.vocabulary import ActionBlocked, Failure, ServiceFault, StatusError
 
 
@@ -24,7 +28,7 @@ class _Mute(Exception):
     ("error", "failure"),
     [
         (TimeoutError("slow"), Failure("timeout", "slow")),
-        (ConnectionResetError("reset"), Failure("connection", "reset")),
+        (ConnectionResetError("reset"), Failure("connection", "reset", name="ConnectionResetError")),
         (StatusError(429, "busy", 2.0), Failure("status", "busy", 429, 2.0)),
         (ActionBlocked("no"), Failure("blocked", "no")),
         (KeyError("order"), Failure("KeyError", "order")),
@@ -36,7 +40,70 @@ def test_a_failure_and_its_exception_are_each_other_s_inverse(error: Exception, 
 
     assert failure_of(error) == failure
     assert failure_of(exception_of(failure, known)) == failure
-    assert isinstance(error, type(exception_of(failure, known)))
+    assert type(error) is type(exception_of(failure, known))
+
+
+class _Slow(TimeoutError):
+    pass
+
+
+class _Busy(StatusError):
+    def __init__(self, message: str, queue: list[int]) -> None:
+        super().__init__(429, message)
+        self.queue = queue
+
+
+def _undecodable() -> Exception:
+    with pytest.raises(json.JSONDecodeError, match="Expecting value") as raised:
+        json.loads('{"a": }')
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        _Demanding(7, "gone"),
+        _Slow("too slow"),
+        _Busy("busy", [1, 2]),
+        _undecodable(),
+        ConnectionResetError(104, "reset"),
+        TimeoutError(110, "timed out"),
+        FileExistsError(17, "exists", "/a"),
+        OSError(28, "full"),
+        AssertionError(),
+        OverflowError("too large"),
+        KeyError(5),
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_exception_comes_out_of_a_trace_as_it_went_in(error: Exception) -> None:
+    known = {kind.__name__: kind for kind in (_Demanding, _Slow, _Busy)}
+
+    stored = unpack_response(pack_response(Response(None, failure_of(error)))).failure
+    assert stored is not None
+    found = exception_of(stored, known)
+
+    assert (type(found), found.args, str(found), vars(found)) == (type(error), error.args, str(error), vars(error))
+    assert getattr(found, "errno", None) == getattr(error, "errno", None)
+    assert getattr(found, "filename", None) == getattr(error, "filename", None)
+    assert failure_of(found) == failure_of(error) == stored
+
+
+def test_a_subclass_that_nobody_declared_is_raised_as_what_it_is_a_kind_of() -> None:
+    found = exception_of(failure_of(_Slow("too slow")), {})
+
+    assert type(found) is TimeoutError
+    assert str(found) == "too slow"
+
+
+def test_what_an_exception_was_made_from_is_left_out_when_it_is_too_much_or_no_plain_data() -> None:
+    assert failure_of(ValueError(object())).args == ()
+    assert failure_of(ValueError("x" * 30_000, 1)).args == ()
+
+
+def test_addresses_in_what_an_exception_was_made_from_are_left_out() -> None:
+    assert failure_of(_Demanding(7, f"{object()!r}")).args == (7, "<object object at 0x...>")
 
 
 def test_an_exception_whose_class_nobody_declared_keeps_its_text() -> None:
@@ -46,14 +113,19 @@ def test_an_exception_whose_class_nobody_declared_keeps_its_text() -> None:
     assert str(found) == "Odd: gone"
 
 
-def test_an_exception_that_cannot_be_made_from_a_text_keeps_its_text() -> None:
-    found = exception_of(Failure("_Demanding", "7 gone"), {"_Demanding": _Demanding})
+class _Made(Exception):
+    def __new__(cls, *, code: int) -> "_Made":
+        return super().__new__(cls, code)
 
-    assert str(found) == "_Demanding: 7 gone"
+
+def test_an_exception_that_cannot_be_made_from_what_is_kept_keeps_its_text() -> None:
+    found = exception_of(Failure("_Made", "7 gone"), {"_Made": _Made})
+
+    assert str(found) == "_Made: 7 gone"
 
 
 def test_an_exception_that_cannot_say_what_it_is_is_a_failure_all_the_same() -> None:
-    assert failure_of(_Mute(1, 2)) == Failure("_Mute", "no text: its __str__ raised RuntimeError")
+    assert failure_of(_Mute(1, 2)) == Failure("_Mute", "no text: its __str__ raised RuntimeError", args=(1, 2))
 
 
 def test_a_status_error_with_odd_facts_is_a_failure_of_plain_data() -> None:

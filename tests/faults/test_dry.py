@@ -18,6 +18,7 @@ from chaosagent.faults.dry import (
     RecordedCrossing,
     apply_dry,
     earlier_in,
+    is_interchangeable,
     pack_request,
     pack_response,
     unpack_request,
@@ -132,6 +133,13 @@ def test_the_side_of_the_commit_makes_a_difference_except_on_reads() -> None:
         _dry(operator, at_once._replace(read_only=True), history_matters=True).key for operator in (before, after)
     ]
     assert with_history[0] != with_history[1]
+
+
+def test_a_read_that_asks_another_door_is_not_the_same_as_none() -> None:
+    alone = _recorded(read_only=True)._replace(at_once=True, alone=True)
+
+    assert is_interchangeable(alone, history_matters=False)
+    assert not is_interchangeable(alone._replace(alone=False), history_matters=False)
 
 
 def test_a_changed_request_is_known_and_its_answer_is_not() -> None:
