@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chaosagent.canonical import pack, pack_plain
 from chaosagent.trace.step import CANONICAL_FIELDS, Step
 from chaosagent.trace.trace import Trace
 
@@ -40,14 +41,16 @@ def first_difference(expected: Trace, got: Trace) -> Difference | None:
         text = repr(longer.steps[count])
         return Difference(count, "steps", *((text, "the end") if name == "expected" else ("the end", text)))
     for field in ("task_id", "seed", "config_digest", "ending", "ending_detail", "outcome", "verdicts"):
-        if getattr(expected, field) != getattr(got, field):
+        if pack(getattr(expected, field)) != pack(getattr(got, field)):  # by bytes: a NaN differs from itself
             return Difference(count, field, _short(getattr(expected, field)), _short(getattr(got, field)))
     return None
 
 
 def _step_difference(one: Step, other: Step) -> Difference | None:
+    if pack_plain(one.canonical()) == pack_plain(other.canonical()):
+        return None
     pairs = zip(CANONICAL_FIELDS, one.canonical(), other.canonical(), strict=True)
-    field = next((field for field, expected, got in pairs if expected != got), None)
+    field = next((field for field, expected, got in pairs if pack(expected) != pack(got)), None)
     if field is None:
         return None
     return Difference(one.index, field, _short(getattr(one, field)), _short(getattr(other, field)))

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
 
-import msgpack
-
 from chaosagent.canonical import DIGEST_BYTES, pack_plain, plain
 from chaosagent.trace.step import Landed, Step
 from chaosagent.vocabulary import Effect, Ending, Outcome, Verdict
@@ -87,7 +85,7 @@ class Trace:
                 outcome.refused,
             )
         )
-        steps = msgpack.packb([step.canonical() for step in self.steps], unicode_errors="surrogatepass")
+        steps = pack_plain([step.canonical() for step in self.steps])
         verdicts = pack_plain([(verdict.contract, int(verdict.verdict), verdict.unfair) for verdict in self.verdicts])
         hashed = blake2b(steps, digest_size=DIGEST_BYTES)
         hashed.update(end)

@@ -157,3 +157,24 @@ def test_arguments_that_are_not_shown_are_read_once_from_the_request() -> None:
 
     assert step.arguments == {"id": 1}
     assert step.arguments is step.arguments
+
+
+def test_what_is_no_number_does_not_differ_from_itself() -> None:
+    one, other = (trace(outcome=Outcome(state={"margin": float("nan")})) for _ in range(2))
+
+    assert first_difference(one, other) is None
+
+
+def test_a_whole_number_differs_from_a_fraction_of_the_same_size() -> None:
+    one, other = trace(outcome=Outcome(state=1)), trace(outcome=Outcome(state=1.0))
+
+    found = first_difference(one, other)
+
+    assert found is not None
+    assert found.field == "outcome"
+
+
+def test_a_number_beyond_64_bits_has_a_digest() -> None:
+    one, other = (trace(made(failure=Failure("status", "busy", 429, 2**70 + more))) for more in (0, 1))
+
+    assert one.digest != other.digest
