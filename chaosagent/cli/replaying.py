@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from chaosagent.canonical import Plain
 from chaosagent.cli.output import stdout_for_answers
@@ -29,7 +29,7 @@ class Rerun:
 
     Attributes:
         path: Of the record.
-        record: What it holds; `None` when it cannot be read.
+        record: What it holds; `None` when it cannot be read or is refused.
         replay: What came of it.
     """
 
@@ -43,6 +43,9 @@ def replay_all(
 ) -> list[Rerun]:
     """Replay records, in the order of their paths.
 
+    A record may come from a stranger. It is refused, and nothing is imported for it, when it names code by a path that
+    leaves the working directory; installed modules, and those in the working directory, are imported as it names them.
+
     Args:
         paths: Records, or folders that hold some.
         mode: `"schedule"`, `"exact"` or `"both"`.
@@ -52,12 +55,13 @@ def replay_all(
     Raises:
         ChaosAgentError: A path, record, target or configuration does not exist or cannot be used.
     """
-    targets: dict[tuple[str, Path | None], Target] = {}
+    targets: dict[str, Target] = {}
     reruns: list[Rerun] = []
     with stdout_for_answers():
         for path in find_records(paths):
             try:
                 record = read_record(path)
+                refuse_foreign_code(record, trusts_target=target is not None)
             except RecordError as error:
                 reruns.append(Rerun(path, None, Replay(ReplayOutcome.ERROR, mode, None, str(error))))
                 continue
@@ -88,37 +92,72 @@ def _rerun_schedule(record: ReplayRecord, target: Target, config: str | None) ->
         return Replay(ReplayOutcome.ERROR, "schedule", None, str(error))
 
 
+def refuse_foreign_code(record: ReplayRecord, *, trusts_target: bool) -> None:
+    """Refuse a record that names code outside the working directory.
+
+    Args:
+        record: Which may be anybody's.
+        trusts_target: The user has named the target, so what the record says of it does not count.
+
+    Raises:
+        RecordError: The record names its target or a contract by an absolute path, by one with `..`, or by what is no
+            name of a module.
+    """
+    reference = record.target_reference
+    if not trusts_target and ":" in reference and not _stays_inside(reference.rpartition(":")[0]):
+        raise RecordError(
+            f"the record names its target as {reference!r}, outside the working directory; a record alone does not get "
+            "such code imported. If you trust it, name the target with --target."
+        )
+    for contract in _named_contracts(record.contract_specs):
+        if not _stays_inside(contract.partition(":")[0]):
+            raise RecordError(
+                f"the record names a contract as {contract!r}, outside the working directory; such code is never "
+                "imported. Search again for a record of your own."
+            )
+
+
+def _stays_inside(place: str) -> bool:
+    """Whether a place is a relative file without `..`, or the name of a module."""
+    if place.endswith(".py"):
+        path = PurePosixPath(place)
+        return not path.is_absolute() and ".." not in path.parts
+    return all(part.isidentifier() for part in place.split("."))
+
+
+def _named_contracts(entry: Plain) -> Iterator[str]:
+    """Yield the contracts that an entry names by module, inside of others, too."""
+    if isinstance(entry, str) and ":" in entry:
+        yield entry
+    elif isinstance(entry, list | tuple):
+        for inside in entry:
+            yield from _named_contracts(inside)
+    elif isinstance(entry, Mapping):
+        for setting in ("requires", "final"):
+            yield from _named_contracts(entry.get(setting))
+
+
 def _target_of(
-    record: ReplayRecord, path: Path, given: str | None, known: dict[tuple[str, Path | None], Target]
+    record: ReplayRecord, path: Path, given: str | None, known: dict[str, Target]
 ) -> Target | ChaosAgentError:
     """Return the target of a record; when it cannot be loaded, the error, which is that record's alone."""
     reference = record.target_reference if given is None else given
-    folder = folder_of(reference, path) if given is None else None
-    if (reference, folder) not in known:
+    if reference not in known:
         try:
-            known[reference, folder] = _load(reference, folder, "--target" if given is not None else str(path))
+            known[reference] = _load(reference, "--target" if given is not None else str(path))
         except ChaosAgentError as error:
             if given is not None:
                 raise
             return ChaosAgentError(f"{error} Name today's target with --target.")
-    return known[reference, folder]
+    return known[reference]
 
 
-def folder_of(reference: str, record: Path) -> Path | None:
-    """Return the folder from which a record's target file is named: the working directory, or one above the record."""
-    place = reference.rpartition(":")[0]
-    if not place.endswith(".py"):
-        return None
-    above = [Path.cwd(), *record.resolve().parents]
-    return next((folder for folder in above if (folder / place).is_file()), None)
-
-
-def _load(reference: str, folder: Path | None, where: str) -> Target:
+def _load(reference: str, where: str) -> Target:
     place = reference.rpartition(":")[0]
     make_importable(Path.cwd())
     if place.endswith(".py"):
-        make_importable(((folder or Path.cwd()) / place).resolve().parent)
-    return load_target(reference, where=where, folder=folder)
+        make_importable((Path.cwd() / place).resolve().parent)
+    return load_target(reference, where=where)
 
 
 def exit_code_of(reruns: Sequence[Rerun]) -> int:

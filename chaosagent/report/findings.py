@@ -9,7 +9,7 @@ from pathlib import Path
 from chaosagent.report.notes import FailedRuns, Notes
 from chaosagent.report.page import Cell, Page, Part, Span, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
-from chaosagent.report.story import counted
+from chaosagent.report.story import counted, replay_command
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
@@ -343,8 +343,9 @@ def next_page(findings: Findings) -> Page:
         record = findings.records.get(dearest.id)
         if record is not None:
             rows.append((name(f"chaosagent show {record}"), "tells the story of one"))
-        replays = findings.out / "replays"
-        rows.append((name(f"chaosagent replay {replays}"), "injects all of them into today's target"))
-        rows.append((name(f"chaosagent replay --mode exact {replays}"), "reproduces all of them offline, bit for bit"))
+        replays, target = findings.out / "replays", findings.plan.target_reference
+        exact = replay_command(target, replays, "--mode exact")
+        rows.append((name(replay_command(target, replays)), "injects all of them into today's target"))
+        rows.append((name(exact), "reproduces all of them offline, bit for bit"))
     page.heading("What to type next") if rows else page
     return page.table((), rows)

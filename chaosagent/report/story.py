@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -50,11 +51,19 @@ def story_of(record: ReplayRecord, path: Path | None = None, *, whole: bool = Fa
         page.table(
             (),
             [
-                (name(f"chaosagent replay {path}"), "does it still break today's target?"),
-                (name(f"chaosagent replay --mode exact {path}"), "offline, bit for bit"),
+                (name(replay_command(record.target_reference, path)), "does it still break today's target?"),
+                (name(replay_command(record.target_reference, path, "--mode exact")), "offline, bit for bit"),
             ],
         )
     return page
+
+
+def replay_command(reference: str, path: Path, options: str = "") -> str:
+    """Return the command that replays what is at a path; a target outside the working directory is named in it."""
+    place = reference.rpartition(":")[0]
+    outside = place.endswith(".py") and Path(place).is_absolute()
+    target = f"--target {shlex.quote(reference)}" if outside else ""
+    return " ".join(word for word in ("chaosagent replay", options, target, str(path)) if word)
 
 
 def violation_of(record: ReplayRecord) -> Violation | None:

@@ -1,10 +1,13 @@
 """`chaosagent replay` and `show`: outcomes, totals, exit codes, and records that are not what they should be."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from chaosagent.replays.store import read_record, write_record
 
 Command = Callable[..., Any]
 
@@ -86,15 +89,99 @@ def test_a_divergence_that_a_fix_explains_is_no_complaint(chaosagent: Command, r
     assert "two replays: 1 DIVERGED, 1 HELD" in answer.out
 
 
-def test_a_record_finds_its_target_from_anywhere(
+def test_a_file_is_looked_for_in_the_working_directory_and_not_beside_the_record(
     chaosagent: Command, records: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")
 
-    answer = chaosagent("replay", "--mode", "exact", folder / records)
+    alone = chaosagent("replay", "--mode", "exact", folder / records)
+    named = chaosagent("replay", "--mode", "exact", folder / records, "--target", "../agent.py:shop")
 
-    assert answer.code == 0
+    assert (alone.code, named.code) == (4, 0)
+    assert "there is no file" in alone.out
+    assert "Name today's target with --target." in alone.out
+
+
+def rewritten(records: Path, **terms: object) -> Path:
+    """Return one of the records with other terms, in a folder of its own."""
+    record = replace(read_record(first_of(records)), **terms)  # type: ignore[arg-type]  # fields named by the test
+    return write_record(Path("from-a-stranger"), record)
+
+
+@pytest.mark.parametrize(
+    "place", ["{folder}/trap.py:shop", "../{name}/trap.py:shop", "a/../trap.py:shop", "/trap:shop"]
+)
+def test_a_record_alone_gets_nothing_imported_from_outside(
+    chaosagent: Command, records: Path, folder: Path, place: str
+) -> None:
+    (folder / "trap.py").write_text("import pathlib\npathlib.Path('sprung').touch()\n", encoding="utf-8")
+    stranger = rewritten(records, target_reference=place.format(folder=folder, name=folder.name))
+
+    answer = chaosagent("replay", stranger, "--mode", "both", "--json")
+
+    assert answer.code == 2
+    assert not (folder / "sprung").exists()
+    (told,) = answer.json["records"]
+    assert told["outcome"] == "ERROR"
+    assert "outside the working directory" in told["detail"]
+    assert "If you trust it, name the target with --target." in told["detail"]
+    assert chaosagent("replay", stranger, "--target", "agent.py:shop").code == 1
+
+
+def test_a_refused_record_does_not_keep_others_from_being_replayed(chaosagent: Command, records: Path) -> None:
+    rewritten(records, target_reference="/tmp/trap.py:shop")
+
+    answer = chaosagent("replay", records, "from-a-stranger", "--config", "hardened")
+
+    assert answer.code == 2
+    assert "three replays: 2 HELD, 1 ERROR" in answer.out
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "/tmp/trap.py:check",
+        "../trap.py:check",
+        "..trap:check",
+        {"contract": "no-crash", "requires": "/tmp/trap.py:check"},
+        {"contract": "containment", "final": ["no-crash", "../trap.py:check"]},
+    ],
+)
+@pytest.mark.parametrize("options", [(), ("--target", "agent.py:shop")])
+def test_a_contract_from_outside_is_refused(
+    chaosagent: Command, records: Path, entry: object, options: tuple[str, ...]
+) -> None:
+    stranger = rewritten(records, contract_specs=("at-most-once", entry))
+
+    answer = chaosagent("replay", stranger, *options)
+
+    assert answer.code == 2
+    assert "the record names a contract as" in answer.out
+
+
+def test_a_module_of_the_working_directory_is_imported_as_a_record_names_it(
+    chaosagent: Command, records: Path, folder: Path
+) -> None:
+    (folder / "agent.py").rename(folder / "renamed_agent.py")
+    own = rewritten(records, target_reference="renamed_agent:shop")
+
+    assert chaosagent("replay", own).code == 1
+
+
+def test_a_target_outside_the_working_directory_is_named_in_what_to_type_next(
+    chaosagent: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+
+    found = chaosagent("search", "../study.yaml", "--out", "found")
+
+    commands = [line.split("  ")[1] for line in found.out.splitlines() if line.startswith("  chaosagent")]
+    show, schedule, exact = commands
+    assert [chaosagent(*command.split()[1:]).code for command in (schedule, exact)] == [1, 0]
+    shown = [line.split("  ")[1] for line in chaosagent(*show.split()[1:]).out.splitlines() if "chaosagent re" in line]
+    assert [chaosagent(*command.split()[1:]).code for command in shown] == [1, 0]
 
 
 def test_a_target_that_has_gone_is_an_error_of_that_record(chaosagent: Command, records: Path, folder: Path) -> None:
