@@ -166,6 +166,8 @@ def _from_module(name: str, place: str) -> Contract:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(f"{place}contract {name!r} cannot be loaded: {error}.") from error
+    except Exception as error:  # plug-in loading is a seam: whatever a module raises on import is its own fault
+        raise UsageError(f"{place}contract {name!r} fails on import: {type(error).__name__}: {error}") from error
     if not isinstance(found, Contract):
         raise UsageError(f"{place}{name!r} is {found!r:.200}, not a contract. Decorate the function with @contract.")
     return found

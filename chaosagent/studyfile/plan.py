@@ -117,7 +117,7 @@ def _contracts(study: StudyFile) -> tuple[tuple[Plain, ...], tuple[Contract, ...
     for index, entry in enumerate(study.settings.contracts):
         where = study.located.where("contracts", index)
         for spec in _default_names() if entry == "default" else (_importable(cast(Plain, entry), study, where),):
-            contract = parse_contract(spec, where)
+            contract = _contract(spec, where)
             if contract.id in contracts:
                 raise UsageError(
                     f"{where}: there is a contract {contract.id!r} already. Give one of them another `id`."
@@ -129,6 +129,16 @@ def _contracts(study: StudyFile) -> tuple[tuple[Plain, ...], tuple[Contract, ...
             f"{study.located.where('contracts')}: all contracts are soft. Only hard ones are searched: add one."
         )
     return tuple(specs), tuple(contracts.values())
+
+
+def _contract(spec: Plain, where: str) -> Contract:
+    try:
+        return parse_contract(spec, where)
+    except UnknownNameError as error:
+        if not isinstance(spec, str):
+            raise
+        # In a study file `default` is a name, too.
+        raise UnknownNameError(error.kind, error.name, (*error.known, "default"), where) from error
 
 
 def _default_names() -> tuple[Plain, ...]:

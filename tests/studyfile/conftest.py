@@ -32,6 +32,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
     (tmp_path / "study_checks.py").write_text(CHECKS, encoding="utf-8")
+    (tmp_path / "broken_checks.py").write_text("1 / 0", encoding="utf-8")
 
     def written(text: str) -> Path:
         path = tmp_path / "study.yaml"

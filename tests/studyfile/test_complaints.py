@@ -112,6 +112,13 @@ UNKNOWN = [
         r"study\.yaml:4: unknown task of target agent: 'secund'\. Did you mean 'second'",
     ),
     ("contracts: [at-most-twice]\n", r"study\.yaml:2: unknown contract 'at-most-twice'\. Did you mean 'at-most-once'"),
+    (
+        "contracts: [defaults]\n",
+        r"study\.yaml:2: unknown contract 'defaults'\. Did you mean 'default'\? Known: .*default,",
+    ),
+    ("contracts: [{contract: defaults}]\n", r"study\.yaml:2: unknown contract 'defaults'\.(?! Did you mean 'default')"),
+    ("contracts: [broken_checks.py:x]\n", r"study\.yaml:2: contract 'broken_checks:x' fails on import: ZeroDivision"),
+    ("contracts: ['..up:x']\n", r"study\.yaml:2: contract '\.\.up:x' fails on import: TypeError"),
     ("contracts: [default, no-crash]\n", r"study\.yaml:2: there is a contract 'no-crash' already"),
     ("contracts: [{contract: no-leak, patern: x}]\n", r"study\.yaml:2: .*unknown setting 'patern'"),
     ("contracts: [{contract: no-crash, severity: soft}]\n", r"study\.yaml:2: all contracts are soft"),
