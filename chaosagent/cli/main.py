@@ -23,7 +23,8 @@ USAGE, FAILED, INTERRUPTED, PIPE_CLOSED = 2, 4, 130, 141
 ABOUT = """Find the cheapest schedule of faults that breaks an agent system, prove that nothing cheaper does,
 and replay it.
 
-Begin with [bold]chaosagent demo[/bold]. Then write a study file for your own agent and search it.
+Begin with [bold]chaosagent demo[/bold]. Then [bold]chaosagent init[/bold] writes a small agent and a study of it, to be
+changed into your own.
 
 Exit codes: 0 nothing violated, 1 violated, 2 usage or bad input, 3 inconclusive, 4 target or executor failed,
 130 interrupted.
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(str(error), error.exit_code, given)
     except Exception as error:  # the command line is a seam: what nobody named ends here, with an exit code
         if hasattr(error, "format_message"):  # typer's own errors, whose class has moved between its versions
-            return _failed(f"{_sentence(error.format_message())} {_help_hint(error)}", USAGE, given)
+            return _failed(_complaint(error.format_message(), _help_hint(error)), USAGE, given)
         if "--traceback" in given:
             raise
         return _failed(
@@ -112,8 +113,10 @@ def _version(wanted: object) -> None:
         raise typer.Exit
 
 
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "?", "!")) else f"{text}."
+def _complaint(text: str, hint: str) -> str:
+    """Return a complaint as a sentence with its hint; some versions of typer raise one without any text."""
+    said = text.strip() or "Something is missing"
+    return f"{said if said.endswith(('.', '?', '!')) else f'{said}.'} {hint}"
 
 
 def _help_hint(error: Exception) -> str:

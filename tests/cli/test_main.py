@@ -15,7 +15,7 @@ from chaosagent.faults.operator import OPERATORS
 from chaosagent.study.searcher import SEARCHERS
 
 Command = Callable[..., Any]
-VERBS = ("demo", "search", "replay", "show", "list")
+VERBS = ("demo", "init", "search", "replay", "show", "list")
 
 
 def in_a_process(*arguments: str, **settings: Any) -> subprocess.CompletedProcess[str]:
@@ -44,8 +44,36 @@ def test_help_lists_the_verbs_and_the_exit_codes(chaosagent: Command) -> None:
 def test_nothing_at_all_gets_the_help(chaosagent: Command) -> None:
     answer = chaosagent()
 
-    assert answer.code == 2
+    assert (answer.code, answer.err) == (2, "")
     assert "Usage: chaosagent" in answer.out
+    assert all(verb in answer.out for verb in VERBS)
+
+
+@pytest.mark.parametrize(("arguments", "missing"), [(["list"], "'KIND'"), (["--traceback"], "command")])
+def test_what_is_missing_is_said(chaosagent: Command, arguments: list[str], missing: str) -> None:
+    answer = chaosagent(*arguments)
+
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("chaosagent: Missing ")
+    assert missing in answer.err
+
+
+def test_a_complaint_without_text_is_a_sentence_all_the_same(
+    chaosagent: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class WithoutText(Exception):
+        def format_message(self) -> str:
+            return ""
+
+    def complains() -> None:
+        raise WithoutText
+
+    monkeypatch.setattr("chaosagent.report.catalogues.CATALOGUES", {"operators": complains})
+
+    answer = chaosagent("list", "operators")
+
+    assert answer.code == 2
+    assert answer.err == "chaosagent: Something is missing. See `chaosagent --help`.\n"
 
 
 def test_a_verb_that_does_not_exist_is_exit_code_2(chaosagent: Command) -> None:
