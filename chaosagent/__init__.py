@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from chaosagent.contracts.custom import contract
     from chaosagent.contracts.temporal import always, count, never, since, until, within
     from chaosagent.errors import ChaosAgentError, UsageError
-    from chaosagent.governance.capability import Capability
-    from chaosagent.governance.mediator import Mediator
+    from chaosagent.governance.capability import Capability, CapabilitySet
+    from chaosagent.governance.mediator import Mediator, PolicyMediator, Ruling
     from chaosagent.targets.target import Run, Target, effect, target
     from chaosagent.vocabulary import (
         ActionBlocked,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Effect,
         Impact,
         Labels,
+        Mediation,
         Outcome,
         StatusError,
         SystemConfig,
@@ -43,13 +44,17 @@ if TYPE_CHECKING:
 __all__ = [
     "ActionBlocked",
     "Capability",
+    "CapabilitySet",
     "ChaosAgentError",
     "Claim",
     "Effect",
     "Impact",
     "Labels",
+    "Mediation",
     "Mediator",
     "Outcome",
+    "PolicyMediator",
+    "Ruling",
     "Run",
     "StatusError",
     "SystemConfig",
@@ -71,8 +76,8 @@ _HOMES = {
     **dict.fromkeys(("always", "count", "never", "since", "until", "within"), "chaosagent.contracts.temporal"),
     **dict.fromkeys(("ChaosAgentError", "UsageError"), "chaosagent.errors"),
     **dict.fromkeys(("Run", "Target", "effect", "target"), "chaosagent.targets.target"),
-    "Capability": "chaosagent.governance.capability",
-    "Mediator": "chaosagent.governance.mediator",
+    **dict.fromkeys(("Capability", "CapabilitySet"), "chaosagent.governance.capability"),
+    **dict.fromkeys(("Mediator", "PolicyMediator", "Ruling"), "chaosagent.governance.mediator"),
     "contract": "chaosagent.contracts.custom",
 }
 
