@@ -46,6 +46,7 @@ def write_step(step: Step) -> Plain:
         "effects": [write_effect(effect) for effect in step.effects],
         "egress": step.egress,
         "links": [list(link) for link in step.links],
+        "inside": step.inside,
     }
 
 
@@ -68,6 +69,7 @@ def read_step(section: Section, index: int) -> Step:
     step.effects = section.each("effects", read_effect)
     step.egress = section.flag("egress")
     step.links = tuple(_read_link(link) for link in section.items("links"))
+    step.inside = section.text("inside")
     step.seal()
     return step
 

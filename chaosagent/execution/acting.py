@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from chaosagent.errors import TargetError
+from chaosagent.faults.injection import Place
 
 _FORBIDDEN = frozenset(" []@;#")
 
@@ -18,6 +19,9 @@ class Actor(NamedTuple):
     agent: str
     role: str
 
+
+INSIDE: ContextVar[Place | str] = ContextVar("inside", default="")
+"""The place of the crossing whose world acts; empty while the target itself does."""
 
 ACTING: ContextVar[Actor] = ContextVar("acting", default=Actor("", ""))  # noqa: B039  # immutable
 

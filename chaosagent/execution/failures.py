@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
+from asyncio import CancelledError
 from collections.abc import Mapping
 from json import JSONDecodeError
 from typing import cast
@@ -75,13 +76,15 @@ def _without_addresses(value: Plain) -> Plain:
     return value
 
 
-def exception_of(failure: Failure, known: Mapping[str, type[Exception]]) -> Exception:
+def exception_of(failure: Failure, known: Mapping[str, type[Exception]]) -> BaseException:
     """Return what the agent sees raised.
 
     Args:
         failure: As an operator or a replay record has it.
         known: Exception classes that the door declares, by name.
     """
+    if failure.kind == CancelledError.__name__:
+        return CancelledError(*failure.args or ((failure.message,) if failure.message else ()))
     name, plain_class = failure.name or failure.kind, _KINDS.get(failure.kind)
     kind = known.get(name) or _KNOWN.get(name) or (None if failure.name else plain_class)
     if kind is not None and (kind is not StatusError or failure.args):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from chaosagent.canonical import Plain, copied, pack_plain, plain
 from chaosagent.errors import TargetError, UsageError
+from chaosagent.execution.acting import INSIDE
 from chaosagent.execution.failures import failure_of
 from chaosagent.faults.crossing import Exchange, Proceed, Request, Response
 from chaosagent.faults.dry import earlier_in, operator_rng, pack_request, unpack_request, unpack_response
@@ -33,6 +34,7 @@ class Passage:
         executed: How often it has answered.
         at_once: It answered without waiting, so that nothing else could act meanwhile.
         slept: Virtual seconds for which the injection withheld the call or the answer.
+        inside: The place of the crossing whose world asks this, empty when the target itself does.
         past: The interface's history when the world answered first; kept only for injections.
     """
 
@@ -53,6 +55,7 @@ class Passage:
         "effects",
         "exception",
         "executed",
+        "inside",
         "operation",
         "past",
         "place",
@@ -73,6 +76,7 @@ class Passage:
         self.operation = operation
         self.arguments = arguments
         self.role = ""
+        self.inside: Place | str = INSIDE.get()
         self.decision: Decision = ALLOWED
         self.blocked = False
         self.request_bytes = b""
@@ -81,7 +85,7 @@ class Passage:
         self.asked, self.answered = 0, -1
         self.asked_at = self.answered_at = 0.0
         self.value: Plain = None
-        self.exception: Exception | None = None
+        self.exception: BaseException | None = None
         self.effects: tuple[Effect, ...] = ()
         self.started = self.executed = 0
         self.past: list[tuple[bytes, bytes]] | None = None
@@ -173,12 +177,15 @@ class Passage:
         door, run = self.door, self._run
         self.exception = None
         self.started += 1
+        token = INSIDE.set(self.place)
         try:
             value = door.call(operation, copied(arguments))
             if hasattr(value, "__await__"):
                 self.at_once = False
                 value = await value
-        except Exception as error:  # what the world raises is its answer
+        except (Exception, asyncio.CancelledError) as error:  # what the world raises is its answer
+            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+                raise
             self.value, self.exception = None, error
             response = pack_plain((None, failure_of(error)))
         else:
@@ -189,6 +196,8 @@ class Passage:
             response = pack_plain((value, None))
             if operation in door.options.effects:
                 self.effects += door.effects_of(operation, arguments, value)
+        finally:
+            INSIDE.reset(token)
         if len(response) > run.payload_bytes_max:
             raise run.too_large(door.interface, len(response))
         self.response_bytes = response
@@ -208,3 +217,9 @@ class Passage:
     def meddled(self) -> bool:
         """Whether the injection did something to the world or held it up, for a call that was never answered."""
         return self.started > 1 or self.altered_request or self.deferred or self.slept > 0.0
+
+
+def _is_cancelled() -> bool:
+    """Whether the target gives up on the call: a world may also raise `CancelledError` of its own."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

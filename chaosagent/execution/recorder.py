@@ -99,6 +99,7 @@ class Recorder:
         step.failure, step.landed, step.decision = failure, landed, passage.decision
         step.asked_at, step.arrived_at = passage.asked_at, now
         step.effects, step.links = passage.effects, ()
+        step.inside = str(passage.inside) if passage.inside else ""
         if self.links:
             step.links = tuple(self.links)
             self.links.clear()

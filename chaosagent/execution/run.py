@@ -301,7 +301,7 @@ class LiveRun:
 
     def _deliver(
         self, passage: Passage, armed: Armed | None, altered: Response | None
-    ) -> tuple[Plain, Exception | None]:
+    ) -> tuple[Plain, BaseException | None]:
         """Append the step, and return what the agent is told: a value, or an exception."""
         if altered is None:
             told, value, exception = passage.response_bytes, passage.value, passage.exception

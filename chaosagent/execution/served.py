@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chaosagent.canonical import Plain
+from chaosagent.errors import ChaosAgentError
+from chaosagent.execution.doors import DoorOptions, LiveDoor, read_text
 from chaosagent.execution.execute import Execution, Experiment, conduct, make_run
 from chaosagent.execution.failures import exception_of
 from chaosagent.execution.passage import Passage
@@ -19,7 +21,7 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.trace.diff import Difference
 from chaosagent.trace.step import Step, StepKind
 from chaosagent.trace.trace import Trace
-from chaosagent.vocabulary import Mediation, Outcome
+from chaosagent.vocabulary import Boundary, Ending, Mediation, Outcome
 
 
 class Served(NamedTuple):
@@ -61,23 +63,32 @@ class ServedRun(LiveRun):
 
     def take_answers_from(self, trace: Trace) -> None:
         """Serve the steps of a trace, and its judgement on the final state of the world."""
-        self._outcome, self._steps = trace.outcome, trace.steps
-        self._known = {
-            Place(step.interface, step.agent, step.occurrence, step.attempt): step
-            for step in trace.steps
-            if step.kind in (StepKind.CALL, StepKind.CANCELLED)
-        }
-        self._late = [step for step in trace.steps if step.kind is StepKind.LATE]
+        self._outcome, self._steps, self._ending = trace.outcome, trace.steps, trace.ending
+        self._known: dict[Place, Step] = {}
+        self._unasked: dict[int, Step] = {}
+        self._nested: dict[tuple[str, str], list[int]] = {}
+        for step in trace.steps:
+            if step.inside or step.kind is StepKind.LATE:
+                self._unasked[step.index] = step
+                if step.kind in (StepKind.CALL, StepKind.CANCELLED) and not step.attempt:
+                    self._nested.setdefault((step.interface, step.agent), []).append(step.occurrence)
+            elif step.kind is not StepKind.NOTE:
+                self._known[_place_of(step)] = step
+        for occurrences in self._nested.values():
+            occurrences.sort()
         self._turns: dict[int, asyncio.Future[None]] = {}
+        self._begun = False
 
     async def pass_through(self, passage: Passage) -> Plain:
         """Answer a crossing from the trace."""
-        for step in self._late:
-            self.loop.create_task(self._happen_late(passage, step))
-        self._late = []
+        if not self._begun:
+            self._begin()
         request = self._redacted(passage)
         passage.place = self._place_in_trace(passage, request)
         known = self._known.pop(passage.place, None)
+        if known is None and self._ending is Ending.STEP_LIMIT:  # the limit was reached while this call was open
+            await self._turn_at(len(self._steps))
+            raise RunEnded("the trace ends here")
         if known is None:
             asked = f"{passage.place} {passage.operation}"
             raise self._diverge(Difference(len(self.recorder.steps), "steps", "no further call there", asked))
@@ -85,6 +96,11 @@ class ServedRun(LiveRun):
         if difference is not None:
             raise self._diverge(difference)
         return await self._answer_as(known, passage)
+
+    def note(self, kind: str, /, **facts: Any) -> None:
+        self._go_on()
+        super().note(kind, **facts)
+        self._go_on()
 
     def settled(self, outcome: Outcome) -> Outcome:
         """Take the state of the world, and the judgement on it, from the trace: here the world has not acted."""
@@ -106,29 +122,66 @@ class ServedRun(LiveRun):
                 self.difference = self._given_up(known, passage)
             if not self.recorder.full:
                 self.recorder.append(passage, StepKind.CANCELLED, now(), landed=known.landed)
-                self._call_next()
+                self._go_on()
             raise
         value = unpack_response(known.response).value
         self.recorder.append(
             passage, known.kind, now(), told=known.response, failure=known.failure, landed=known.landed, value=value
         )
-        self._call_next()
+        self._go_on()
         if known.failure is not None:
             raise passage.exception or exception_of(known.failure, passage.door.options.errors)
         return value
 
-    async def _happen_late(self, passage: Passage, known: Step) -> None:
-        """Write down what reached the world after its crossing had been answered."""
-        await self._turn_of(known)
-        request = unpack_request(known.request)
-        place = Place(known.interface, known.agent, known.occurrence, known.attempt)
-        late = Passage(self, passage.door, place, request.operation, request.arguments)
-        late.door = self.doors.get(known.interface, passage.door)
-        late.role, late.request_bytes, late.asked_at = known.role, known.request, known.asked_at
-        late.decision, late.effects = known.decision, known.effects
-        value = unpack_response(known.response).value
-        self.recorder.append(late, StepKind.LATE, self.loop.time(), told=known.response, value=value)
-        self._call_next()
+    def _begin(self) -> None:
+        """See to what nobody asks for here: what reached the world late, and what the world did behind a door."""
+        self._begun = True
+        for when in sorted({step.arrived_at for step in self._unasked.values()}):
+            if when > self.loop.time():
+                self.loop.call_at(when, self._go_on)
+        self.loop.create_task(self._see_to_the_end())
+
+    async def _see_to_the_end(self) -> None:
+        """Write down, when the run ends, what the world had open then."""
+        try:
+            await self.loop.create_future()
+        finally:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Write down what nobody asks for here, as far as its time and its turn have come; then call the next."""
+        recorder, now = self.recorder, self.loop.time()
+        while self.difference is None and not recorder.full and recorder.refused is None:
+            known = self._unasked.get(len(recorder.steps))
+            if known is None or known.arrived_at > now:
+                break
+            try:
+                self._write(known)
+            except RunEnded:  # with the last step; whoever asks next is told
+                break
+            except ChaosAgentError as error:
+                recorder.refuse(error)
+        turn = self._turns.pop(len(recorder.steps), None)
+        if turn is not None:
+            _settle(turn)
+
+    def _write(self, known: Step) -> None:
+        """Write down a step of the trace that nobody asks for here."""
+        request, name = unpack_request(known.request), known.interface.partition(":")[2]
+        door = LiveDoor(self, known.boundary or Boundary.SERVICE, name, read_text, DoorOptions(egress=known.egress))
+        passage = Passage(self, door, _place_of(known), request.operation, request.arguments)
+        passage.role, passage.request_bytes, passage.asked_at = known.role, known.request, known.asked_at
+        passage.decision, passage.effects, passage.inside = known.decision, known.effects, known.inside
+        value = unpack_response(known.response).value if known.response else None
+        self.recorder.append(
+            passage,
+            known.kind,
+            known.arrived_at,
+            told=known.response,
+            failure=known.failure,
+            landed=known.landed,
+            value=value,
+        )
 
     async def _turn_of(self, known: Step) -> None:
         """Wait for the recorded time of a step, and until all steps before it are written down."""
@@ -141,14 +194,15 @@ class ServedRun(LiveRun):
 
     async def _turn_in_order(self, known: Step) -> None:
         """Wait until all steps before one are written down; some happen at the same moment."""
+        self._go_on()
         while len(self.recorder.steps) < known.index:
-            self._turns[known.index] = turn = self.loop.create_future()
-            await turn
+            await self._turn_at(known.index)
 
-    def _call_next(self) -> None:
-        turn = self._turns.pop(len(self.recorder.steps), None)
-        if turn is not None:
-            _settle(turn)
+    async def _turn_at(self, index: int) -> None:
+        """Wait until as many steps are written down."""
+        self._turns[index] = turn = self.loop.create_future()
+        self._go_on()
+        await turn
 
     def _redacted(self, passage: Passage) -> bytes:
         """Return the canonical bytes of a request as a trace holds them."""
@@ -160,7 +214,7 @@ class ServedRun(LiveRun):
 
         A trace does not tell in which order an agent asked at one moment; what it asked does.
         """
-        place, now = passage.place, self.loop.time()
+        place, now = self._place_without_nested(passage.place), self.loop.time()
         known = self._known.get(place)
         if known is not None and known.request == request:
             return place
@@ -169,6 +223,15 @@ class ServedRun(LiveRun):
             if alike and step.asked_at == now and step.request == request:
                 return other
         return place
+
+    def _place_without_nested(self, place: Place) -> Place:
+        """Return a place as it is counted when the world, too, calls doors."""
+        occurrence = place.occurrence
+        for nested in self._nested.get((place.interface, place.agent), ()):
+            if nested > occurrence:
+                break
+            occurrence += 1
+        return place._replace(occurrence=occurrence)
 
     def _given_up(self, known: Step, passage: Passage) -> Difference:
         """Say what came in the place of what, when a call that was answered in the trace is not answered here."""
@@ -183,6 +246,10 @@ class ServedRun(LiveRun):
             self.difference = difference
         self.over = True
         return RunEnded(str(difference))
+
+
+def _place_of(step: Step) -> Place:
+    return Place(step.interface, step.agent, step.occurrence, step.attempt)
 
 
 def _compare(known: Step, passage: Passage, request: bytes) -> Difference | None:

@@ -36,6 +36,7 @@ class StepFacts(TypedDict, total=False):
     effects: Iterable[Effect]
     links: Iterable[Link]
     egress: bool
+    inside: str
 
 
 def make_step(index: int, interface: str = "service:tool", operation: str = "call", **facts: Unpack[StepFacts]) -> Step:
@@ -63,6 +64,7 @@ def make_step(index: int, interface: str = "service:tool", operation: str = "cal
     step.arrived_at = facts.get("arrived_at", float(index))
     step.decision, step.landed = facts.get("decision", ALLOWED), facts.get("landed")
     step.effects, step.links = tuple(facts.get("effects", ())), tuple(facts.get("links", ()))
+    step.inside = facts.get("inside", "")
     step.show(arguments, None if failure is not None else answer)
     return step
 

@@ -60,6 +60,7 @@ class Link(NamedTuple):
 CANONICAL_FIELDS = (
     "kind", "agent", "role", "interface", "occurrence", "attempt", "operation", "arguments", "decision", "decision",
     "decision", "failure", "answer", "asked_at", "arrived_at", "landed", "effects", "links", "egress",
+    "inside",
 )  # fmt: skip
 """The attributes of a step, as `Step.canonical` has them; a decision has three parts."""
 
@@ -91,6 +92,7 @@ class Step:
         effects: What was committed to the world in the course of this crossing.
         egress: The target declares that what is sent through the interface leaves the organisation.
         links: Provenance that the target declared since the step before.
+        inside: The hook of the crossing whose world asked this, empty when the target itself did.
     """
 
     __slots__ = (
@@ -107,6 +109,7 @@ class Step:
         "egress",
         "failure",
         "index",
+        "inside",
         "interface",
         "kind",
         "landed",
@@ -137,6 +140,7 @@ class Step:
     effects: tuple[Effect, ...]
     egress: bool
     links: tuple[Link, ...]
+    inside: str
     _raw: bool
     _arguments: object
     _answer: object
@@ -197,6 +201,7 @@ class Step:
             [pack_plain((effect.kind, plain(effect.identity), effect.impact._value_)) for effect in self.effects],
             [tuple(link) for link in self.links],
             self.egress,
+            self.inside,
         )
 
     def __eq__(self, other: object) -> bool:

@@ -21,10 +21,11 @@ from chaosagent.limits import RunLimits
 from chaosagent.operators import entries
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.study.searcher import Problem
-from chaosagent.targets.target import Run, Target, target
+from chaosagent.targets.target import EffectOf, Run, Target, target
 from chaosagent.testing.programs import Pay, Program, Read, Together, Wait, target_of
 from chaosagent.testing.random_programs import random_program
 from chaosagent.trace.diff import first_difference
+from chaosagent.trace.step import StepKind
 from chaosagent.vocabulary import ActionBlocked, Ending, Mediation, Outcome, StatusError, Task
 
 CONTRACTS = (*default_contracts(), parse_contract("objective"))
@@ -244,3 +245,112 @@ def test_nothing_of_the_world_is_called() -> None:
 
     assert served.execution.trace.digest == trace.digest
     assert called == []
+
+
+def _nesting(*, waits: bool) -> Target:
+    """Return a target whose payment asks a ledger behind its door, and which asks the ledger itself, too."""
+
+    @target(tasks=[Task("t")])
+    async def nesting(_: Task, run: Run) -> Outcome:
+        ledger = run.service("ledger", {"check": lambda n: n}, effects={"check": EffectOf(identity=("n",))})
+
+        async def charge(n: int) -> Plain:
+            if waits:
+                await run.clock.sleep(1.0)
+            run.note("charging", n=n)
+            return await ledger("check", n=n)
+
+        pay = run.service("pay", {"charge": charge})
+        told: list[Plain] = []
+        for n in range(3):
+            try:
+                async with asyncio.timeout(4.0):
+                    told.append(await pay("charge", n=n))
+            except (TimeoutError, StatusError):
+                told.append(await ledger("check", n=-1))
+                run.note("fallback", n=n)
+        slow = asyncio.create_task(pay("charge", n=9))
+        await asyncio.sleep(0.0)
+        del slow
+        return Outcome(str(told))
+
+    return nesting
+
+
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "",
+        "service:pay[1] timeout",
+        "service:pay[1] timeout(when=after); service:pay[2] error_status",
+        "service:pay[2] duplicate_delivery",
+        "service:ledger[1] delay(seconds=60.0)",
+        "service:ledger[2] timeout; service:ledger[3] error_status",
+        "service:ledger[*] delay(seconds=3.0)",
+    ],
+)
+def test_a_world_that_calls_other_doors_is_served(schedule: str, *, waits: bool) -> None:
+    check(experiment_of(_nesting(waits=waits)), schedule)
+
+
+@pytest.mark.parametrize("steps_max", [1, 2, 3, 4, 5, 6, 7])
+def test_a_world_that_calls_other_doors_is_served_up_to_any_limit(steps_max: int) -> None:
+    assert check(experiment_of(_nesting(waits=True), steps_max=steps_max)) is Ending.STEP_LIMIT
+
+
+@target(tasks=[Task("t")])
+def plainly_nesting(_: Task, run: Run) -> Outcome:
+    """Synchronous, with a door behind a door, and the inner one also called from without."""
+    inner = run.service("inner", {"get": lambda n: n})
+    outer = run.service("outer", {"get": lambda n: [inner("get", n=n), inner("get", n=n + 1)]})
+    told: list[Plain] = []
+    for n in range(2):
+        try:
+            told.append(outer("get", n=n))
+        except (TimeoutError, StatusError):
+            told.append(inner("get", n=7))
+    return Outcome(str(told))
+
+
+@pytest.mark.parametrize(
+    "schedule", ["", "service:outer[1] timeout", "service:inner[2] timeout", "service:outer[1] timeout(when=after)"]
+)
+def test_a_door_behind_a_door_of_a_synchronous_target_is_served(schedule: str) -> None:
+    check(experiment_of(plainly_nesting), schedule)
+    assert check(experiment_of(plainly_nesting, steps_max=3), schedule) is Ending.STEP_LIMIT
+
+
+def test_a_step_tells_inside_which_crossing_it_happened() -> None:
+    steps = execute(experiment_of(plainly_nesting), EMPTY).trace.steps
+
+    assert [(step.hook, step.inside) for step in steps[:3]] == [
+        ("service:inner[1]", "service:outer[1]"),
+        ("service:inner[2]", "service:outer[1]"),
+        ("service:outer[1]", ""),
+    ]
+
+
+@target(tasks=[Task("t")])
+async def cancelling(_: Task, run: Run) -> Outcome:
+    """Calls a tool that awaits what it has cancelled itself."""
+
+    async def answer() -> None:
+        work = asyncio.create_task(asyncio.sleep(10.0))
+        work.cancel("no use")
+        await work
+
+    service = run.service("s", {"get": answer})
+    try:
+        await service("get")
+    except asyncio.CancelledError as error:
+        return Outcome(f"the tool gave up: {error}")
+    return Outcome("never")
+
+
+def test_a_world_that_cancels_itself_has_answered() -> None:
+    experiment = experiment_of(cancelling)
+
+    check(experiment)
+    step = execute(experiment, EMPTY).trace.steps[0]
+    assert (step.kind, step.failure and step.failure.kind) == (StepKind.CALL, "CancelledError")

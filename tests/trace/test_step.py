@@ -41,6 +41,7 @@ DIFFERENT: list[tuple[str, dict[str, Any]]] = [
     ("effects", {"effects": [Effect("pay", {})]}),
     ("effects", {"effects": [Effect("pay", {}, Impact.HARMLESS)]}),
     ("links", {"links": [Link("a", "supports", "b")]}),
+    ("inside", {"inside": "service:outer[1]"}),
 ]
 
 
