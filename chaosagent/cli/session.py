@@ -120,11 +120,11 @@ def workbench_of(plan: Plan) -> Workbench:
 
 def exit_code_of(findings: Findings) -> int:
     """Return the exit code that says how a study ended."""
-    result, limit = findings.result, findings.plan.limits.seconds_max
-    if result.interrupted and (limit is None or result.seconds < limit):
+    result = findings.result
+    if result.interrupted:
         return EXIT_INTERRUPTED
     if result.counterexamples or findings.nominal_violations:
         return EXIT_VIOLATED
     if not findings.open_searches:
-        return EXIT_HELD
+        return EXIT_HELD if any(search.injectable for search in result.searches) else EXIT_INCONCLUSIVE
     return EXIT_FAILED if result.errors else EXIT_INCONCLUSIVE

@@ -255,7 +255,10 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
     _tell_empty_proofs(page, findings)
     limited = [search for search in findings.open_searches if search.certificate.limit_reached]
     if limited and result.interrupted:
-        page.gap().line(notice(f"{counted(len(limited), 'search', 'searches').capitalize()} had not finished."))
+        page.gap().line(
+            notice(f"{counted(len(limited), 'search', 'searches').capitalize()} had not finished. "),
+            "Give the same command with --resume to go on; nothing is run again.",
+        )
     elif limited:
         page.gap().line(
             notice(f"{counted(len(limited), 'search', 'searches').capitalize()} ended at a limit. "),
@@ -329,17 +332,17 @@ def work_of(result: StudyResult) -> str:
     return (
         f"{result.trials:,} trials in {result.executions:,} runs, {result.errors:,} errors, "
         f"{result.seconds:.1f} s{rate}; "
-        f"{audited:,} pruned schedules audited at random; digest {result.digest[:16]}"
+        f"{audited:,} of the schedules ruled out run as a check; digest {result.digest[:16]}"
     )
 
 
 def next_page(findings: Findings) -> Page:
     """Say what to type next."""
     page = Page()
-    found = findings.by_cost
+    found = findings.by_harm
     rows: list[Sequence[Cell]] = []
     if found:
-        dearest = max(found, key=lambda one: (len(one.schedule), one.cost, one.id))
+        dearest = max(found, key=lambda one: len(one.schedule))  # the first of those: the most harmful
         record = findings.records.get(dearest.id)
         if record is not None:
             rows.append((name(f"chaosagent show {record}"), "tells the story of one"))

@@ -305,3 +305,15 @@ def test_cores_are_counted_on_every_system(
         monkeypatch.setattr(os, name, counted, raising=False)
 
     assert Workforce("process").size == cores
+
+
+def test_a_proof_about_nothing_is_inconclusive(chaosagent: Callable[..., Any], folder: Path) -> None:
+    (folder / "idle.py").write_text(
+        "from chaosagent import target\n\n@target\nasync def idle(task, run):\n    return 'done'\n"
+    )
+    (folder / "idle.yaml").write_text("target: idle.py:idle\n")
+
+    answer = chaosagent("search", "idle.yaml")
+
+    assert answer.code == 3
+    assert "nothing could be injected" in answer.out
