@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
+import inspect
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -53,6 +55,7 @@ class LiveDoor:
         self.implementation = implementation
         self.options = options
         self.call = dispatcher(self.interface, implementation)
+        _check_effects(self.interface, implementation, options)
         self.counts: dict[str, int] = {}
         self.history: deque[tuple[bytes, bytes]] = deque(maxlen=8)
 
@@ -115,6 +118,12 @@ class LiveDoor:
             return ()
         if isinstance(rule, EffectOf):
             identity = {name: arguments.get(name) for name in rule.identity}
+            for name in rule.identity:
+                if name not in arguments and name not in _parameters(self.implementation, operation):
+                    raise TargetError(
+                        f"effects of {self.interface}, {operation}: the identity has {name!r}, which the call does not "
+                        f"have; its arguments are {', '.join(arguments) or 'none'}. Correct the name."
+                    )
             return (Effect(rule.kind or f"{self.interface.partition(':')[2]}.{operation}", identity, rule.impact),)
         try:
             found = rule(arguments, answer)
@@ -128,6 +137,43 @@ def _checked(effect: object) -> Effect:
     if not isinstance(effect, Effect):
         raise TypeError(f"{effect!r:.80} is no Effect")
     return effect._replace(identity=cast("dict[str, Plain]", plain(effect.identity)))
+
+
+def _check_effects(interface: str, implementation: Implementation, options: DoorOptions) -> None:
+    """Refuse effects of operations that change nothing or that nobody knows.
+
+    Raises:
+        TargetError: There are such.
+    """
+    for operation in options.effects:
+        if options.read_only is True or (options.read_only and operation in options.read_only):
+            raise TargetError(
+                f"{interface} declares {operation!r} read-only and declares its effects, too. Leave out one of them."
+            )
+        if _function(implementation, operation) is None:
+            known = list(implementation) if isinstance(implementation, Mapping) else dir(implementation)
+            nearest = difflib.get_close_matches(operation, known, n=1, cutoff=0.4)
+            meant = f"Did you mean {nearest[0]!r}?" if nearest else "Correct the name."
+            raise TargetError(f"{interface} declares effects of {operation!r}, an operation it does not have. {meant}")
+
+
+def _function(implementation: Implementation, operation: str) -> Callable[..., Any] | None:
+    """Return the function behind an operation, `None` when there is none."""
+    if isinstance(implementation, Mapping):
+        return implementation.get(operation)
+    if callable(implementation):
+        return implementation
+    method = None if operation.startswith("_") else getattr(implementation, operation, None)
+    return method if callable(method) else None
+
+
+def _parameters(implementation: Implementation, operation: str) -> frozenset[str]:
+    """Return the names of what a function takes; an argument that a call leaves out has its default."""
+    function = _function(implementation, operation)
+    try:
+        return frozenset(inspect.signature(function).parameters) if function is not None else frozenset()
+    except (TypeError, ValueError):  # a function that does not tell
+        return frozenset()
 
 
 class LiveAsk:

@@ -11,7 +11,7 @@ import pytest
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError
 from chaosagent.execution.execute import Execution
-from chaosagent.targets.target import effect
+from chaosagent.targets.target import EffectOf, Run, effect
 from chaosagent.trace.step import StepKind
 from chaosagent.vocabulary import Boundary, Ending, Impact, Outcome
 
@@ -442,9 +442,50 @@ def test_impacts_and_kinds_of_effects_are_as_declared(play: Play) -> None:
         rules = {"open": effect("id", impact=Impact.COMPENSATING, kind="ticket"), "pay": effect("id", "amount")}
         crm = run.service("crm", lambda *_, **__: "done", effects=rules)
         await crm("open", id=1, text="x")
-        await crm("pay", id=2)
+        await crm("pay", id=2, amount=3)
 
     assert [tuple(effect) for effect in play(agent).trace.effects] == [
         ("ticket", {"id": 1}, Impact.COMPENSATING),
-        ("crm.pay", {"id": 2, "amount": None}, Impact.HIGH),
+        ("crm.pay", {"id": 2, "amount": 3}, Impact.HIGH),
     ]
+
+
+class _Shop:
+    def pay(self, amount: int, note: str = "") -> int:
+        return amount + len(note)
+
+
+SHOP = {"pay": _Shop().pay}
+
+
+@pytest.mark.parametrize("read_only", [True, ("get", "pay")])
+def test_an_operation_that_changes_nothing_has_no_effects(play: Play, read_only: Any) -> None:
+    async def run_it(run: Run) -> None:
+        run.service("shop", SHOP, read_only=read_only, effects={"pay": EffectOf(("amount",))})
+
+    with pytest.raises(TargetError, match="service:shop declares 'pay' read-only and declares its effects, too"):
+        play(run_it)
+
+
+@pytest.mark.parametrize("shop", [SHOP, _Shop()])
+def test_effects_of_an_operation_that_a_door_does_not_have_are_refused(play: Play, shop: Any) -> None:
+    async def run_it(run: Run) -> None:
+        run.service("shop", shop, effects={"pays": EffectOf(("amount",))})
+
+    with pytest.raises(TargetError, match=r"effects of 'pays', an operation it does not have. Did you mean 'pay'"):
+        play(run_it)
+
+
+def test_an_identity_is_made_of_arguments_that_a_call_has(play: Play) -> None:
+    async def run_it(run: Run) -> None:
+        await run.service("shop", SHOP, effects={"pay": EffectOf(("amuont",))})("pay", amount=1)
+
+    with pytest.raises(TargetError, match=r"service:shop, pay: the identity has 'amuont'.*its arguments are amount"):
+        play(run_it)
+
+
+def test_an_argument_that_a_call_leaves_out_is_nothing_in_an_identity(play: Play) -> None:
+    async def run_it(run: Run) -> None:
+        await run.service("shop", SHOP, effects={"pay": EffectOf(("amount", "note"))})("pay", amount=1)
+
+    assert play(run_it).trace.effects[0].identity == {"amount": 1, "note": None}
