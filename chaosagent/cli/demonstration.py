@@ -57,6 +57,7 @@ class Repaired:
 
     Attributes:
         robustness: Its R(B).
+        budget: Up to which it was searched.
         safe: Searches that proved that nothing within the budget breaks their contract.
         searches: How many there were.
         work: What they took, in one line.
@@ -64,6 +65,7 @@ class Repaired:
     """
 
     robustness: Robustness
+    budget: float
     safe: int
     searches: int
     work: str
@@ -159,22 +161,25 @@ class Demonstration:
         file = load_study(study, FIRST_STUDY)
         page = Page().line(strong("A customer-support assistant meets faults"))
         page.gap().line(
-            "The triage assistant reads an e-mail, looks up orders and parcels, refunds, answers and keeps notes. Its "
-            f"first version ({FIRST}) was written as one does: with retries, caches and trust. Which few faults of its "
-            "tools, its memory or its model make it pay twice, promise too much, leak or crash?"
+            "The triage assistant reads a customer's e-mail, looks up orders and parcels, pays back, answers and "
+            f"keeps notes. Its first version ({FIRST}) retries what fails, reads from caches and believes what it is "
+            "told, as first versions do. Which few faults of its tools, its memory or its model make it pay twice, "
+            "promise what it has not done, leak data or hang?"
         )
-        page.heading("1  Search: the cheapest schedule of faults for each task and contract, with proof")
+        page.heading("1  Search: the cheapest faults that break each contract (what must always hold) in each task")
         self._tell(page)
         remark("searching; this takes about half a minute")
         found = run_study(file, self._out, title=f"{file.name}, {FIRST}")
-        certified = sum(one.certificate.certified for one in found.result.counterexamples)
         if found.result.interrupted:
             raise KeyboardInterrupt
         page = counterexamples_table(found)
         page.gap().line(
-            strong(f"{len(found.result.counterexamples)} counterexamples of {counted(found.signatures, 'kind')}"),
-            f"; for {certified} of them it is proved that nothing cheaper breaks the contract.",
+            faint(
+                "How to read it: service:payments[1]@action is the first call of the agent action to the service "
+                "payments, and behind it stands the fault that is injected there. A fault costs about 1."
+            )
         )
+        page.gap().line(strong(_count_line(found)))
         page.line(faint(work_of(found.result)))
         self._tell(page.gap())
         return found
@@ -184,35 +189,38 @@ class Demonstration:
         if worst is None:
             return
         path = found.records[worst.id]
-        page = Page().line(strong("2  The story of one")).gap()
+        faults = counted(len(worst.schedule), "fault")
+        page = Page().line(strong(f"2  The story of one, which needs {faults}")).gap()
         self._tell(page.add_below(story_of(read_record(path))).gap())
 
     def _replay(self, found: Findings) -> list[Rerun]:
         records = list(found.records.values())  # the folder may hold some of an earlier version, too
         exact = replay_all(records, mode="exact")
         schedule = replay_all(records, mode="schedule", config=REPAIRED)
-        page = Page().line(strong("3  Replay"))
+        page = Page().line(strong("3  Replay: each counterexample again, in two ways"))
         page.table(
             (),
             [
-                ("offline, from the records alone, bit for bit:", _totals(exact)),
-                (f"the same faults against the repaired version ({REPAIRED}):", _totals(schedule)),
+                ("offline, the world served from the record, the same trace bit for bit:", _totals(exact)),
+                (f"the same faults injected into the repaired version ({REPAIRED}):", _totals(schedule)),
             ],
             indent=3,
         )
+        page.line(faint("HELD: the faults landed, and the contract that they broke was kept."), indent=3)
         self._tell(page.gap())
         return [*exact, *schedule]
 
     def _await(self, awaited: Future[Repaired]) -> Repaired:
         """Wait for the search of the repaired version, which has everything to refute and ends last."""
-        page = Page().line(strong(f"4  Is that all? The same search of the repaired version ({REPAIRED})"))
+        page = Page().line(strong(f"4  Is that all? The repaired version ({REPAIRED}), searched in the same way"))
         self._tell(page)
         if not awaited.done():
-            remark("still searching it")
+            remark("this one takes longer, as everything must be ruled out")
         repaired = awaited.result()
+        share = "all" if repaired.safe == repaired.searches else f"{repaired.safe} of the"
         page = Page().line(
-            f"For {repaired.safe} of its {repaired.searches} pairs of task and contract it is proved that no schedule "
-            "within the budget breaks anything.",
+            f"For {share} {repaired.searches} pairs of task and contract it is proved that no faults of cost up to "
+            f"{repaired.budget:g} break the contract.",
             indent=3,
         )
         self._tell(page.line(faint(repaired.work), indent=3).gap())
@@ -220,26 +228,27 @@ class Demonstration:
 
     def _measure(self, found: Findings, repaired: Repaired) -> list[Robustness]:
         curves = [robustness_of(found), repaired.robustness]
-        page = Page().line(strong("5  How many tasks are still done as the faults grow: R(B)"))
+        budget = f"{found.plan.budget:g}"
+        page = Page().line(strong("5  How many tasks are still done when faults may cost up to B: R(B)"))
         page.table(
-            (
-                "configuration",
-                "without faults",
-                f"cheapest schedules up to {found.plan.budget:g}",
-                "random ones",
-                "mean R(B)",
-            ),
+            ("", "no faults", f"the worst up to B = {budget}", f"random ones up to {budget}", "mean over all B"),
             [_row(robustness) for robustness in curves],
             indent=3,
         )
-        self._tell(page.gap())
+        self._tell(page)
         return curves
 
     def _draw(self, plan: Plan, curves: Sequence[Robustness]) -> tuple[Path, ...]:
-        title = f"{plan.target.name} under faults: {len(plan.tasks)} tasks, {counted(len(plan.seeds), 'seed')}"
+        title = (
+            f"{plan.target.name} under faults: {counted(len(plan.tasks), 'task')}, {counted(len(plan.seeds), 'seed')}"
+        )
         data = json.dumps(curves_json(curves), indent=1)
-        (self._out / "robustness.json").write_text(data + "\n", encoding="utf-8")
-        return plot_robustness(curves, title, self._out / "robustness")
+        numbers = self._out / "robustness.json"
+        numbers.write_text(data + "\n", encoding="utf-8")
+        pictures = plot_robustness(curves, title, self._out / "robustness")
+        drawn = " and ".join(str(picture) for picture in pictures)
+        self._tell(Page().line("drawn in ", name(drawn), f"; the numbers are in {numbers}", indent=3).gap())
+        return pictures
 
     def _tell_end(self, shown: Shown) -> None:
         page = Page().line(strong("What was promised, and what happened"))
@@ -248,21 +257,26 @@ class Demonstration:
         )
         page.line(faint(f"{shown.seconds:.0f} s"), indent=3)
         page.heading("What to type next")
-        rows = (
-            [(str(shown.pictures[0]), "R(B) as a picture; the numbers are in robustness.json")]
-            if shown.pictures
-            else []
-        )
+        rows = []
         worst = hardest(shown.findings)
         if worst is not None:
             rows.append((f"chaosagent show {shown.findings.records[worst.id]}", "the story above, again"))
         replays = self._out / "replays"
-        rows.append((f"chaosagent replay --config {REPAIRED} {replays}", "as in CI, after a change of the agent"))
-        rows.append((f"chaosagent replay {replays}", f"against {FIRST}: everything still breaks"))
+        rows.append((f"chaosagent replay --config {REPAIRED} {replays}", "as CI would after a change: all HELD"))
+        rows.append((f"chaosagent replay {replays}", f"against {FIRST}: all VIOLATED, as nothing is repaired there"))
         rows.append(("chaosagent list operators", "the faults there are"))
-        rows.append(("chaosagent search STUDY.yaml", "the same for your own agent; begin with a copy of"))
-        rows.append((str(self._out / "study.yaml"), "this study"))
+        rows.append(("chaosagent init my-agent", "a small agent and its study, to be changed into your own"))
         self._tell(page.table((), [(name(command), what) for command, what in rows], indent=3))
+
+
+def _count_line(found: Findings) -> str:
+    counterexamples = found.result.counterexamples
+    certified = sum(one.certificate.certified for one in counterexamples)
+    share = "all" if certified == len(counterexamples) else f"{certified} of them"
+    return (
+        f"{counted(len(counterexamples), 'counterexample').capitalize()} of {counted(found.signatures, 'kind')}, one "
+        f"of each kind shown; {share} certified: it is proved that nothing cheaper breaks the contract in that task."
+    )
 
 
 def make_room(study: Path, settings: Overrides, out: Path) -> None:
@@ -276,6 +290,7 @@ def search_repaired(study: Path, out: Path) -> Repaired:
     certificates = [search.certificate for search in findings.result.searches]
     return Repaired(
         robustness_of(findings),
+        findings.plan.budget,
         sum(certificate.safe for certificate in certificates),
         len(certificates),
         work_of(findings.result),
@@ -287,6 +302,8 @@ def robustness_of(found: Findings) -> Robustness:
     """Return R(B) of a study: from its searches against the objective, and under random schedules."""
     plan = found.plan
     budgets = [round(plan.budget * number / LEVELS, 6) for number in range(1, LEVELS + 1)]
+    # Below the cost of a hook nothing can be injected, and there is nothing to draw.
+    budgets = [budget for budget in budgets if budget >= plan.space.model.c_hook] or [plan.budget]
     with stdout_for_answers():
         drawn = random_curve(plan, InlineExecutor(workbench_of(plan)), budgets, draws=DRAWS)
     return Robustness(plan.config.name, adversarial_curve(found.result.searches, plan.budget), drawn)
@@ -294,11 +311,7 @@ def robustness_of(found: Findings) -> Robustness:
 
 def hardest(found: Findings) -> Counterexample | None:
     """Return the counterexample that needs most faults: the one nobody would have thought of."""
-    return max(
-        found.by_cost,
-        key=lambda one: (len(one.schedule), one.cost, one.contract == "at-most-once", one.id),
-        default=None,
-    )
+    return max(found.by_harm, key=lambda one: (len(one.schedule), one.cost), default=None)
 
 
 def promises_of(

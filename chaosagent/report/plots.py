@@ -144,10 +144,19 @@ def _handles(curves: Sequence[Robustness]) -> list[Any]:
         line([], [], color=colour, linewidth=2.4, label=_label(robustness))
         for robustness, colour in zip(curves, COLOURS, strict=False)
     ]
-    handles.append(line([], [], color=GREY, linewidth=2.4, label="cheapest schedules (search)"))
+    handles.append(line([], [], color=GREY, linewidth=2.4, label="the worst within B (search)"))
     if any(robustness.random is not None for robustness in curves):
         handles.append(
-            line([], [], color=GREY, linewidth=1.1, linestyle=":", marker="o", markersize=3.5, label="random schedules")
+            line(
+                [],
+                [],
+                color=GREY,
+                linewidth=1.1,
+                linestyle=":",
+                marker="o",
+                markersize=3.5,
+                label="random ones within B",
+            )
         )
     if any(level.upper != level.lower for robustness in curves for level in robustness.adversarial.levels):
         handles.append(

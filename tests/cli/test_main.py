@@ -1,6 +1,7 @@
 """The command line as a whole: help, lists, errors, and how fast it starts."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from chaosagent.cli.demonstration import Demonstration, Shown
+from chaosagent.cli.main import main
 from chaosagent.clock import monotonic
 from chaosagent.contracts.contract import CONTRACTS
 from chaosagent.faults.operator import OPERATORS
@@ -202,17 +205,34 @@ def test_the_command_starts_fast() -> None:
 
 
 @pytest.mark.slow
-def test_the_demo_keeps_its_promises(tmp_path: Path) -> None:
+def test_the_demo_keeps_its_promises_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    kept: list[Shown] = []
+    run = Demonstration.run
 
-    done = in_a_process("demo", "--out", "demo-out", "--json", cwd=tmp_path)
+    def noted(demonstration: Demonstration) -> Shown:
+        kept.append(run(demonstration))
+        return kept[0]
 
-    shown = json.loads(done.stdout)
-    assert (done.returncode, shown["kept"]) == (0, True), done.stdout[-2_000:] + done.stderr[-2_000:]
+    monkeypatch.setattr(Demonstration, "run", noted)
+
+    code = main(["demo", "--out", "demo-out"])
+
+    told = capsys.readouterr().out
+    shown: dict[str, Any] = json.loads(json.dumps(kept[0].to_json()))
+    assert (code, shown["kept"]) == (0, True), told
     assert shown["signatures"] >= 5
     assert {2, 3} <= {one["injections"] for one in shown["counterexamples"]}
     assert shown["replays"].keys() == {"REPRODUCED", "HELD"}
-    assert sorted(path.suffix for path in map(Path, shown["pictures"])) == [".png", ".svg"]
-    assert all((tmp_path / path).stat().st_size > 10_000 for path in shown["pictures"])
-    assert all((tmp_path / one["record"]).is_file() for one in shown["counterexamples"])
+    assert all(Path(path).stat().st_size > 10_000 for path in shown["pictures"])
+    assert all(Path(one["record"]).is_file() for one in shown["counterexamples"])
     assert shown["repaired"]["counterexamples"] == []
+    assert "✗  " not in told.partition("What was promised")[2]
+    pictures = ["demo-out/robustness.png", "demo-out/robustness.svg"]
+    assert shown["pictures"] == pictures
+    assert f"drawn in {' and '.join(pictures)}; the numbers are in demo-out/robustness.json" in told
+    commands = re.findall(r"^ +chaosagent (.*?)(?:  |$)", told.partition("What to type next")[2], re.MULTILINE)
+    assert [main(command.split()) for command in commands] == [0, 0, 1, 0, 0]
