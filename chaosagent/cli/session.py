@@ -127,4 +127,4 @@ def exit_code_of(findings: Findings) -> int:
         return EXIT_VIOLATED
     if not findings.open_searches:
         return EXIT_HELD if any(search.injectable for search in result.searches) else EXIT_INCONCLUSIVE
-    return EXIT_FAILED if result.errors else EXIT_INCONCLUSIVE
+    return EXIT_FAILED if findings.errors else EXIT_INCONCLUSIVE

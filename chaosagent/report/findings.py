@@ -128,7 +128,7 @@ def _tell_proof(page: Page, findings: Findings) -> None:
     """Say what is proved where nothing was found, and no more than that."""
     searches = findings.result.searches
     safe = [search for search in searches if search.certificate.safe]
-    if findings.open_searches or not searches:
+    if findings.open_searches or not any(search.injectable for search in searches):
         page.gap().line("No counterexample was found.")
     elif safe:
         what = "any contract" if len(safe) == len(searches) else "the other contracts"

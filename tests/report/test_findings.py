@@ -195,3 +195,12 @@ def test_a_proof_that_says_nothing_is_told_loudly(findings: Findings, terms: dic
 
     assert warning in findings_page(changed(findings, searches=tuple(hollow))).text()
     assert warning not in findings_page(findings).text()
+
+
+def test_a_study_in_which_nothing_could_be_injected_proves_nothing(findings: Findings) -> None:
+    hollow = [replace(search, injectable=False) for search in findings.result.searches if search.certificate.safe]
+
+    page = findings_page(changed(findings, searches=tuple(hollow))).text()
+
+    assert "No counterexample was found." in page
+    assert "Nothing of cost" not in page
