@@ -12,7 +12,14 @@ from chaosagent.errors import TargetError, UsageError
 from chaosagent.execution.acting import INSIDE
 from chaosagent.execution.failures import failure_of
 from chaosagent.faults.crossing import Exchange, Proceed, Request, Response
-from chaosagent.faults.dry import earlier_in, operator_rng, pack_request, unpack_request, unpack_response
+from chaosagent.faults.dry import (
+    RecordedCrossing,
+    earlier_in,
+    operator_rng,
+    pack_request,
+    unpack_request,
+    unpack_response,
+)
 from chaosagent.faults.injection import Place
 from chaosagent.trace.step import ALLOWED, Decision
 from chaosagent.vocabulary import Boundary, Effect
@@ -207,6 +214,24 @@ class Passage:
             if is_disturbed:
                 self.past = list(door.history)
         door.history.append((self.request_bytes, response))
+
+    def recorded(self) -> RecordedCrossing:
+        """Return what search and dry application need of the passage."""
+        return RecordedCrossing(
+            self.place,
+            self.door.boundary,
+            self.request_bytes,
+            self.response_bytes if self.answered >= 0 else b"",
+            self.earlier_bytes,
+            self.asked,
+            self.answered,
+            self.asked_at,
+            self.answered_at,
+            self.read_only,
+            self.answered == self.asked + 1,
+            self.executed > 1 or self.deferred,
+            self.at_once,
+        )
 
     @property
     def changed_world(self) -> bool:

@@ -11,7 +11,7 @@ import random
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, NoReturn
 
 from chaosagent.canonical import Plain, plain
 from chaosagent.clock import Clock, VirtualLoop
@@ -33,6 +33,9 @@ from chaosagent.seeds import derive
 from chaosagent.targets.target import EffectRule, Implementation
 from chaosagent.trace.step import Decision, Landed, Link, StepKind
 from chaosagent.vocabulary import ActionBlocked, Boundary, Failure, Landing, Mediation, Outcome, SystemConfig, Task
+
+ENDED_MAX = 10_000
+"""How often a target that swallows everything is told that its run is over."""
 
 
 class LiveRun:
@@ -84,7 +87,7 @@ class LiveRun:
         self.streams: dict[str, random.Random] = {}
         self.mediator: Mediator | None = None
         self._position = 0
-        self._pending = 0
+        self._pending = self._told_of_end = 0
 
     # ------------------------------------------------------------------ doors
 
@@ -218,8 +221,8 @@ class LiveRun:
         self, door: LiveDoor, place_of: Callable[[str], Place], operation: str, arguments: dict[str, Any]
     ) -> Plain:
         """Take one request through the pipeline and return what the agent is told."""
-        if self.over or self.recorder.refused is not None:
-            raise RunEnded("the run is over")
+        if self.over or self.recorder.full or self.recorder.refused is not None:
+            await self._end()
         if asyncio._get_running_loop() is not self.loop:
             raise self._elsewhere(door)
         try:
@@ -251,6 +254,15 @@ class LiveRun:
             raise exception
         return value
 
+    async def _end(self) -> NoReturn:
+        """Tell the target, which may swallow it; a plain function that always does only a process's limit can stop."""
+        self._told_of_end += 1
+        if self._told_of_end > ENDED_MAX and not self._synchronous:
+            if not self.over:
+                self.loop.call_soon(_stop)
+            await self.loop.create_future()
+        raise RunEnded("the run is over")
+
     def _ask(
         self, door: LiveDoor, place_of: Callable[[str], Place], operation: str, arguments: dict[str, Any]
     ) -> Passage:
@@ -269,7 +281,10 @@ class LiveRun:
     def _mediate(self, mediator: Mediator, passage: Passage) -> None:
         door, place = passage.door, passage.place
         action = Action(place.agent, passage.role, door.boundary, door.interface, passage.operation, passage.arguments)
-        ruling = mediator.decide(action)
+        try:
+            ruling = mediator.decide(action)
+        except Exception as error:  # a mediator's mistake must not look like an answer of the world
+            raise TargetError(f"the mediator raised {type(error).__name__}: {message_of(error)}") from error
         if ruling.mediation is Mediation.BLOCK:
             passage.blocked, passage.decision = True, Decision(Mediation.BLOCK, ruling.reason)
             passage.exception = ActionBlocked(ruling.reason)
@@ -330,26 +345,8 @@ class LiveRun:
         return Landed(str(armed.injection), armed.injection.operator_name, landing, armed.operator.describe())
 
     def _record(self, passage: Passage) -> None:
-        door = passage.door
-        if not door.options.injectable:
-            return
-        self.crossings.append(
-            RecordedCrossing(
-                passage.place,
-                door.boundary,
-                passage.request_bytes,
-                passage.response_bytes if passage.answered >= 0 else b"",
-                passage.earlier_bytes,
-                passage.asked,
-                passage.answered,
-                passage.asked_at,
-                passage.answered_at,
-                passage.read_only,
-                passage.answered == passage.asked + 1,
-                passage.executed > 1 or passage.deferred,
-                passage.at_once,
-            )
-        )
+        if passage.door.options.injectable:
+            self.crossings.append(passage.recorded())
 
     def settled(self, outcome: Outcome) -> Outcome:
         """Return what the target handed back, with what is known of the state of the world."""
@@ -363,7 +360,6 @@ class LiveRun:
         return self._position
 
     def too_large(self, interface: str, size: int) -> TargetError:
-        """Return the error for a payload beyond the limit."""
         return TargetError(
             f"A payload of {size} bytes crosses {interface}; the limit is {self.payload_bytes_max} "
             "(payload_bytes_max). Hand over less, or raise the limit in the study."
@@ -396,3 +392,7 @@ class LiveRun:
                 self.recorder.refuse(error)
 
         self.loop.create_task(later())
+
+
+def _stop() -> NoReturn:
+    raise RunEnded("the run is over")

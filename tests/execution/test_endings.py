@@ -1,6 +1,7 @@
 """How runs end: by themselves, by a limit, by nothing more to wait for; and that no target gets round it."""
 
 import asyncio
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -304,3 +305,42 @@ def test_a_missing_input_or_output_of_virtual_time_says_what_to_do(play: Play) -
 
     assert found.trace.ending is Ending.CRASHED
     assert "Put what talks to sockets" in found.trace.ending_detail
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it swallows GeneratorExit, too
+def test_a_target_that_swallows_everything_ends_at_the_limit_all_the_same(play: Callable[..., Execution]) -> None:
+    async def stubborn(run: Any) -> None:
+        service = run.service("s", lambda *_, **__: "more")
+        while True:
+            try:  # noqa: SIM105  # as people write it
+                await service("get")
+            except:  # noqa: E722  # as people write it
+                pass
+
+    trace = play(stubborn, experiment={"limits": RunLimits(steps_max=5)}).trace
+
+    gc.collect()
+    assert (trace.ending, len(trace.steps)) == (Ending.STEP_LIMIT, 5)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # they swallow GeneratorExit, too
+def test_several_tasks_that_swallow_everything_end_with_the_run(play: Callable[..., Execution]) -> None:
+    async def stubborn(run: Any) -> str:
+        service = run.service("s", lambda *_, **__: "more")
+
+        async def go_on() -> None:
+            while True:
+                try:
+                    await service("get")
+                    await run.clock.sleep(1.0)
+                except:  # noqa: E722  # as people write it
+                    pass
+
+        left = [asyncio.create_task(go_on()) for _ in range(3)]
+        await run.clock.sleep(2.5)
+        return str(len(left))
+
+    trace = play(stubborn).trace
+
+    gc.collect()
+    assert trace.ending is Ending.FINISHED

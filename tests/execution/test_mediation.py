@@ -1,5 +1,6 @@
 """The mediator in the pipeline: what it blocks reaches neither world nor injection, what it rewrites does."""
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from chaosagent.governance.action import Action
 from chaosagent.governance.capability import Capability, CapabilitySet
 from chaosagent.governance.mediator import PolicyMediator, Ruling
 from chaosagent.targets.target import effect
-from chaosagent.vocabulary import ActionBlocked, Boundary, Ending, Mediation, Outcome
+from chaosagent.vocabulary import ActionBlocked, Boundary, Mediation, Outcome
 
 Play = Callable[..., Execution]
 
@@ -126,19 +127,23 @@ def test_capabilities_hold_in_a_run(play: Play) -> None:
     ]
 
 
-def test_a_mediator_that_fails_stops_the_call_and_is_the_target_s_own_fault(play: Play) -> None:
-    def fails(_: Action) -> None:
-        raise ZeroDivisionError("in the policy")
-
-    found = play(target(PolicyMediator(policies=[fails]), amount=5))
-
-    assert (found.trace.ending, found.trace.ending_detail) == (
-        Ending.CRASHED,
-        "ZeroDivisionError: in the policy",
-    )
-    assert found.trace.effects == ()
-
-
 def test_a_rewrite_to_something_that_cannot_cross_breaks_the_protocol(play: Play) -> None:
     with pytest.raises(TargetError, match="is asked with what cannot cross"):
         play(target(ruling(Mediation.REWRITE, {"amount": object()}), amount=5))  # type: ignore[dict-item]
+
+
+def test_a_mediator_that_raises_ends_the_run_as_an_error(play: Callable[..., Execution]) -> None:
+    class Mistaken:
+        def decide(self, action: Action) -> Ruling:
+            raise KeyError(action.operation)
+
+        def state(self) -> None:
+            return None
+
+    async def careless(run: Any) -> None:
+        run.mediate(Mistaken())
+        with contextlib.suppress(Exception):
+            await run.service("s", lambda *_, **__: "done")("get")
+
+    with pytest.raises(TargetError, match="the mediator raised KeyError: get"):
+        play(careless)
