@@ -10,7 +10,6 @@ is a `Deadlock`, a loop that polls without ever waiting a `Livelock`. Threads th
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import heapq
 import sys
 import threading
@@ -21,11 +20,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iter
 from concurrent.futures import Future as ThreadFuture
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import Any, NoReturn, TypeAlias, TypeVar, TypeVarTuple
+from typing import Any, NoReturn, TypeVar, TypeVarTuple
+
+from chaosagent.callback import Callback, Context
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
-Context: TypeAlias = "contextvars.Context | None"
 
 
 class VirtualTimeError(BaseException):
@@ -71,42 +71,6 @@ class Clock:
         return self._loop.run_until_complete(waiting) if self._synchronous else waiting
 
 
-class _Callback(asyncio.TimerHandle):
-    """A callback that is ready or will be at a time. A handle of its own: asyncio's costs four times as much."""
-
-    __slots__ = ()
-
-    def __init__(
-        self,
-        callback: Callable[..., object],
-        args: tuple[Any, ...],
-        context: Context,
-        when: float,
-    ) -> None:
-        self._callback: Callable[..., object] | None = callback
-        self._args = args
-        self._context = contextvars.copy_context() if context is None else context
-        self._when = when
-        self._cancelled = False
-
-    def cancel(self) -> None:
-        self._cancelled = True
-        self._callback, self._args = None, ()
-
-    def cancelled(self) -> bool:
-        return self._cancelled
-
-    def when(self) -> float:
-        return self._when
-
-    def run(self) -> None:
-        if self._callback is not None:
-            try:  # noqa: SIM105  # suppress() would cost a third of a turn
-                self._context.run(self._callback, *self._args)
-            except Exception:
-                pass  # as asyncio, which logs it and goes on; what a task raises never comes here
-
-
 class VirtualLoop(asyncio.AbstractEventLoop):
     """An asyncio event loop in virtual time, without input or output.
 
@@ -125,8 +89,8 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     ) -> None:
         self.stopped: VirtualTimeError | None = None
         self.now = 0.0
-        self._ready: deque[_Callback] = deque()
-        self._timers: list[tuple[float, int, _Callback]] = []
+        self._ready: deque[Callback] = deque()
+        self._timers: list[tuple[float, int, Callback]] = []
         self._threads: deque[tuple[ThreadFuture[Any], asyncio.Future[Any]]] = deque()
         self._woken: threading.Event | None = None  # made with the first thread
         self._pool: ThreadPoolExecutor | None = None
@@ -136,7 +100,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._generators: list[weakref.ref[AsyncGenerator[Any, Any]]] = []
         self._turns = self._turns_before = 0
         self._turns_max, self._turns_total_max, self._seconds_max = turns_max, turns_total_max, seconds_max
-        self._running = self._closed = False
+        self._running = self._closed = self._ended = False
 
     # ------------------------------------------------------------------ running
 
@@ -237,6 +201,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
 
         They may clean up, for `turns_max` turns in all; then asynchronous generators are closed.
         """
+        self._ended = True
         left = [task for task in self._tasks if not task.done()]
         generators = [generator for known in self._generators if (generator := known()) is not None]
         if left or generators:
@@ -249,8 +214,22 @@ class VirtualLoop(asyncio.AbstractEventLoop):
                     self._finish(asyncio.gather(*left, return_exceptions=True))
                 for generator in generators:
                     self._finish(self.create_task(generator.aclose()))
+        if self._pool is not None:
+            with self._entered():
+                self._let_threads_go()
         self.close()
         return len(left)
+
+    def _let_threads_go(self) -> None:
+        """Cancel what threads still ask of the loop: they wait for it, and the pool waits for them."""
+        for _ in range(2):
+            for task in [task for task in self._tasks if not task.done()]:
+                task.cancel()
+            for _ in range(self._turns_max):
+                if not self._ready:
+                    break
+                with suppress(BaseException):
+                    self._ready.popleft().run()
 
     def _finish(self, task: asyncio.Future[Any]) -> None:
         with suppress(VirtualTimeError, SystemExit):  # what refuses to end is left behind; its run is over all the same
@@ -286,14 +265,14 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         return self.now
 
     def call_soon(self, callback: Callable[[*Ts], object], *args: *Ts, context: Context = None) -> asyncio.Handle:
-        handle = _Callback(callback, args, context, self.now)
+        handle = Callback(callback, args, context, self.now)
         self._ready.append(handle)
         return handle
 
     def call_at(
         self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context = None
     ) -> asyncio.TimerHandle:
-        handle = _Callback(callback, args, context, when)
+        handle = Callback(callback, args, context, when)
         if when <= self.now:
             self._ready.append(handle)
         elif when > self.now:
@@ -311,6 +290,8 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def call_soon_threadsafe(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: Context = None
     ) -> asyncio.Handle:
+        if self._ended:
+            raise RuntimeError("Event loop is closed")
         handle = self.call_soon(self._call_for_thread, callback, args, context=context)
         if self._woken is not None:
             self._woken.set()
