@@ -95,6 +95,8 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._woken: threading.Event | None = None  # made with the first thread
         self._pool: ThreadPoolExecutor | None = None
         self._tasks: dict[asyncio.Task[Any], None] = {}
+        self._thread = threading.get_ident()
+        self._called: deque[Callback] = deque()  # by threads; their moment is one of real time, so they come last
         self._guests: list[asyncio.Task[Any]] = []
         self._tasks_made = self._timers_made = 0
         self._generators: list[weakref.ref[AsyncGenerator[Any, Any]]] = []
@@ -148,6 +150,8 @@ class VirtualLoop(asyncio.AbstractEventLoop):
                 if self._turns > self._turns_max:
                     self._stop(Livelock(f"{self._turns_max} turns of the event loop without any time passing"))
                 ready.popleft().run()
+            elif self._called:
+                ready.append(self._called.popleft())
             elif self._threads and not (self._timers and any(not guest.done() for guest in self._guests)):
                 self._wait_for_oldest_thread()
             elif self._timers:
@@ -225,6 +229,8 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         for _ in range(2):
             for task in [task for task in self._tasks if not task.done()]:
                 task.cancel()
+            self._ready.extend(self._called)
+            self._called.clear()
             for _ in range(self._turns_max):
                 if not self._ready:
                     break
@@ -257,7 +263,12 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     @property
     def idle(self) -> bool:
         """Whether nothing but the running callback can act: no timer, no thread, nothing ready."""
-        return not self._ready and not self._threads and all(callback._cancelled for *_, callback in self._timers)
+        return (
+            not self._ready
+            and not self._called
+            and not self._threads
+            and all(callback._cancelled for *_, callback in self._timers)
+        )
 
     # ------------------------------------------------------------------ what asyncio asks of a loop
 
@@ -292,7 +303,10 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     ) -> asyncio.Handle:
         if self._ended:
             raise RuntimeError("Event loop is closed")
-        handle = self.call_soon(self._call_for_thread, callback, args, context=context)
+        if threading.get_ident() == self._thread:
+            return self.call_soon(callback, *args, context=context)
+        handle = Callback(self._call_for_thread, (callback, args), context, self.now)
+        self._called.append(handle)
         if self._woken is not None:
             self._woken.set()
         return handle

@@ -38,3 +38,30 @@ def test_what_a_thread_asked_before_the_end_is_cancelled() -> None:
     loop.end()
 
     assert told == ["cancelled"]
+
+
+def test_what_a_thread_asks_comes_when_nothing_else_is_ready() -> None:
+    loop, order = virtual_loop(turns_max=10_000, seconds_max=10.0), []
+    asked = threading.Event()
+
+    async def note(name: str) -> None:
+        order.append(name)
+
+    def work() -> None:
+        answer = asyncio.run_coroutine_threadsafe(note("thread"), loop)
+        asked.set()
+        answer.result()
+
+    async def play() -> None:
+        working = asyncio.ensure_future(asyncio.to_thread(work))
+        for number in range(20):
+            await asyncio.sleep(0.0)
+            if number == 5:
+                asked.wait()
+            order.append(str(number))
+        await working
+
+    loop.run_until_complete(play())
+    loop.end()
+
+    assert order == [*map(str, range(20)), "thread"]
