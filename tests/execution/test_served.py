@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -254,7 +255,7 @@ def _nesting(*, waits: bool) -> Target:
     async def nesting(_: Task, run: Run) -> Outcome:
         ledger = run.service("ledger", {"check": lambda n: n}, effects={"check": EffectOf(identity=("n",))})
 
-        async def charge(n: int) -> Plain:
+        async def charge(n: int) -> Any:
             if waits:
                 await run.clock.sleep(1.0)
             run.note("charging", n=n)
