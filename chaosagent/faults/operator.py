@@ -181,13 +181,19 @@ class Operator(Protocol):
 OPERATORS: Registry[type[Operator]] = Registry("operator", "chaosagent.operators", "chaosagent.operators")
 
 
-@functools.lru_cache(maxsize=4096)
 def bind(name: str, values: tuple[tuple[str, ParameterValue], ...]) -> Operator:
     """Return an operator with its parameters; those not given take their defaults.
 
     Raises:
         UsageError: The operator is unknown, or a parameter is unknown or out of bounds.
     """
+    return bound(name, values, tuple(type(value) for _, value in values))
+
+
+@functools.lru_cache(maxsize=4096)
+def bound(name: str, values: tuple[tuple[str, ParameterValue], ...], types: tuple[type, ...]) -> Operator:
+    """Return an operator with its parameters, as `bind` does; made once."""
+    del types  # they keep true apart from 1 and 1.0 in the cache
     kind = OPERATORS.get(name)
     checked = {}
     for parameter, value in values:

@@ -63,12 +63,13 @@ def _levels(
         values = value if isinstance(value, list) else [value]
         if not values or not all(isinstance(level, bool | int | float | str) for level in values):
             raise UsageError(f"{where}: {operator}({parameter}={value!r}): give one level or a list of levels.")
-        for level in values:
+        checked = cast("list[ParameterValue]", values)
+        for level in checked:
             try:
                 bind(operator, ((parameter, level),))
             except UsageError as error:
                 raise UsageError(f"{where}: {error}") from None
-        levels[parameter] = tuple(dict.fromkeys(cast("list[ParameterValue]", values)))
+        levels[parameter] = tuple(dict.fromkeys(checked))
     return levels
 
 

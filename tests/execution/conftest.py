@@ -10,7 +10,7 @@ import pytest
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.faults.crossing import Crossing, Proceed, Response
 from chaosagent.faults.evaluation import Fingerprinting
-from chaosagent.faults.operator import OPERATORS, Choice, Domain, Levels, Phase, Text, bind
+from chaosagent.faults.operator import OPERATORS, Choice, Domain, Levels, Phase, Text, bound
 from chaosagent.faults.schedule import parse
 from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Boundary, Failure, Task
@@ -171,9 +171,9 @@ KINDS = (Hold, Fail, Ask, Say, Same, Twice, Later, Earlier, Draw, Broken)
 def _operators(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for kind in KINDS:
         monkeypatch.setitem(OPERATORS._load(), kind.name, kind)
-    bind.cache_clear()
+    bound.cache_clear()
     yield
-    bind.cache_clear()
+    bound.cache_clear()
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Request, Response
-from chaosagent.faults.operator import OPERATORS, Domain, Levels, Operator, ParameterValue, Phase, bind
+from chaosagent.faults.operator import OPERATORS, Domain, Levels, Operator, ParameterValue, Phase, bound
 from chaosagent.testing.operators import OperatorConformance
 from chaosagent.vocabulary import Boundary, Failure
 
@@ -63,9 +63,9 @@ class TestClip(OperatorConformance):
         """Register it as an entry point would, and forget it afterwards."""
         known = {name: OPERATORS.get(name) for name in OPERATORS}
         monkeypatch.setattr(OPERATORS, "_entries", {**known, Clip.name: Clip})
-        bind.cache_clear()
+        bound.cache_clear()
         yield
-        bind.cache_clear()
+        bound.cache_clear()
 
 
 class Mutating(Clip):

@@ -89,6 +89,9 @@ class Shuffled:
             return Finished(ticket, failed(job.schedule, "the worker process was killed"))
         return Finished(ticket, self._workbench.evaluate(job))
 
+    def drop_waiting(self) -> None:
+        self._waiting.clear()
+
     def close(self) -> None:
         self._waiting.clear()
 
