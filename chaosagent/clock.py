@@ -48,21 +48,15 @@ class TimeLimitReached(VirtualTimeError):
 
 
 class Clock:
-    """The clock of one run.
+    """The clock of one run."""
 
-    Attributes:
-        consulted: Whether the target has looked at it.
-    """
-
-    __slots__ = ("_loop", "_synchronous", "consulted")
+    __slots__ = ("_loop", "_synchronous")
 
     def __init__(self, loop: VirtualLoop, *, synchronous: bool = False) -> None:
         self._loop, self._synchronous = loop, synchronous
-        self.consulted = False
 
     def now(self) -> float:
         """Return the virtual seconds since the run began."""
-        self.consulted = True
         return self._loop.time()
 
     def sleep(self, seconds: float) -> Any:
