@@ -11,6 +11,7 @@ from chaosagent.canonical import Plain, plain
 from chaosagent.clock import Deadlock, Livelock, TimeLimitReached, VirtualTimeError, virtual_loop
 from chaosagent.contracts.contract import Contract, End, Nominal, Setting
 from chaosagent.errors import PluginError, TargetError, UsageError
+from chaosagent.execution.asked import close_unawaited
 from chaosagent.execution.failures import message_of
 from chaosagent.execution.injector import Injector
 from chaosagent.execution.recorder import Recorder, redacted_identity
@@ -139,6 +140,9 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
     run.over = True
     run.loop.end()
     recorder = run.recorder
+    unawaited = close_unawaited(run.asked)
+    if unawaited is not None and ending is Ending.FINISHED:
+        recorder.refuse(unawaited)
     _refuse(experiment, recorder)
     outcome = run.settled(_judged(experiment, result)) if ending is Ending.FINISHED else Outcome(success=False)
     redactor = recorder.redactor

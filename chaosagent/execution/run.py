@@ -17,6 +17,7 @@ from chaosagent.canonical import Plain, plain
 from chaosagent.clock import Clock, VirtualLoop
 from chaosagent.errors import ChaosAgentError, PluginError, TargetError
 from chaosagent.execution.acting import ACTING, As, check_name
+from chaosagent.execution.asked import Asked
 from chaosagent.execution.checkpoint import everything_at
 from chaosagent.execution.doors import DictionaryMemory, DoorOptions, LiveDoor, Mailbox, read_text
 from chaosagent.execution.failures import exception_of, failure_of, message_of
@@ -78,6 +79,7 @@ class LiveRun:
         self.fingerprints: list[Fingerprint] = []
         self.effective: list[tuple[Place, Injection]] = []
         self.acted = -1
+        self.asked: list[Asked] = []
         self.over = False
         self._injector = injector
         self._synchronous, self._thread = synchronous, threading.get_ident()
@@ -215,7 +217,8 @@ class LiveRun:
             if threading.get_ident() != self._thread:
                 raise self._elsewhere(door)
             return self.loop.run_until_complete(self.cross(door, place_of, operation, arguments))
-        return self.cross(door, place_of, operation, arguments)
+        self.asked.append(Asked(self.cross(door, place_of, operation, arguments), door.interface, operation))
+        return self.asked[-1].crossing
 
     async def cross(
         self, door: LiveDoor, place_of: Callable[[str], Place], operation: str, arguments: dict[str, Any]
