@@ -219,8 +219,8 @@ class Demonstration:
         repaired = awaited.result()
         share = "all" if repaired.safe == repaired.searches else f"{repaired.safe} of the"
         page = Page().line(
-            f"For {share} {repaired.searches} pairs of task and contract it is proved that no faults of cost up to "
-            f"{repaired.budget:g} break the contract.",
+            f"For {share} {repaired.searches} pairs of task and contract it is proved that none of the "
+            f"study's faults, up to cost {repaired.budget:g}, break the contract. Other operators may.",
             indent=3,
         )
         self._tell(page.line(faint(repaired.work), indent=3).gap())
@@ -332,7 +332,7 @@ def promises_of(
         Promise("each is reproduced offline, bit for bit", _all(exact, ReplayOutcome.REPRODUCED, len(counterexamples))),
         Promise(f"{REPAIRED} holds against each of them", _all(schedule, ReplayOutcome.HELD, len(counterexamples))),
         Promise(
-            f"nothing at all breaks {REPAIRED} within the budget: that is proved",
+            f"nothing in the study's space (its operators, levels and budget) breaks {REPAIRED}: that is proved",
             repaired.safe == repaired.searches > 0,
         ),
         Promise("R(B) of both versions as PNG and SVG", all(path.is_file() for path in pictures) and bool(pictures)),

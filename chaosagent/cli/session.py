@@ -125,6 +125,8 @@ def exit_code_of(findings: Findings) -> int:
         return EXIT_INTERRUPTED
     if result.counterexamples or findings.nominal_violations:
         return EXIT_VIOLATED
+    if findings.plan.space.unmatched:
+        return EXIT_INCONCLUSIVE
     if not findings.open_searches:
         return EXIT_HELD if any(search.injectable for search in result.searches) else EXIT_INCONCLUSIVE
     return EXIT_FAILED if findings.errors else EXIT_INCONCLUSIVE

@@ -88,8 +88,7 @@ class LiveRun:
         self.mailboxes: dict[str, Mailbox] = {}
         self.streams: dict[str, random.Random] = {}
         self.mediator: Mediator | None = None
-        self._position = 0
-        self._pending = self._told_of_end = 0
+        self._position = self._pending = self._told_of_end = 0
 
     # ------------------------------------------------------------------ doors
 

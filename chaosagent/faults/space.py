@@ -80,12 +80,30 @@ class Space:
             for choice in self.choices
         ]
         self._by_interface: dict[tuple[str, str], tuple[Priced, ...]] = {}
+        self._seen: set[tuple[str, str]] = set()
+
+    @property
+    def unmatched(self) -> tuple[str, ...]:
+        """The patterns of interfaces and agents that no place asked for so far has matched, with their operators."""
+        interfaces = [interface for interface, _ in sorted(self._seen)]
+        agents = [agent for _, agent in sorted(self._seen)]
+        return tuple(
+            f"{choice.operator}: {key} {pattern!r}"
+            for choice in self.choices
+            for key, patterns, names in (
+                ("interfaces", choice.interfaces, interfaces),
+                ("agents", choice.agents, agents),
+            )
+            for pattern in patterns
+            if pattern != "*" and not any(fnmatch.fnmatchcase(name, pattern) for name in names)
+        )
 
     def at(self, boundary: Boundary, interface: str, agent: str) -> tuple[Priced, ...]:
         """Return what may be injected at an interface into an agent's calls, cheapest first."""
         key = (interface, agent)
         known = self._by_interface.get(key)
         if known is None:
+            self._seen.add(key)
             found = {
                 priced
                 for choice, operators in self._expanded

@@ -292,7 +292,13 @@ def _shown(runs: FailedRuns) -> str:
 
 
 def _tell_empty_proofs(page: Page, findings: Findings) -> None:
-    """Warn of proofs that say nothing."""
+    """Warn of proofs that say nothing, or less than was meant."""
+    unmatched = findings.plan.space.unmatched
+    if unmatched:
+        page.gap().line(
+            notice("Nothing that was called matches "),
+            "; ".join(unmatched) + ". What is proved says nothing of them: correct their spelling, or remove them.",
+        )
     searches = findings.result.searches
     empty = [search for search in searches if search.certificate.safe and not search.injectable]
     if empty:

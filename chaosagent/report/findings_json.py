@@ -31,6 +31,7 @@ def findings_json(findings: Findings) -> dict[str, Plain]:
         "signatures": findings.signatures,
         "counterexamples": [counterexample_json(found, findings) for found in findings.by_cost],
         "searches": [_search_json(search, findings) for search in result.searches],
+        "unmatched": list(plan.space.unmatched),
         "removed": [str(path) for path in findings.removed],
         "other_records": [str(path) for path in findings.others],
         "digest": result.digest,

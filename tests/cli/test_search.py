@@ -317,3 +317,19 @@ def test_a_proof_about_nothing_is_inconclusive(chaosagent: Callable[..., Any], f
 
     assert answer.code == 3
     assert "nothing could be injected" in answer.out
+
+
+def test_a_filter_that_matches_nothing_makes_a_proof_inconclusive(chaosagent: Callable[..., Any], folder: Path) -> None:
+    (folder / "reader.py").write_text(
+        "from chaosagent import target\n\n@target\nasync def reader(task, run):\n"
+        "    await run.service('orders', {'get': lambda: 1}, read_only=True)('get')\n    return 'done'\n"
+    )
+    (folder / "reader.yaml").write_text(
+        "target: reader.py:reader\ncontracts: [no-leak]\noperators:\n  - service.stale_response\n"
+        "  - operator: service.lost_response\n    interfaces: ['service:ordres']\n"
+    )
+
+    answer = chaosagent("search", "reader.yaml")
+
+    assert answer.code == 3
+    assert "Nothing that was called matches service.lost_response: interfaces 'service:ordres'" in answer.out
