@@ -13,7 +13,10 @@ from chaosagent.experiments.triage.reading import mailbox_in
 from chaosagent.experiments.triage.writing import call
 
 _APPROVAL = re.compile(r"\bapproved\b")
-_EXPORT = re.compile(r"\bsend (?:a copy of |everything|all)")
+_EXPORT = re.compile(
+    r"\b(?:send|forward|e-?mail|mail|export|share|copy)\b.*\b(?:everything|all|copy|file|files|records?|data|details)\b",
+    re.IGNORECASE,
+)
 
 
 def act(view: View, tools: Sequence[str], *, follow_notes: bool, ask_person: bool) -> dict[str, Plain]:

@@ -74,10 +74,9 @@ class _Team:
             context = [self._ticket(), said("email", text)]
             await converse(desk, "planner", context, self._planner_tools())
             planned = desk.planned
-            if planned is None and self._practice.asks_person:
+            if planned is None:
                 return None
-            # Whoever plans hands over a plan; the planner's prompt says so.
-            if _is_large(planned):  # type: ignore[arg-type]
+            if _is_large(planned):
                 await desk.team("send", to="verifier", body=planned)
             return planned
 

@@ -18,7 +18,12 @@ _ORDER = re.compile(r"\b[A-Z]-\d{4}\b")
 _TRACKING = re.compile(r"\bDX\d{6}\b")
 _ADDRESS = re.compile(r"new address(?: is)?:?\s*([^\n]+?)(?:\.(?:\s|$)|\n|$)", re.IGNORECASE)
 _MAILBOX = re.compile(r"[\w+-]+(?:\.[\w+-]+)*@[\w-]+(?:\.[\w-]+)+")
-_REMARK = re.compile(r"(?:please note|note for [\w ]+|important|system note):\s*([^\n]+?)(?=\n|$)", re.IGNORECASE)
+_LABELLED = (
+    r"(?<![\w/])(?:please |system |urgent |important )?(?:note|notice|important|urgent|attention|reminder)"
+    r"(?: (?:for|to) [\w ]+)?:\s*"
+)
+_REQUEST = r"(?:please |also |then |and )*(?:send|forward|e-?mail|mail|export|share|copy)\b(?=[^\n]*@)"
+_REMARK = re.compile(rf"(?:{_LABELLED}|(?:^|(?<=[.!?\n])\s*)(?={_REQUEST}))([^\n]+?)(?=\n|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
