@@ -18,7 +18,10 @@ def search(
     *,
     executor: Annotated[
         str,
-        typer.Option(help="Where runs happen: `inline`, in this process; `process`, in workers; `ray`, on a cluster."),
+        typer.Option(
+            help="Where runs happen: `inline`, in this process, which cannot enforce run.wall_seconds; `process`, in "
+            "worker processes; `ray`, on a cluster."
+        ),
     ] = "inline",
     workers: Annotated[
         int | None, typer.Option(help="Worker processes; one a core by default.", min=1, max=256, show_default=False)

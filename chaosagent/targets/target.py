@@ -35,7 +35,11 @@ class EffectOf:
 
 
 def effect(*identity: str, impact: Impact = Impact.HIGH, kind: str = "") -> EffectOf:
-    """Declare that an operation commits an effect, identified by some of its arguments."""
+    """Declare that an operation commits an effect, identified by some of its arguments.
+
+    Leave out what a service generates, such as the id of a hold: after a retry it is another one, and the same effect
+    would be taken for an extra one.
+    """
     return EffectOf(identity, impact, kind)
 
 
