@@ -18,8 +18,8 @@ from chaosagent.errors import UsageError
 from chaosagent.execution.executor import Executor
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.schedule import EMPTY
-from chaosagent.metrics.intervals import Interval, wilson
 from chaosagent.searchers.random import RandomSearcher
+from chaosagent.statistics.intervals import Interval, wilson
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.plan import OBJECTIVE, Plan
 from chaosagent.study.result import SearchResult

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from chaosagent.errors import MissingExtraError
-from chaosagent.metrics.intervals import Interval
 from chaosagent.metrics.robustness import Curve, Level
 from chaosagent.report.plots import Robustness, plot_robustness
+from chaosagent.statistics.intervals import Interval
 
 OPEN = Curve(
     "adversarial",

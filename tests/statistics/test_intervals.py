@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaosagent.errors import UsageError
-from chaosagent.metrics.intervals import wilson
+from chaosagent.statistics.intervals import wilson
 
 COUNTS = st.integers(1, 5_000).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials)))
 
