@@ -30,6 +30,7 @@ class DoorOptions:
 
     effects: Mapping[str, EffectRule] = field(default_factory=dict)
     read_only: bool | frozenset[str] = False
+    pure: bool | frozenset[str] = False
     stale: Callable[[str, Mapping[str, Plain]], Plain] | None = None
     errors: Mapping[str, type[Exception]] = field(default_factory=dict)
     egress: bool = False
@@ -55,6 +56,8 @@ class LiveDoor:
         self.implementation = implementation
         self.options = options
         self.call = dispatcher(self.interface, implementation)
+        if run.frozen is not None and options.pure:
+            self.call = run.frozen.around(self)
         _check_effects(self.interface, implementation, options)
         self.counts: dict[str, int] = {}
         self.history: deque[tuple[bytes, bytes]] = deque(maxlen=8)
@@ -107,6 +110,11 @@ class LiveDoor:
         declared = self.options.read_only
         return declared if isinstance(declared, bool) else operation in declared
 
+    def is_pure(self, operation: str) -> bool:
+        """Whether the target declares that an answer depends on the request and on chance alone."""
+        declared = self.options.pure
+        return declared if isinstance(declared, bool) else operation in declared
+
     def effects_of(self, operation: str, arguments: Mapping[str, Plain], answer: Plain) -> tuple[Effect, ...]:
         """Return what a successful call committed, as the target declares it.
 
@@ -149,6 +157,11 @@ def _check_effects(interface: str, implementation: Implementation, options: Door
         if options.read_only is True or (options.read_only and operation in options.read_only):
             raise TargetError(
                 f"{interface} declares {operation!r} read-only and declares its effects, too. Leave out one of them."
+            )
+        if options.pure is True or (options.pure and operation in options.pure):
+            raise TargetError(
+                f"{interface} declares {operation!r} pure and declares its effects, too. What has effects must not be "
+                "answered from memory: leave it out of `pure`."
             )
         if _function(implementation, operation) is None:
             known = list(implementation) if isinstance(implementation, Mapping) else dir(implementation)

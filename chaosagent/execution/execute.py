@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
-from chaosagent.canonical import Plain, plain
+from chaosagent.canonical import Plain, pack, plain
 from chaosagent.clock import Deadlock, Livelock, TimeLimitReached, VirtualTimeError, virtual_loop
 from chaosagent.contracts.contract import Contract, End, Nominal, Setting
 from chaosagent.errors import PluginError, TargetError, UsageError
 from chaosagent.execution.asked import close_unawaited
 from chaosagent.execution.failures import message_of
+from chaosagent.execution.frozen import Answers, Frozen, FrozenAnswer
 from chaosagent.execution.injector import Injector
 from chaosagent.execution.recorder import Recorder, redacted_identity
 from chaosagent.execution.run import LiveRun
@@ -27,6 +28,9 @@ from chaosagent.trace.trace import ContractVerdict, Trace
 from chaosagent.vocabulary import Claim, Ending, Outcome, SystemConfig, Task
 
 AnyRun = TypeVar("AnyRun", bound=LiveRun)
+
+DRAWING_RUNS_MAX = 20
+"""How often a run is made until it finds all answers frozen; each but the last froze some."""
 
 RECORD_DEPTH = 6
 """Levels that a replay record puts around an outcome; they count against the depth that plain data may have."""
@@ -44,6 +48,7 @@ class Experiment:
         contracts: What is checked.
         nominal: What the run without injections did; `None` while that run itself is made.
         limits: Of one run.
+        answers: What pure interfaces have answered before and answer again; `None` when nothing is frozen.
     """
 
     target: Target
@@ -53,6 +58,12 @@ class Experiment:
     contracts: tuple[Contract, ...] = ()
     nominal: Nominal | None = None
     limits: RunLimits = field(default_factory=RunLimits)
+    answers: Answers | None = None
+
+    @property
+    def scope(self) -> bytes:
+        """What a frozen answer may depend on besides its place and request."""
+        return pack([self.target.name, self.config.digest, self.task.id, self.task.input, self.seed])
 
     def with_nominal(self) -> Experiment:
         """Return the experiment with what its run without injections did; runs it unless that is known.
@@ -73,10 +84,12 @@ class Execution:
     Attributes:
         trace: What happened.
         evaluation: What a searcher may know of it.
+        answers: The frozen answers that it used.
     """
 
     trace: Trace
     evaluation: Evaluation
+    answers: tuple[FrozenAnswer, ...] = ()
 
 
 def execute(
@@ -93,9 +106,21 @@ def execute(
         TargetError: The target does not keep its protocol: it returns something else than an outcome, hands over
             what is not plain data, or exceeds a limit on payloads.
 
-    Determinism: equal arguments give traces with equal digests, in every process.
+    Determinism: equal arguments give traces with equal digests, in every process. With frozen answers only a run counts
+    in which all of them were there before: one that drew some is made again.
     """
-    return conduct(experiment, make_run(LiveRun, experiment, schedule, fingerprinting=fingerprinting), schedule)
+    for _ in range(DRAWING_RUNS_MAX):
+        run = make_run(LiveRun, experiment, schedule, fingerprinting=fingerprinting)
+        execution = conduct(experiment, run, schedule)
+        if run.frozen is None:
+            return execution
+        if not run.frozen.drawn:
+            return replace(execution, answers=tuple(run.frozen.used))
+    raise TargetError(
+        f"target {experiment.target.name!r}, task {experiment.task.id!r}: with its answers frozen it asked for new "
+        f"ones in {DRAWING_RUNS_MAX} runs on end, so its requests depend on chance, too. Draw what they hold from "
+        "run.rng(label)."
+    )
 
 
 def make_run(
@@ -117,7 +142,7 @@ def make_run(
     )
     setting = Setting(experiment.task, experiment.nominal, experiment.config.settings)
     redactor = Redactor(target.secrets) if target.secrets else None
-    return kind(
+    run = kind(
         experiment.task,
         experiment.config,
         experiment.seed,
@@ -127,6 +152,9 @@ def make_run(
         synchronous=target.synchronous,
         fingerprinting=fingerprinting,
     )
+    if experiment.answers is not None:
+        run.frozen = Frozen(experiment.answers, experiment.scope)
+    return run
 
 
 def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Execution:

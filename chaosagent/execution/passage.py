@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from chaosagent.canonical import Plain, copied, pack_plain, plain
+from chaosagent.canonical import Plain, copied, pack_plain, plain, plain_mapping
 from chaosagent.errors import TargetError, UsageError
 from chaosagent.execution.acting import INSIDE
-from chaosagent.execution.failures import failure_of
+from chaosagent.execution.failures import failure_of, message_of
 from chaosagent.faults.crossing import Exchange, Proceed, Request, Response
 from chaosagent.faults.dry import (
     RecordedCrossing,
     earlier_in,
     operator_rng,
     pack_request,
+    pack_response,
     unpack_request,
     unpack_response,
 )
 from chaosagent.faults.injection import Place
+from chaosagent.governance.action import Action
+from chaosagent.governance.mediator import Mediator
 from chaosagent.trace.step import ALLOWED, Decision
-from chaosagent.vocabulary import Boundary, Effect
+from chaosagent.vocabulary import ActionBlocked, Boundary, Effect, Failure, Mediation
 
 if TYPE_CHECKING:
     from chaosagent.execution.doors import LiveDoor
@@ -149,9 +152,11 @@ class Passage:
         """Hand a request to the world; the operator gets a copy of the answer."""
         if pack_request(request) != self.request_bytes:
             self.altered_request = True
-            await self.call_world(request.operation, request.arguments, is_disturbed=True)
+            waiting = self.call_world(request.operation, request.arguments, is_disturbed=True)
         else:
-            await self.call_world(self.operation, self.arguments, is_disturbed=True)
+            waiting = self.call_world(self.operation, self.arguments, is_disturbed=True)
+        if waiting is not None:
+            await waiting
         return unpack_response(self.response_bytes)
 
     # ------------------------------------------------------------------ the request and the real call
@@ -163,14 +168,38 @@ class Passage:
             TargetError: They are not plain data, or too large.
         """
         try:
-            self.arguments = arguments = cast("dict[str, Plain]", plain(self.arguments))
+            self.arguments = arguments = plain_mapping(self.arguments)
         except UsageError as error:
             raise TargetError(f"{self.place} {self.operation} is asked with what cannot cross: {error}") from error
         self.request_bytes = request = pack_plain((self.operation, arguments))
         if len(request) > self._run.payload_bytes_max:
             raise self._run.too_large(self.place.interface, len(request))
 
-    async def call_world(self, operation: str, arguments: Mapping[str, Plain], *, is_disturbed: bool = False) -> None:
+    def mediate(self, mediator: Mediator) -> None:
+        """Let the mediator allow, rewrite or block the action.
+
+        Raises:
+            TargetError: The mediator raised.
+        """
+        place, door = self.place, self.door
+        action = Action(place.agent, self.role, door.boundary, door.interface, self.operation, self.arguments)
+        try:
+            ruling = mediator.decide(action)
+        except Exception as error:  # a mediator's mistake must not look like an answer of the world
+            raise TargetError(f"the mediator raised {type(error).__name__}: {message_of(error)}") from error
+        if ruling.mediation is Mediation.BLOCK:
+            self.blocked, self.decision = True, Decision(Mediation.BLOCK, ruling.reason)
+            self.exception = ActionBlocked(ruling.reason)
+            self.response_bytes = pack_response(Response(None, Failure("blocked", ruling.reason)))
+        elif ruling.mediation is Mediation.REWRITE:
+            self.decision = Decision(Mediation.REWRITE, ruling.reason, self.request_bytes)
+            if ruling.arguments is not None:
+                self.arguments = ruling.arguments
+            self.take_request()
+
+    def call_world(
+        self, operation: str, arguments: Mapping[str, Plain], *, is_disturbed: bool = False
+    ) -> Awaitable[None] | None:
         """Let the world answer, and keep its answer, its effects and when it came.
 
         Args:
@@ -178,33 +207,63 @@ class Passage:
             arguments: The world gets a copy.
             is_disturbed: An injection acts, so that the past of the interface may be looked at.
 
+        Returns:
+            What is to be awaited until the world has answered, `None` when it has: a coroutine for nothing would cost
+            a twentieth of a crossing.
+
         Raises:
-            TargetError: The answer or a declared effect is not plain data, or too large.
+            TargetError: The answer or a declared effect is not plain data, or too large; also when awaited.
         """
-        door, run = self.door, self._run
         self.exception = None
         self.started += 1
         token = INSIDE.set(self.place)
         try:
-            value = door.call(operation, copied(arguments))
-            if hasattr(value, "__await__"):
-                self.at_once = False
-                value = await value
+            value = self.door.call(operation, copied(arguments))
+            is_ready = not hasattr(value, "__await__")
         except (Exception, asyncio.CancelledError) as error:  # what the world raises is its answer
-            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
-                raise
-            self.value, self.exception = None, error
-            response = pack_plain((None, failure_of(error)))
-        else:
-            try:
-                self.value = value = plain(value)
-            except UsageError as error:
-                raise TargetError(f"{self.place} {operation} answers what cannot cross: {error}") from error
-            response = pack_plain((value, None))
-            if operation in door.options.effects:
-                self.effects += door.effects_of(operation, arguments, value)
+            self._take_error(error, is_disturbed=is_disturbed)
+            return None
         finally:
             INSIDE.reset(token)
+        if not is_ready:
+            self.at_once = False
+            return self._wait_for(value, operation, arguments, is_disturbed=is_disturbed)
+        self._take_answer(value, operation, arguments, is_disturbed=is_disturbed)
+        return None
+
+    async def _wait_for(
+        self, answer: Awaitable[object], operation: str, arguments: Mapping[str, Plain], *, is_disturbed: bool
+    ) -> None:
+        token = INSIDE.set(self.place)
+        try:
+            value = await answer
+        except (Exception, asyncio.CancelledError) as error:
+            self._take_error(error, is_disturbed=is_disturbed)
+            return
+        finally:
+            INSIDE.reset(token)
+        self._take_answer(value, operation, arguments, is_disturbed=is_disturbed)
+
+    def _take_error(self, error: BaseException, *, is_disturbed: bool) -> None:
+        if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+            raise error
+        self.value, self.exception = None, error
+        self._take_response(pack_plain((None, failure_of(error))), is_disturbed=is_disturbed)
+
+    def _take_answer(
+        self, value: object, operation: str, arguments: Mapping[str, Plain], *, is_disturbed: bool
+    ) -> None:
+        try:
+            self.value = answer = plain(value)
+        except UsageError as error:
+            raise TargetError(f"{self.place} {operation} answers what cannot cross: {error}") from error
+        door = self.door
+        if operation in door.options.effects:
+            self.effects += door.effects_of(operation, arguments, answer)
+        self._take_response(pack_plain((answer, None)), is_disturbed=is_disturbed)
+
+    def _take_response(self, response: bytes, *, is_disturbed: bool) -> None:
+        door, run = self.door, self._run
         if len(response) > run.payload_bytes_max:
             raise run.too_large(door.interface, len(response))
         self.response_bytes = response
@@ -217,18 +276,19 @@ class Passage:
 
     def recorded(self) -> RecordedCrossing:
         """Return what search and dry application need of the passage."""
+        door, asked, answered = self.door, self.asked, self.answered
         return RecordedCrossing(
             self.place,
-            self.door.boundary,
+            door.boundary,
             self.request_bytes,
-            self.response_bytes if self.answered >= 0 else b"",
+            self.response_bytes if answered >= 0 else b"",
             self.earlier_bytes,
-            self.asked,
-            self.answered,
+            asked,
+            answered,
             self.asked_at,
             self.answered_at,
-            self.read_only,
-            self.answered == self.asked + 1,
+            door.is_read_only(self.operation),
+            answered == asked + 1,
             self.executed > 1 or self.deferred,
             self.at_once,
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
@@ -17,10 +17,10 @@ from chaosagent.canonical import Plain, plain
 from chaosagent.clock import Clock, VirtualLoop
 from chaosagent.errors import ChaosAgentError, PluginError, TargetError
 from chaosagent.execution.acting import ACTING, As, check_name
-from chaosagent.execution.asked import Asked
 from chaosagent.execution.checkpoint import everything_at
 from chaosagent.execution.doors import DictionaryMemory, DoorOptions, LiveDoor, Mailbox, read_text
 from chaosagent.execution.failures import exception_of, failure_of, message_of
+from chaosagent.execution.frozen import Frozen
 from chaosagent.execution.injector import Armed, Injector
 from chaosagent.execution.passage import Passage
 from chaosagent.execution.recorder import Recorder, RunEnded
@@ -28,12 +28,11 @@ from chaosagent.faults.crossing import Request, Response
 from chaosagent.faults.dry import RecordedCrossing, pack_response
 from chaosagent.faults.evaluation import Fingerprint, Fingerprinting
 from chaosagent.faults.injection import Injection, Place
-from chaosagent.governance.action import Action
 from chaosagent.governance.mediator import Mediator
 from chaosagent.seeds import derive
 from chaosagent.targets.target import EffectRule, Implementation
-from chaosagent.trace.step import Decision, Landed, Link, StepKind
-from chaosagent.vocabulary import ActionBlocked, Boundary, Failure, Landing, Mediation, Outcome, SystemConfig, Task
+from chaosagent.trace.step import Landed, Link, StepKind
+from chaosagent.vocabulary import Boundary, Landing, Outcome, SystemConfig, Task
 
 ENDED_MAX = 10_000
 """How often a target that swallows everything is told that its run is over."""
@@ -79,7 +78,7 @@ class LiveRun:
         self.fingerprints: list[Fingerprint] = []
         self.effective: list[tuple[Place, Injection]] = []
         self.acted = -1
-        self.asked: list[Asked] = []
+        self.asked: list[Coroutine[Any, Any, Plain]] = []
         self.over = False
         self._injector = injector
         self._synchronous, self._thread = synchronous, threading.get_ident()
@@ -88,6 +87,7 @@ class LiveRun:
         self.mailboxes: dict[str, Mailbox] = {}
         self.streams: dict[str, random.Random] = {}
         self.mediator: Mediator | None = None
+        self.frozen: Frozen | None = None
         self._position = self._pending = self._told_of_end = 0
 
     # ------------------------------------------------------------------ doors
@@ -99,6 +99,7 @@ class LiveRun:
         *,
         effects: Mapping[str, EffectRule] | None = None,
         read_only: bool | Iterable[str] = False,
+        pure: bool | Iterable[str] = False,
         stale: Callable[[str, Mapping[str, Plain]], Plain] | None = None,
         errors: Sequence[type[Exception]] = (),
         egress: bool = False,
@@ -107,21 +108,22 @@ class LiveRun:
         options = DoorOptions(
             effects=dict(effects or {}),
             read_only=read_only if isinstance(read_only, bool) else frozenset(read_only),
+            pure=pure if isinstance(pure, bool) else frozenset(pure),
             stale=stale,
             errors={error.__name__: error for error in errors},
             egress=egress,
         )
         return self._door(Boundary.SERVICE, name, implementation, options)
 
-    def retrieval(self, name: str, implementation: Implementation) -> LiveDoor:
-        return self._door(Boundary.RETRIEVAL, name, implementation, DoorOptions(read_only=True))
+    def retrieval(self, name: str, implementation: Implementation, *, pure: bool = False) -> LiveDoor:
+        return self._door(Boundary.RETRIEVAL, name, implementation, DoorOptions(read_only=True, pure=pure))
 
     def memory(self, name: str, implementation: Implementation | None = None) -> LiveDoor:
         options = DoorOptions(read_only=frozenset({"read", "keys"}))
         return self._door(Boundary.MEMORY, name, implementation, options, default=DictionaryMemory)
 
-    def model(self, name: str, implementation: Implementation) -> LiveDoor:
-        return self._door(Boundary.MODEL, name, implementation, DoorOptions(read_only=True))
+    def model(self, name: str, implementation: Implementation, *, pure: bool = True) -> LiveDoor:
+        return self._door(Boundary.MODEL, name, implementation, DoorOptions(read_only=True, pure=pure))
 
     def message(self, name: str, implementation: Implementation | None = None) -> LiveDoor:
         return self._door(Boundary.MESSAGE, name, implementation, DoorOptions(), default=lambda: self._mailbox(name))
@@ -216,8 +218,9 @@ class LiveRun:
             if threading.get_ident() != self._thread:
                 raise self._elsewhere(door)
             return self.loop.run_until_complete(self.cross(door, place_of, operation, arguments))
-        self.asked.append(Asked(self.cross(door, place_of, operation, arguments), door.interface, operation))
-        return self.asked[-1].crossing
+        crossing = self.cross(door, place_of, operation, arguments)
+        self.asked.append(crossing)
+        return crossing
 
     async def cross(
         self, door: LiveDoor, place_of: Callable[[str], Place], operation: str, arguments: dict[str, Any]
@@ -243,7 +246,9 @@ class LiveRun:
             if armed is not None:
                 altered = await self._disturbed(passage, armed)
             elif not passage.blocked:
-                await passage.call_world(passage.operation, passage.arguments)
+                waiting = passage.call_world(passage.operation, passage.arguments)
+                if waiting is not None:
+                    await waiting
             value, exception = self._deliver(passage, armed, altered)
         except asyncio.CancelledError:
             self._give_up(passage, armed)
@@ -275,27 +280,10 @@ class LiveRun:
         self._position += 1
         passage.asked, passage.asked_at = self._position, self.loop.now
         if self.mediator is not None:
-            self._mediate(self.mediator, passage)
+            passage.mediate(self.mediator)
         if door.options.stale is not None and not passage.blocked:
             passage.earlier_bytes = door.earlier(operation, passage.arguments)
         return passage
-
-    def _mediate(self, mediator: Mediator, passage: Passage) -> None:
-        door, place = passage.door, passage.place
-        action = Action(place.agent, passage.role, door.boundary, door.interface, passage.operation, passage.arguments)
-        try:
-            ruling = mediator.decide(action)
-        except Exception as error:  # a mediator's mistake must not look like an answer of the world
-            raise TargetError(f"the mediator raised {type(error).__name__}: {message_of(error)}") from error
-        if ruling.mediation is Mediation.BLOCK:
-            passage.blocked, passage.decision = True, Decision(Mediation.BLOCK, ruling.reason)
-            passage.exception = ActionBlocked(ruling.reason)
-            passage.response_bytes = pack_response(Response(None, Failure("blocked", ruling.reason)))
-        elif ruling.mediation is Mediation.REWRITE:
-            passage.decision = Decision(Mediation.REWRITE, ruling.reason, passage.request_bytes)
-            if ruling.arguments is not None:
-                passage.arguments = ruling.arguments
-            passage.take_request()
 
     async def _disturbed(self, passage: Passage, armed: Armed) -> Response | None:
         """Let an injection act; `None` when the world's answer is delivered as it is."""
@@ -386,7 +374,9 @@ class LiveRun:
         async def later() -> None:
             await asyncio.sleep(seconds)
             try:
-                await late.call_world(late.operation, late.arguments)
+                waiting = late.call_world(late.operation, late.arguments)
+                if waiting is not None:
+                    await waiting
                 if not self.over:
                     now = self.loop.now
                     self.recorder.append(late, StepKind.LATE, now, told=late.response_bytes, value=late.value)

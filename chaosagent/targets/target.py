@@ -75,6 +75,9 @@ class Run(Protocol):
         effects: Which operations commit what, by operation: `effect("order_id", "amount")`, or a function of arguments
             and answer that returns the committed effects (none for a repeated idempotency key, for example).
         read_only: Operations that change nothing, or `True` for all.
+        pure: Operations whose answer depends on the request and on chance alone, and not on what was done before, such
+            as a model's (which is pure unless it is said otherwise); or `True` for all. Where a target is stochastic,
+            a study freezes their answers: the same request at the same place gets the same one.
         stale: What a cache would hold: a function `(operation, arguments)` that returns an older answer or raises
             `LookupError`.
         errors: Exception classes that the implementation raises on purpose, so that a replay can raise them again.
@@ -97,6 +100,7 @@ class Run(Protocol):
         *,
         effects: Mapping[str, EffectRule] | None = None,
         read_only: bool | Iterable[str] = False,
+        pure: bool | Iterable[str] = False,
         stale: Callable[[str, Mapping[str, Plain]], Plain] | None = None,
         errors: Sequence[type[Exception]] = (),
         egress: bool = False,
@@ -104,7 +108,7 @@ class Run(Protocol):
         """Open the door to a tool or service."""
         ...
 
-    def retrieval(self, name: str, implementation: Implementation) -> Door:
+    def retrieval(self, name: str, implementation: Implementation, *, pure: bool = False) -> Door:
         """Open the door to a retriever; answers are lists of passages, mappings with `id` and `text`, best first."""
         ...
 
@@ -112,8 +116,11 @@ class Run(Protocol):
         """Open the door to a shared memory with `read(key)` and `write(key, value)`; a dictionary by default."""
         ...
 
-    def model(self, name: str, implementation: Implementation) -> Door:
-        """Open the door to a model; answers are mappings with `content` (text) and `tool_calls` (a list)."""
+    def model(self, name: str, implementation: Implementation, *, pure: bool = True) -> Door:
+        """Open the door to a model; answers are mappings with `content` (text) and `tool_calls` (a list).
+
+        A model that keeps a conversation on its side is not `pure`: its answer depends on earlier calls.
+        """
         ...
 
     def message(self, name: str, implementation: Implementation | None = None) -> Door:
