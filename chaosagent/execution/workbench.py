@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -11,12 +12,23 @@ from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.errors import ChaosAgentError
 from chaosagent.execution.execute import Execution, Experiment, execute
+from chaosagent.execution.frozen import Answers, AnswersInMemory, AnswersOnDisk
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.schedule import Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.targets.loading import load_target
 from chaosagent.targets.target import Target
 from chaosagent.vocabulary import SystemConfig
+
+
+class Answering(enum.Enum):
+    """How pure interfaces answer in a run: as they do, as they did before, or as they do, but judged by the run
+    without injections whose answers are frozen.
+    """
+
+    LIVE = "live"
+    FROZEN = "frozen"
+    FRESH = "fresh"
 
 
 class Job(NamedTuple):
@@ -27,12 +39,14 @@ class Job(NamedTuple):
         seed: Of the run.
         schedule: What is injected.
         fingerprinting: For rule R3.
+        answering: How pure interfaces answer.
     """
 
     task_id: str
     seed: int
     schedule: Schedule
     fingerprinting: Fingerprinting = Fingerprinting.OFF
+    answering: Answering = Answering.LIVE
 
 
 @dataclass(slots=True)
@@ -44,36 +58,45 @@ class Workbench:
         config: One of its configurations.
         contracts: What is checked in every run.
         limits: Of one run.
+        answers: Where frozen answers are kept.
     """
 
     target: Target
     config: SystemConfig
     contracts: tuple[Contract, ...]
     limits: RunLimits = field(default_factory=RunLimits)
-    _nominal: dict[tuple[str, int], Nominal] = field(default_factory=dict)
+    answers: Answers = field(default_factory=AnswersInMemory)
+    _nominal: dict[tuple[str, int, bool], Nominal] = field(default_factory=dict)
 
-    def experiment(self, task_id: str, seed: int) -> Experiment:
+    def experiment(self, task_id: str, seed: int, answering: Answering = Answering.LIVE) -> Experiment:
         """Return a task and seed with what its nominal run did.
 
         Raises:
             ChaosAgentError: The task is unknown, or its nominal run cannot be made.
         """
-        bare = Experiment(self.target, self.target.task(task_id), self.config, seed, self.contracts, limits=self.limits)
-        known = self._nominal.get((task_id, seed))
-        if known is not None:
-            return replace(bare, nominal=known)
+        answers = None if answering is Answering.LIVE else self.answers
+        bare = Experiment(
+            self.target,
+            self.target.task(task_id),
+            self.config,
+            seed,
+            self.contracts,
+            self.nominal_of(task_id, seed, answering),
+            self.limits,
+            answers,
+        )
         full = bare.with_nominal()
         if full.nominal is not None:
-            self._nominal[task_id, seed] = full.nominal
-        return full
+            self._nominal[task_id, seed, answers is not None] = full.nominal
+        return replace(full, answers=None) if answering is Answering.FRESH else full
 
-    def nominal_of(self, task_id: str, seed: int) -> Nominal | None:
+    def nominal_of(self, task_id: str, seed: int, answering: Answering = Answering.LIVE) -> Nominal | None:
         """Return what the nominal run of a task and seed did, `None` when it was not made yet."""
-        return self._nominal.get((task_id, seed))
+        return self._nominal.get((task_id, seed, answering is not Answering.LIVE))
 
     def execute(self, job: Job) -> Execution:
         """Run a job and return its trace; errors of target and harness are raised."""
-        experiment = self.experiment(job.task_id, job.seed)
+        experiment = self.experiment(job.task_id, job.seed, job.answering)
         return execute(experiment, job.schedule, fingerprinting=job.fingerprinting)
 
     def evaluate(self, job: Job) -> Evaluation:
@@ -93,6 +116,7 @@ def load_workbench(
     *,
     limits: RunLimits | None = None,
     folder: Path | None = None,
+    answers: Path | None = None,
 ) -> Workbench:
     """Make a workbench from names alone, as a worker process does.
 
@@ -102,13 +126,15 @@ def load_workbench(
         contract_specs: The contracts, as study files name them.
         limits: Of one run.
         folder: Where a relative file is looked for; the working directory by default.
+        answers: The file of frozen answers that all workers share; by default each keeps its own.
 
     Raises:
         ChaosAgentError: Something of that name does not exist or cannot be loaded.
     """
     target = load_target(reference, folder=folder)
     contracts = tuple(parse_contract(entry) for entry in contract_specs)
-    return Workbench(target, target.config(config_name), contracts, limits or RunLimits())
+    kept: Answers = AnswersInMemory() if answers is None else AnswersOnDisk(answers)
+    return Workbench(target, target.config(config_name), contracts, limits or RunLimits(), kept)
 
 
 def failed(schedule: Schedule, error: str) -> Evaluation:
