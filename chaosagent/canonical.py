@@ -112,7 +112,7 @@ def plain(value: object, depth: int = 0) -> Plain:
     if depth > DEPTH_MAX:
         raise UsageError(f"Data that crosses a boundary nests deeper than {DEPTH_MAX} levels. Flatten it first.")
     if kind is dict:
-        return _plain_mapping(value, depth)  # type: ignore[arg-type]  # a cast would cost a call at every crossing
+        return plain_mapping(value, depth)  # type: ignore[arg-type]  # a cast would cost a call at every crossing
     if kind is list or kind is tuple:
         return [item if type(item) in _ATOMS else plain(item, depth + 1) for item in value]  # type: ignore[attr-defined]
     return _plain_other(value, depth)
@@ -126,10 +126,15 @@ def copied(mapping: Mapping[str, Plain]) -> Mapping[str, Plain]:
     return mapping
 
 
-def _plain_mapping(value: Mapping[object, object], depth: int) -> Plain:
+def plain_mapping(value: Mapping[str, object], depth: int = 0) -> dict[str, Plain]:
+    """Return a mapping as fresh plain data with sorted keys.
+
+    Raises:
+        UsageError: As `plain`.
+    """
     keys: Iterable[object]
     try:
-        keys = sorted(value) if len(value) > 1 else value  # type: ignore[type-var]  # of no order: refused below
+        keys = sorted(value) if len(value) > 1 else value
     except TypeError:
         keys = value
     result: dict[str, Plain] = {}
@@ -158,7 +163,7 @@ def _plain_other(value: object, depth: int) -> Plain:
     if isinstance(value, list | tuple):
         return [plain(item, depth + 1) for item in value]
     if isinstance(value, Mapping):
-        return _plain_mapping(value, depth)
+        return plain_mapping(value, depth)
     if isinstance(value, set | frozenset):
         return sorted((plain(item, depth + 1) for item in value), key=pack_plain)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
