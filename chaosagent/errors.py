@@ -49,7 +49,8 @@ class UnknownNameError(UsageError):
         hint = f" Did you mean {self.nearest!r}?" if self.nearest else ""
         listed = ", ".join(self.known[:30]) or "none"
         more = f" ... {len(self.known) - 30} more" if len(self.known) > 30 else ""
-        super().__init__(f"{place}unknown {kind} {name!r}.{hint} Known: {listed}{more}.")
+        shown = f"{name!r}" if len(name) <= 200 else f"{name[:200]!r}..."
+        super().__init__(f"{place}unknown {kind} {shown}.{hint} Known: {listed}{more}.")
 
     def __reduce__(self) -> tuple[type[UnknownNameError], tuple[str, str, tuple[str, ...], str]]:
         return type(self), (self.kind, self.name, self.known, self.where)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import importlib
+import inspect
 from collections.abc import Mapping
 from typing import cast
 
@@ -162,14 +163,17 @@ def parse_contract(entry: Plain, where: str = "") -> Contract:
 def _from_module(name: str, place: str) -> Contract:
     """Return the contract that stands in somebody's module, named `"package.module:contract"`."""
     module, _, attribute = name.partition(":")
+    if not all(part.isidentifier() for part in module.split(".")):
+        raise UsageError(f"{place}contract {name!r}: {module!r} is no name of a module. Write module:contract.")
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError) as error:
         raise UsageError(f"{place}contract {name!r} cannot be loaded: {error}.") from error
-    except Exception as error:  # plug-in loading is a seam: whatever a module raises on import is its own fault
+    except (Exception, SystemExit) as error:  # plug-in loading is a seam: whatever a module raises is its own fault
         raise UsageError(f"{place}contract {name!r} fails on import: {type(error).__name__}: {error}") from error
     if not isinstance(found, Contract):
-        raise UsageError(f"{place}{name!r} is {found!r:.200}, not a contract. Decorate the function with @contract.")
+        kind = f"the function {found.__name__}" if inspect.isfunction(found) else type(found).__name__
+        raise UsageError(f"{place}{name!r} is {kind}, not a contract. Decorate the function with @contract.")
     return found
 
 

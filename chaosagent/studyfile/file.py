@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from chaosagent.canonical import Plain
 from chaosagent.errors import UsageError
-from chaosagent.studyfile.located import Keys, Located, read_yaml
+from chaosagent.studyfile.located import Keys, Located, read_yaml, shown
 from chaosagent.studyfile.settings import CostSettings, RunSettings, SearchSettings, StudySettings
 
 COMPLAINTS_MAX = 5
@@ -124,16 +125,48 @@ def _complaint(located: Located, detail: ErrorDetails) -> str:
         known = _known_keys(keys[:-1])
         nearest = difflib.get_close_matches(str(keys[-1]), known, n=1, cutoff=0.4)
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-        return f"{where}: unknown key {key!r}.{hint} Known: {', '.join(known)}."
-    allowed = (
-        detail["msg"]
-        .replace("Input should be", "it must be")
-        .replace("a valid ", "a ")
-        .replace("dictionary", "mapping")
-    )
-    allowed = allowed.replace("List should have", "the list must have")
+        return f"{where}: unknown key {shown(key)}.{hint} Known: {', '.join(known)}."
     hint = " Write it in brackets: [...]." if detail["type"] == "list_type" else ""
-    return f"{where}: {key} is {detail['input']!r:.80}; {allowed}.{hint}"
+    return f"{where}: {_counted_from_one(keys)} is {shown(detail['input'])}; {_allowed(detail)}.{hint}"
+
+
+def _counted_from_one(keys: Keys) -> str:
+    """Return keys as people say them: `seeds.1` is the second seed."""
+    named = ".".join(str(key) for key in keys if isinstance(key, str))
+    number = next((key for key in keys if isinstance(key, int)), None)
+    return named if number is None else f"entry {number + 1} of {named}"
+
+
+def _allowed(detail: ErrorDetails) -> str:
+    """Say in our own words what is allowed; those of pydantic are about Python, and change with its versions."""
+    bound: Mapping[str, object] = detail.get("ctx", {})
+    for limit, words in _BOUNDS.items():
+        if limit in bound and detail["type"] not in _ALLOWED:
+            return words.format(bound[limit])
+    return _ALLOWED.get(detail["type"], f"that is not allowed ({detail['type'].replace('_', ' ')})")
+
+
+_BOUNDS: Mapping[str, str] = {
+    "ge": "it must be at least {}",
+    "gt": "it must be greater than {}",
+    "le": "it must be at most {}",
+    "lt": "it must be less than {}",
+    "max_length": "it must have at most {} entries",
+}
+_ALLOWED: Mapping[str, str] = {
+    "bool_type": "it must be true or false",
+    "dict_type": "it must be a mapping",
+    "finite_number": "it must be a finite number",
+    "float_type": "it must be a number",
+    "int_type": "it must be a whole number",
+    "int_from_float": "it must be a whole number",
+    "list_type": "it must be a list",
+    "model_type": "it must be a mapping",
+    "string_too_short": "it must not be empty",
+    "string_type": "it must be a text",
+    "string_unicode": "it must be a text without lone surrogates",
+    "too_short": "it must not be empty",
+}
 
 
 def _keys(detail: ErrorDetails) -> Keys:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from pathlib import Path
 from typing import TypeAlias
 
@@ -17,7 +19,8 @@ BYTES_MAX = 1_000_000
 DEPTH_MAX = 32
 VALUES_MAX = 20_000
 YAML_TAG = "tag:yaml.org,2002:"
-TAGS = frozenset({"map", "seq", "str", "int", "float", "bool", "null", "timestamp", "merge", "binary", "value"})
+TAGS = frozenset({"map", "seq", "str", "int", "float", "bool", "null", "timestamp", "binary"})
+SHOWN_MAX = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +41,22 @@ class Located:
 
     def where(self, *keys: str | int) -> str:
         """Return file and line of a value, or of the closest one around it; the option that gave it, if one did."""
-        for end in range(len(keys), -1, -1):
-            if keys[:end] in self._given:
-                return self._given[keys[:end]]
-            if keys[:end] in self._lines:
-                return f"{self.file}:{self._lines[keys[:end]]}"
-        return self.file
+        given = self._given_by(keys)
+        if given:
+            return given
+        line = self.line(*keys)
+        return f"{self.file}:{line}" if line else self.file
 
     def line(self, *keys: str | int) -> int:
         """Return the line of a value, or of the closest one around it, from 1; 0 for what an option gave."""
-        for end in range(len(keys), -1, -1):
-            if keys[:end] in self._given:
-                return 0
-            if keys[:end] in self._lines:
-                return self._lines[keys[:end]]
-        return 0
+        if self._given_by(keys):
+            return 0
+        around = (keys[:end] for end in range(len(keys), -1, -1))
+        return next((self._lines[part] for part in around if part in self._lines), 0)
+
+    def _given_by(self, keys: Keys) -> str:
+        """Return the option that gave a value, or the list it stands in; empty when the file did."""
+        return next((self._given[keys[:end]] for end in range(len(keys), -1, -1) if keys[:end] in self._given), "")
 
     def with_value(self, keys: tuple[str, ...], value: Plain, given_by: str) -> Located:
         """Return it with another value, given by an option of the command line."""
@@ -90,7 +94,8 @@ def read_yaml(path: Path, kind: str) -> Located:
     """
     text = _text_of(path, kind)
     try:
-        loader = yaml.SafeLoader(text)
+        loader = _BoundedLoader(text)
+        loader.file = str(path)
         node = loader.get_single_node()
         if node is None:
             raise UsageError(f"{path} is empty. A {kind} needs at least the key 'target'.")
@@ -111,16 +116,34 @@ def _text_of(path: Path, kind: str) -> str:
             inside = sorted(child.name for child in path.iterdir() if child.suffix in (".yaml", ".yml"))
             hint = f"It holds {', '.join(inside[:5])}." if inside else "It holds no YAML file."
             raise UsageError(f"{path} is a folder; name a {kind}. {hint}")
-        size = path.stat().st_size
-        if size > BYTES_MAX:
-            raise UsageError(f"{path} has {size} bytes; a {kind} has at most {BYTES_MAX}.")
-        return path.read_bytes().decode("utf-8-sig")
+        with path.open("rb") as file:  # a pipe or a device does not say its size, so it is read up to the limit
+            data = file.read(BYTES_MAX + 1)
+        if len(data) > BYTES_MAX:
+            raise UsageError(f"{path} is too large; a {kind} has at most {BYTES_MAX} bytes.")
+        return data.decode("utf-8-sig")
     except FileNotFoundError:
         raise UsageError(f"{path} does not exist. Name a {kind}.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError:
         raise UsageError(f"{path} is no text in UTF-8; a {kind} is YAML.") from None
+
+
+class _BoundedLoader(yaml.SafeLoader):
+    """Counts what it reads, so that a file with too much in it is refused at once and not when all of it is read."""
+
+    file = ""
+    nodes = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        self.nodes += 1
+        if self.nodes > 2 * VALUES_MAX:  # keys are nodes, too
+            raise _too_much(self.file, self.line + 1)
+        return super().compose_node(parent, index)
+
+
+def _too_much(file: str, line: int) -> UsageError:
+    return UsageError(f"{file}:{line}: more than {DEPTH_MAX} levels or {VALUES_MAX} values. Do without aliases (*).")
 
 
 class _Builder:
@@ -136,9 +159,7 @@ class _Builder:
         self._values += 1
         self.lines.setdefault(keys, line)
         if len(keys) > DEPTH_MAX or self._values > VALUES_MAX:
-            raise UsageError(
-                f"{self._file}:{line}: more than {DEPTH_MAX} levels or {VALUES_MAX} values. Do without aliases (*)."
-            )
+            raise _too_much(self._file, line)
         if node.tag.removeprefix(YAML_TAG) not in TAGS:
             raise UsageError(f"{self._file}:{line}: no YAML that is allowed here: the tag {node.tag!r}. Leave it out.")
         if isinstance(node, yaml.MappingNode):
@@ -148,22 +169,27 @@ class _Builder:
         try:
             value = self._loader.construct_object(node)
         except ValueError as error:  # such as a date that does not exist
-            raise UsageError(f"{self._file}:{line}: {node.value!r}: {error}. Put it in quotes.") from error
+            raise UsageError(f"{self._file}:{line}: {shown(node.value)}: {error}. Put it in quotes.") from error
         if value is None or isinstance(value, bool | int | float | str):
             return value
-        raise UsageError(f"{self._file}:{line}: {node.value!r} is read as a {type(value).__name__}. Put it in quotes.")
+        raise UsageError(
+            f"{self._file}:{line}: {shown(node.value)} is read as {_READ_AS.get(type(value), 'something else')}. "
+            "Put it in quotes."
+        )
 
     def _mapping(self, node: yaml.MappingNode, keys: Keys) -> Plain:
         built: dict[str, Plain] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
+            if key_node.tag == f"{YAML_TAG}merge":
+                raise UsageError(f"{self._file}:{line}: merging with << is not read here. Write the keys themselves.")
             key = self._loader.construct_object(key_node, deep=True)
             if not isinstance(key, str):
-                raise UsageError(f"{self._file}:{line}: the key {key!r} is no text. Put it in quotes.")
+                raise UsageError(f"{self._file}:{line}: the key {shown(key)} is no text. Put it in quotes.")
             if key in built:
                 before = self.lines[(*keys, key)]
                 raise UsageError(
-                    f"{self._file}:{line}: the key {key!r} stands twice, first on line {before}. Remove one."
+                    f"{self._file}:{line}: the key {shown(key)} stands twice, first on line {before}. Remove one."
                 )
             self.lines[(*keys, key)] = line
             built[key] = self.build(value_node, (*keys, key))
@@ -182,4 +208,19 @@ def _complaint(path: Path, error: yaml.YAMLError) -> str:
 def _kind_of(value: Plain) -> str:
     if isinstance(value, list | tuple):
         return "a list"
-    return "a text" if isinstance(value, str) else f"{value!r}"
+    if value is None:
+        return "nothing"
+    return "a text" if isinstance(value, str) else shown(value)
+
+
+def shown(value: object) -> str:
+    """Return a value as messages quote it: as YAML writes it where the two differ, and cut where it is long."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return ".nan" if math.isnan(value) else f"{'-' if value < 0 else ''}.inf"
+    written = _WORDS.get(value) if value is None or isinstance(value, bool) else None
+    text = repr(value) if written is None else written
+    return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}... {len(text) - SHOWN_MAX} more characters"
+
+
+_WORDS: Mapping[object, str] = {None: "empty", True: "true", False: "false"}
+_READ_AS: Mapping[type, str] = {date: "a date", datetime: "a date and time", bytes: "binary data"}

@@ -7,18 +7,20 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import cast
+from typing import cast, get_type_hints
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts, parse_contract
 from chaosagent.contracts.contract import Contract
 from chaosagent.errors import UnknownNameError, UsageError
 from chaosagent.execution.workbench import Workbench, load_workbench
+from chaosagent.faults.space import Space
 from chaosagent.importable import make_importable
 from chaosagent.limits import RunLimits, StudyLimits
 from chaosagent.study.plan import Plan
-from chaosagent.study.searcher import SEARCHERS
+from chaosagent.study.searcher import SEARCHERS, Problem, SearcherFactory
 from chaosagent.studyfile.file import StudyFile
+from chaosagent.studyfile.located import shown
 from chaosagent.studyfile.space import space_of
 from chaosagent.targets.loading import load_target
 from chaosagent.targets.target import Target
@@ -38,6 +40,7 @@ def plan_of(study: StudyFile) -> Plan:
     target = load_target(settings.target, where=located.where("target"), folder=study.folder)
     config = next(iter(target.configs)) if settings.config is None else settings.config
     specs, contracts = _contracts(study)
+    space = space_of(study)
     return Plan(
         target=target,
         target_reference=portable_reference(settings.target, study.folder),
@@ -48,10 +51,10 @@ def plan_of(study: StudyFile) -> Plan:
         seeds=tuple(dict.fromkeys(settings.seeds)),
         contracts=contracts,
         contract_specs=specs,
-        space=space_of(study),
+        space=space,
         budget=settings.budget,
         searcher=settings.search.searcher,
-        searcher_settings=_searcher_settings(study),
+        searcher_settings=_searcher_settings(study, space),
         lookahead=settings.search.lookahead,
         seed=settings.search.seed,
         limits=StudyLimits(settings.search.trials, settings.search.seconds, settings.search.error_share),
@@ -59,8 +62,11 @@ def plan_of(study: StudyFile) -> Plan:
             steps_max=settings.run.steps,
             virtual_seconds_max=settings.run.virtual_seconds,
             wall_seconds_max=settings.run.wall_seconds,
+            memory_megabytes_max=settings.run.memory_megabytes,
         ),
         audit=settings.search.audit,
+        stochastic=settings.stochastic,
+        confirmations=settings.search.confirmations,
     )
 
 
@@ -85,6 +91,7 @@ class WorkerSetup:
         config: Name of the configuration.
         contract_specs: As plain data.
         limits: Of one run.
+        answers: The file of frozen answers.
     """
 
     target_reference: str
@@ -92,18 +99,26 @@ class WorkerSetup:
     config: str
     contract_specs: tuple[Plain, ...]
     limits: RunLimits
+    answers: Path | None = None
 
     def __call__(self) -> Workbench:
         """Return the workbench, in the process in which it is needed."""
         make_importable(Path(self.folder))
         return load_workbench(
-            self.target_reference, self.config, self.contract_specs, limits=self.limits, folder=Path(self.folder)
+            self.target_reference,
+            self.config,
+            self.contract_specs,
+            limits=self.limits,
+            folder=Path(self.folder),
+            answers=self.answers,
         )
 
 
 def worker_setup(study: StudyFile, plan: Plan) -> WorkerSetup:
     """Return what a worker process needs to run the trials of a study file."""
-    return WorkerSetup(study.settings.target, str(study.folder), plan.config.name, plan.contract_specs, plan.run_limits)
+    return WorkerSetup(
+        study.settings.target, str(study.folder), plan.config.name, plan.contract_specs, plan.run_limits, plan.answers
+    )
 
 
 def _tasks(study: StudyFile, target: Target) -> tuple[str, ...]:
@@ -165,18 +180,38 @@ def _importable(entry: Plain, study: StudyFile, where: str) -> Plain:
     return f"{module}:{attribute}"
 
 
-def _searcher_settings(study: StudyFile) -> Mapping[str, Plain]:
+def _searcher_settings(study: StudyFile, space: Space) -> Mapping[str, Plain]:
     settings = study.settings.search
     where = study.located.where("search", "searcher")
     factory = SEARCHERS.get(settings.searcher, where)
     given = cast("dict[str, Plain]", dict(settings.settings))
-    known = [name for name in inspect.signature(factory).parameters if name != "problem"]
-    for name in given:
-        if name not in known:
-            raise UnknownNameError(
-                f"setting of searcher {settings.searcher!r}:",
-                name,
-                known,
-                study.located.where("search", "settings", name),
-            )
+    types = _settings_of(factory)
+    for name, value in given.items():
+        at = study.located.where("search", "settings", name)
+        if name not in types:
+            raise UnknownNameError(f"setting of searcher {settings.searcher!r}:", name, types, at)
+        wanted, words = _TYPES.get(types[name], ((object,), "anything"))
+        if not isinstance(value, wanted) or (isinstance(value, bool) and types[name] in (int, float)):
+            raise UsageError(f"{at}: search.settings.{name} is {shown(value)}; it must be {words}.")
+    try:
+        factory(Problem("", 0, space, study.settings.budget, 0), **given)
+    except UsageError as error:  # a value out of bounds is a mistake in the file, and told before anything is begun
+        raise UsageError(f"{study.located.where('search', 'settings')}: {error}") from error
     return given
+
+
+_TYPES: Mapping[object, tuple[tuple[type, ...], str]] = {
+    bool: ((bool,), "true or false"),
+    int: ((int,), "a whole number"),
+    float: ((int, float), "a number"),
+    str: ((str,), "a text"),
+}
+
+
+def _settings_of(factory: SearcherFactory) -> dict[str, object]:
+    """Return the settings of a searcher with their types, as far as they are told."""
+    try:
+        hints = get_type_hints(factory.__init__ if inspect.isclass(factory) else factory)
+    except (NameError, TypeError):  # of a plug-in whose annotations name what only its type checker knows
+        hints = {}
+    return {name: hints.get(name) for name in inspect.signature(factory).parameters if name != "problem"}

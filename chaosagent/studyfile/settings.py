@@ -34,6 +34,7 @@ class SearchSettings(_Strict):
     trials: Annotated[int, Field(ge=1, le=100_000_000)] = 2_000
     seconds: Amount | None = None
     audit: Annotated[int, Field(ge=0, le=100_000)] = 16
+    confirmations: Annotated[int, Field(ge=1, le=100_000)] = 20
     error_share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.2
 
 
@@ -43,6 +44,7 @@ class RunSettings(_Strict):
     steps: Annotated[int, Field(ge=1, le=10_000_000)] = RunLimits().steps_max
     virtual_seconds: Amount = RunLimits().virtual_seconds_max
     wall_seconds: Amount = RunLimits().wall_seconds_max
+    memory_megabytes: Annotated[int, Field(ge=1, le=1_000_000_000)] = RunLimits().memory_megabytes_max
 
 
 class StudySettings(_Strict):
@@ -56,5 +58,6 @@ class StudySettings(_Strict):
     budget: Weight = 3.0
     cost: CostSettings = CostSettings()
     operators: Annotated[list[object], Field(min_length=1)] | None = None
+    stochastic: bool | None = None
     search: SearchSettings = SearchSettings()
     run: RunSettings = RunSettings()

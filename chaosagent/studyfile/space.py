@@ -10,7 +10,7 @@ from chaosagent.errors import UnknownNameError, UsageError
 from chaosagent.faults.operator import OPERATORS, CostModel, ParameterValue, bind
 from chaosagent.faults.space import Choices, Space
 from chaosagent.studyfile.file import StudyFile
-from chaosagent.studyfile.located import Keys, Located
+from chaosagent.studyfile.located import Keys, Located, shown
 from chaosagent.vocabulary import Boundary
 
 
@@ -38,7 +38,9 @@ def _choices(entry: object, keys: Keys, located: Located) -> list[Choices]:
     given: dict[str, object] = dict(entry) if isinstance(entry, dict) else {"operator": entry}
     name = given.pop("operator", None)
     if not isinstance(name, str):
-        raise UsageError(f"{where}: {entry!r} is no operator. Write its name, or a mapping with `operator: <name>`.")
+        raise UsageError(
+            f"{where}: {shown(entry)} is no operator. Write its name, or a mapping with `operator: <name>`."
+        )
     interfaces = _patterns(given.pop("interfaces", ["*"]), (*keys, "interfaces"), located)
     agents = _patterns(given.pop("agents", ["*"]), (*keys, "agents"), located)
     _check_interfaces(interfaces, located.where(*keys, "interfaces"))
@@ -62,7 +64,7 @@ def _levels(
             raise UnknownNameError(f"parameter of {operator}:", parameter, known, where)
         values = value if isinstance(value, list) else [value]
         if not values or not all(isinstance(level, bool | int | float | str) for level in values):
-            raise UsageError(f"{where}: {operator}({parameter}={value!r}): give one level or a list of levels.")
+            raise UsageError(f"{where}: {operator}({parameter}={shown(value)}): give one level or a list of levels.")
         checked = cast("list[ParameterValue]", values)
         for level in checked:
             try:
@@ -76,7 +78,7 @@ def _levels(
 def _patterns(value: object, keys: Keys, located: Located) -> tuple[str, ...]:
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not values or not all(isinstance(pattern, str) for pattern in values):
-        raise UsageError(f"{located.where(*keys)}: {keys[-1]} is {value!r}; it must be a list of glob patterns.")
+        raise UsageError(f"{located.where(*keys)}: {keys[-1]} is {shown(value)}; it must be a list of glob patterns.")
     return tuple(values)
 
 

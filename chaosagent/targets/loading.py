@@ -14,6 +14,7 @@ from chaosagent.errors import ChaosAgentError, TargetError, UnknownNameError, Us
 from chaosagent.registry import Registry
 from chaosagent.targets.target import Target
 
+MESSAGE_MAX = 500
 BUILTIN: Mapping[str, tuple[str, str]] = {
     "dojo-banking": ("chaosagent.experiments.dojo.target:banking", "AgentDojo's banking suite (extra dojo)"),
     "dojo-slack": ("chaosagent.experiments.dojo.target:slack", "AgentDojo's slack suite (extra dojo)"),
@@ -45,8 +46,8 @@ def load_target(reference: str, *, where: str = "", folder: Path | None = None) 
 
     Raises:
         UnknownNameError: No target has the name; the nearest is offered.
-        UsageError: The file or the attribute does not exist.
-        TargetError: The module does not exist, fails on import, or what it has is no target.
+        UsageError: The module, the file or the attribute does not exist, or is no target.
+        TargetError: The module or file fails on import.
     """
     if ":" not in reference:
         if reference.endswith(".py"):
@@ -66,7 +67,7 @@ def load_target(reference: str, *, where: str = "", folder: Path | None = None) 
         raise UsageError(f"{prefix}{place} has no {attribute!r}. {listed}")
     found = getattr(module, attribute)
     if not isinstance(found, Target):
-        raise TargetError(
+        raise UsageError(
             f"{prefix}{reference} is {type(found).__name__}, not a target. "
             "Decorate the function with @chaosagent.target()."
         )
@@ -91,16 +92,24 @@ def _made(found: object, name: str) -> Target:
 
 def _from_module(name: str, where: str) -> ModuleType:
     prefix = f"{where}: " if where else ""
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise UsageError(f"{prefix}{name!r} is no name of a module. Write module:agent, or agent.py:agent for a file.")
     try:
         return importlib.import_module(name)
     except ChaosAgentError:
         raise
-    except (ModuleNotFoundError, ValueError) as error:
-        raise TargetError(
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise TargetError(f"{prefix}module {name!r} fails on import: {_told(error)}") from error
+        raise UsageError(
             f"{prefix}module {name!r} cannot be imported: {error}. Install it, or name a file: agent.py:agent."
         ) from error
-    except Exception as error:  # plug-in loading is a seam: whatever a module raises on import is its own fault
-        raise TargetError(f"{prefix}module {name!r} fails on import: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:  # plug-in loading is a seam: whatever a module raises is its own fault
+        raise TargetError(f"{prefix}module {name!r} fails on import: {_told(error)}") from error
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"[:MESSAGE_MAX]
 
 
 def _from_file(place: str, folder: Path | None, where: str) -> ModuleType:
@@ -120,9 +129,9 @@ def _from_file(place: str, folder: Path | None, where: str) -> ModuleType:
     sys.path.insert(0, str(path.parent))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # plug-in loading is a seam: whatever a file raises on import is its own fault
+    except (Exception, SystemExit) as error:  # plug-in loading is a seam: whatever a file raises is its own fault
         del sys.modules[name]
-        raise TargetError(f"{prefix}{path} fails on import: {type(error).__name__}: {error}") from error
+        raise TargetError(f"{prefix}{path} fails on import: {_told(error)}") from error
     finally:
         sys.path.remove(str(path.parent))
     return module

@@ -23,6 +23,10 @@ from chaosagent import contract
 @contract("says-done", at_end=True)
 def says_done(end):
     return end.outcome.message == "done"
+
+
+def plain():
+    return None
 """
 
 

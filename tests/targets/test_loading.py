@@ -47,9 +47,12 @@ def test_built_in_targets_are_listed_without_loading_them() -> None:
     [
         ("agent.py", UsageError, r"'agent\.py' names a file; say which target in it, as in agent\.py:agent"),
         ("agent.py:agnet", UsageError, r"agent\.py has no 'agnet'\. It has: agent\."),
-        ("agent.py:number", TargetError, r"agent\.py:number is int, not a target\. Decorate"),
+        ("agent.py:number", UsageError, r"agent\.py:number is int, not a target\. Decorate"),
         ("nobody.py:agent", UsageError, r"there is no file .*nobody\.py"),
-        ("no_such_module:agent", TargetError, r"module 'no_such_module' cannot be imported"),
+        ("../../../etc/passwd:agent", UsageError, r"'\.\./\.\./\.\./etc/passwd' is no name of a module\. Write"),
+        (".relative:agent", UsageError, r"'\.relative' is no name of a module"),
+        (":agent", UsageError, r"'' is no name of a module"),
+        ("no_such_module:agent", UsageError, r"module 'no_such_module' cannot be imported"),
         ("triaje", UnknownNameError, r"unknown target 'triaje'\. Did you mean 'triage'\?"),
     ],
 )
@@ -65,3 +68,23 @@ def test_a_file_that_fails_on_import_is_told_with_its_error(tmp_path: Path) -> N
 
     with pytest.raises(TargetError, match=r"broken\.py fails on import: ZeroDivisionError: division by zero"):
         load_target("broken.py:agent", folder=tmp_path)
+
+
+@pytest.mark.parametrize("ends", ["import sys; sys.exit(3)", "raise SystemExit"])
+def test_a_file_that_ends_the_process_on_import_is_told(tmp_path: Path, ends: str) -> None:
+    (tmp_path / "ending.py").write_text(f"{ends}\n")
+
+    with pytest.raises(TargetError, match=r"ending\.py fails on import: SystemExit"):
+        load_target("ending.py:agent", folder=tmp_path)
+
+
+def test_a_module_that_lacks_another_one_is_told_from_one_that_does_not_exist(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lacking_module.py").write_text("import no_such_module_either\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(TargetError, match=r"'lacking_module' fails on import: .*no_such_module_either"):
+        load_target("lacking_module:agent")
+    with pytest.raises(UsageError, match=r"module 'json\.no_such_part' cannot be imported"):
+        load_target("json.no_such_part:agent")
