@@ -159,7 +159,7 @@ UNKNOWN = [
     ),
     ("contracts: [{contract: defaults}]\n", r"study\.yaml:2: unknown contract 'defaults'\.(?! Did you mean 'default')"),
     ("contracts: [broken_checks.py:x]\n", r"study\.yaml:2: contract 'broken_checks:x' fails on import: ZeroDivision"),
-    ("contracts: ['..up:x']\n", r"study\.yaml:2: contract '\.\.up:x' '\.\.up' is no name of a module"),
+    ("contracts: ['..up:x']\n", r"study\.yaml:2: contract '\.\.up:x': '\.\.up' is no name of a module"),
     ("contracts: [default, no-crash]\n", r"study\.yaml:2: there is a contract 'no-crash' already"),
     ("contracts: [{contract: no-leak, patern: x}]\n", r"study\.yaml:2: .*unknown setting 'patern'"),
     ("contracts: [{contract: no-crash, severity: soft}]\n", r"study\.yaml:2: all contracts are soft"),
