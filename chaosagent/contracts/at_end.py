@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
-from chaosagent.contracts.contract import End, Reading
+from chaosagent.contracts.contract import End, Looks, Reading
 from chaosagent.trace.step import Step
 
 
@@ -16,6 +17,8 @@ class AtEnd:
     """
 
     __slots__ = ("_judge",)
+
+    looks: ClassVar[Looks] = Looks.NEVER
 
     def __init__(self, judge: Callable[[End], Reading]) -> None:
         self._judge = judge

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -78,8 +79,19 @@ def violated(reason: str, margin: float = -1.0) -> Reading:
     return Reading(Verdict.VIOLATED, margin, reason)
 
 
+class Looks(enum.Enum):
+    """Which steps a monitor looks at."""
+
+    EVERY_STEP = "every step"
+    EFFECTS = "steps with effects"
+    NEVER = "no step"
+
+
 class Monitor(Protocol):
-    """The running check of one contract on one trace; constant work per step."""
+    """The running check of one contract on one trace; constant work per step.
+
+    A monitor that need not see every step also has `looks: ClassVar[Looks]`; it is not asked about the others.
+    """
 
     def step(self, step: Step) -> Reading | None:
         """Look at the next step; return a reading when it changed, else `None`. A violation is final."""

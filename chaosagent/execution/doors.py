@@ -83,7 +83,7 @@ class LiveDoor:
                 "told apart. Put every call into a `with run.agent(...)` block, or none."
             )
         self.counts[agent] = occurrence
-        return Place(self.interface, agent, occurrence)
+        return tuple.__new__(Place, (self.interface, agent, occurrence, 0))  # half the time of calling the class
 
     def earlier(self, operation: str, arguments: Mapping[str, Plain]) -> bytes:
         """Return the canonical bytes of what a cache would still hold, as the target declares it; empty if nothing.

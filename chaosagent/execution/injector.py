@@ -20,9 +20,13 @@ class Armed:
 
 
 class Injector:
-    """The injections of one schedule, by place; an injection at a single place acts at most once."""
+    """The injections of one schedule, by place; an injection at a single place acts at most once.
 
-    __slots__ = ("_many", "_singles")
+    Attributes:
+        interfaces: Those at which something is injected.
+    """
+
+    __slots__ = ("_many", "_singles", "interfaces")
 
     def __init__(self, schedule: Schedule) -> None:
         self._singles: dict[str, list[Armed]] = {}
@@ -30,6 +34,7 @@ class Injector:
         for injection in schedule:
             kind = self._singles if injection.hook.single else self._many
             kind.setdefault(injection.hook.interface, []).append(Armed(injection))
+        self.interfaces = frozenset(self._singles) | frozenset(self._many)
 
     def at(self, place: Place, boundary: Boundary) -> Armed | None:
         """Return what acts at a place, and count it as used up if it was for one place."""

@@ -269,7 +269,8 @@ class Passage:
         self.response_bytes = response
         self.executed += 1
         if self.executed == 1:
-            self.answered, self.answered_at = run.next_position(), run.loop.now
+            run.position = self.answered = run.position + 1
+            self.answered_at = run.loop.now
             if is_disturbed:
                 self.past = list(door.history)
         door.history.append((self.request_bytes, response))
@@ -277,7 +278,7 @@ class Passage:
     def recorded(self) -> RecordedCrossing:
         """Return what search and dry application need of the passage."""
         door, asked, answered = self.door, self.asked, self.answered
-        return RecordedCrossing(
+        fields = (
             self.place,
             door.boundary,
             self.request_bytes,
@@ -292,6 +293,7 @@ class Passage:
             self.executed > 1 or self.deferred,
             self.at_once,
         )
+        return tuple.__new__(RecordedCrossing, fields)  # half the time of calling the class, at every crossing
 
     @property
     def changed_world(self) -> bool:

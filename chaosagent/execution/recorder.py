@@ -31,6 +31,7 @@ class Recorder:
     Attributes:
         steps: So far.
         links: Provenance declared since the last step.
+        closed: No further crossing may begin: the limit on steps is reached, or the run is worthless.
         refused: The first thing that makes the run worthless: the target broke its protocol, a plug-in failed.
             Whatever the target does with the exception, the run ends with this error.
     """
@@ -42,6 +43,7 @@ class Recorder:
         self._steps_max = limits.steps_max
         self._last_answered: dict[str, Place] = {}
         self.refused: ChaosAgentError | None = None
+        self.closed = self._steps_max <= 0
 
     @property
     def full(self) -> bool:
@@ -55,7 +57,7 @@ class Recorder:
 
     def refuse(self, error: ChaosAgentError) -> ChaosAgentError:
         """Keep what makes the run worthless, and return it to be raised."""
-        self.refused = self.refused or error
+        self.refused, self.closed = self.refused or error, True
         return error
 
     def append(
@@ -105,15 +107,18 @@ class Recorder:
             self.links.clear()
         if step.effects and self.redactor is not None:
             step.effects = redacted_effects(step.effects, self.redactor)
-        step.show(None, value)
-        self.watch.step(step)
-        step.seal()
+        step.raw = False
+        if self.watch.looks_at(step):
+            step.show(None, value)
+            self.watch.step(step)
+            step.seal()
         if self.redactor is not None:
             _redact(step, self.redactor)
         self.steps.append(step)
         if kind is StepKind.CALL:
             self._last_answered[place.agent] = place
         if index + 1 >= self._steps_max:
+            self.closed = True
             raise RunEnded(f"{self._steps_max} steps")
 
 

@@ -55,6 +55,7 @@ class LiveRun:
         crossings: The places at which an injection could have acted.
         effective: Where an injection landed, and which.
         acted: Position of the last landed injection's action, -1 when none landed.
+        position: Of what acted last, among everything that acts: asks and answers of the world, counted from 1.
         over: The target has ended; nothing crosses any more.
     """
 
@@ -88,7 +89,7 @@ class LiveRun:
         self.streams: dict[str, random.Random] = {}
         self.mediator: Mediator | None = None
         self.frozen: Frozen | None = None
-        self._position = self._pending = self._told_of_end = 0
+        self.position = self._pending = self._told_of_end = 0
 
     # ------------------------------------------------------------------ doors
 
@@ -206,7 +207,7 @@ class LiveRun:
         with_history = self._fingerprinting is Fingerprinting.STATE_AND_HISTORY
         try:
             everything = everything_at(self, place, state, clock_matters=clock_matters, with_history=with_history)
-            self.fingerprints.append(self.recorder.watch.fingerprint(self._position, everything))
+            self.fingerprints.append(self.recorder.watch.fingerprint(self.position, everything))
         except ChaosAgentError as error:
             raise self.recorder.refuse(error) from None
 
@@ -226,7 +227,7 @@ class LiveRun:
         self, door: LiveDoor, place_of: Callable[[str], Place], operation: str, arguments: dict[str, Any]
     ) -> Plain:
         """Take one request through the pipeline and return what the agent is told."""
-        if self.over or self.recorder.full or self.recorder.refused is not None:
+        if self.over or self.recorder.closed:
             await self._end()
         if asyncio._get_running_loop() is not self.loop:
             raise self._elsewhere(door)
@@ -238,11 +239,13 @@ class LiveRun:
 
     async def pass_through(self, passage: Passage) -> Plain:
         """Take a request that the mediator has seen through injection and world, and return what the agent is told."""
-        injectable = passage.door.options.injectable
-        armed = self._injector.at(passage.place, passage.door.boundary) if injectable and not passage.blocked else None
+        door = passage.door
+        injectable = door.options.injectable
+        armed = altered = None
+        if door.interface in self._injector.interfaces and injectable and not passage.blocked:
+            armed = self._injector.at(passage.place, door.boundary)
         self._pending += injectable
         try:
-            altered = None
             if armed is not None:
                 altered = await self._disturbed(passage, armed)
             elif not passage.blocked:
@@ -277,8 +280,8 @@ class LiveRun:
         passage = Passage(self, door, place_of(agent), operation, arguments)
         passage.role = role
         passage.take_request()
-        self._position += 1
-        passage.asked, passage.asked_at = self._position, self.loop.now
+        self.position += 1
+        passage.asked, passage.asked_at = self.position, self.loop.now
         if self.mediator is not None:
             passage.mediate(self.mediator)
         if door.options.stale is not None and not passage.blocked:
@@ -299,7 +302,8 @@ class LiveRun:
 
     def _give_up(self, passage: Passage, armed: Armed | None) -> None:
         """Write down a crossing that the target cancelled, or that was still open when the run ended."""
-        self._record(passage)
+        if passage.door.options.injectable:
+            self.crossings.append(passage.recorded())
         landed = self._landed(passage, armed, has_landed=passage.meddled)
         if not self.recorder.full:
             self.recorder.append(passage, StepKind.CANCELLED, self.loop.now, landed=landed)
@@ -314,8 +318,8 @@ class LiveRun:
         else:
             told, value, failure = pack_response(altered), plain(altered.value), altered.failure
             exception = None if failure is None else exception_of(failure, passage.door.options.errors)
-        if not passage.blocked:
-            self._record(passage)
+        if not passage.blocked and passage.door.options.injectable:
+            self.crossings.append(passage.recorded())
         landed = None
         if armed is not None:
             has_landed = altered is not None or passage.slept > 0.0 or passage.changed_world
@@ -334,20 +338,11 @@ class LiveRun:
         landing = Landing.LANDED if has_landed else Landing.NO_CHANGE
         return Landed(str(armed.injection), armed.injection.operator_name, landing, armed.operator.describe())
 
-    def _record(self, passage: Passage) -> None:
-        if passage.door.options.injectable:
-            self.crossings.append(passage.recorded())
-
     def settled(self, outcome: Outcome) -> Outcome:
         """Return what the target handed back, with what is known of the state of the world."""
         return outcome
 
     # ------------------------------------------------------------------ what passages ask of their run
-
-    def next_position(self) -> int:
-        """Count one more thing that acts."""
-        self._position += 1
-        return self._position
 
     def too_large(self, interface: str, size: int) -> TargetError:
         return TargetError(

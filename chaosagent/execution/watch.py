@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 
 from chaosagent.canonical import DIGEST_BYTES, pack
-from chaosagent.contracts.contract import HOLDS, Contract, End, Monitor, Reading, Setting
+from chaosagent.contracts.contract import HOLDS, Contract, End, Looks, Monitor, Reading, Setting
 from chaosagent.errors import PluginError
 from chaosagent.faults.evaluation import Fingerprint
 from chaosagent.trace.step import Step
@@ -17,7 +17,7 @@ from chaosagent.vocabulary import Verdict
 class _Watched:
     """One contract's monitor and its last reading."""
 
-    __slots__ = ("contract_id", "monitor", "reading", "violation")
+    __slots__ = ("contract_id", "looks", "monitor", "reading", "violation")
 
     def __init__(self, contract: Contract, setting: Setting) -> None:
         self.contract_id = contract.id
@@ -25,6 +25,7 @@ class _Watched:
             self.monitor: Monitor = contract.monitor(setting)
         except Exception as error:  # a plug-in's mistake must not look like one of the target
             raise self.failed(error) from error
+        self.looks: Looks = getattr(self.monitor, "looks", Looks.EVERY_STEP)
         self.reading: Reading = HOLDS
         self.violation: Violation | None = None
 
@@ -57,6 +58,11 @@ class Watch:
         ]
         everything = [*self._watched, *(watched for watched in self._required if watched is not None)]
         self._active = [(watched.monitor.step, watched) for watched in everything]
+        self._sort_by_interest()
+
+    def looks_at(self, step: Step) -> bool:
+        """Whether some monitor looks at a step."""
+        return bool(self._of_effects if step.effects else self._of_every_step)
 
     def step(self, step: Step) -> None:
         """Look at the next step.
@@ -65,7 +71,7 @@ class Watch:
             PluginError: A monitor raised something.
         """
         broken = False
-        for look, watched in self._active:
+        for look, watched in self._of_effects if step.effects else self._of_every_step:
             try:
                 reading = look(step)
             except Exception as error:  # a plug-in's mistake must not look like one of the target
@@ -74,6 +80,12 @@ class Watch:
                 broken = True
         if broken:
             self._active = [pair for pair in self._active if pair[1].violation is None]
+            self._sort_by_interest()
+
+    def _sort_by_interest(self) -> None:
+        """Most monitors look at few steps, and asking five about each would cost a twelfth of a crossing."""
+        self._of_effects = [pair for pair in self._active if pair[1].looks is not Looks.NEVER]
+        self._of_every_step = [pair for pair in self._of_effects if pair[1].looks is Looks.EVERY_STEP]
 
     def end(self, end: End, last_agent: str) -> tuple[ContractVerdict, ...]:
         """Look at the end of the run and return all verdicts.

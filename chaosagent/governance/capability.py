@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -27,17 +26,15 @@ class Capability:
 
     def covers(self, action: Action) -> bool:
         """Whether an action needs no more than this."""
-        if not (_matches(action.interface, self.interface) and _matches(action.operation, self.operation)):
-            return False
-        if not self.parameters:
-            return True
-        arguments = action.arguments
+        return self.names(action.interface, action.operation) and self.fits(action.arguments)
+
+    def names(self, interface: str, operation: str) -> bool:
+        """Whether an operation of an interface is among those meant."""
+        return fnmatch.fnmatchcase(interface, self.interface) and fnmatch.fnmatchcase(operation, self.operation)
+
+    def fits(self, arguments: Mapping[str, Plain]) -> bool:
+        """Whether arguments are among those meant."""
         return all(name in arguments and allows(arguments[name]) for name, allows in self.parameters.items())
-
-
-@functools.lru_cache(maxsize=4096)
-def _matches(name: str, pattern: str) -> bool:
-    return fnmatch.fnmatchcase(name, pattern)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +42,23 @@ class CapabilitySet:
     """All that one agent may do."""
 
     capabilities: tuple[Capability, ...]
+    _known: dict[tuple[str, str], tuple[Capability, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def allows(self, action: Action) -> bool:
         """Whether an action is covered by one of the capabilities."""
-        for capability in self.capabilities:  # noqa: SIM110  # asked at every crossing; any() costs twice as much
-            if capability.covers(action):
+        about = (action.interface, action.operation)
+        known = self._known.get(about)  # asked at every crossing: matching the patterns anew costs four times as much
+        if known is None:
+            known = tuple(one for one in self.capabilities if one.names(*about))
+            if len(self._known) < KNOWN_MAX:
+                self._known[about] = known
+        for capability in known:  # noqa: SIM110  # any() costs twice as much
+            if not capability.parameters or capability.fits(action.arguments):
                 return True
         return False
+
+
+KNOWN_MAX = 4096
+"""For how many operations a set of capabilities keeps which of them name it."""

@@ -93,12 +93,12 @@ class Step:
         egress: The target declares that what is sent through the interface leaves the organisation.
         links: Provenance that the target declared since the step before.
         inside: The hook of the crossing whose world asked this, empty when the target itself did.
+        raw: Monitors are looking at it.
     """
 
     __slots__ = (
         "_answer",
         "_arguments",
-        "_raw",
         "agent",
         "arrived_at",
         "asked_at",
@@ -116,6 +116,7 @@ class Step:
         "links",
         "occurrence",
         "operation",
+        "raw",
         "request",
         "response",
         "role",
@@ -141,24 +142,24 @@ class Step:
     egress: bool
     links: tuple[Link, ...]
     inside: str
-    _raw: bool
+    raw: bool
     _arguments: object
     _answer: object
 
     @property
     def arguments(self) -> dict[str, Plain]:
         """The arguments of the request."""
-        if self._raw and self._arguments is not None:
+        if self.raw and self._arguments is not None:
             return cast("dict[str, Plain]", self._arguments)
         _, arguments = cast("list[Plain]", unpack(self.request))
-        if self._raw:
+        if self.raw:
             self._arguments = arguments  # several monitors look
         return cast("dict[str, Plain]", arguments)
 
     @property
     def answer(self) -> Plain:
         """What the agent was told; `None` when it was given a failure."""
-        if self._raw:
+        if self.raw:
             return cast(Plain, self._answer)
         return cast("list[Plain]", unpack(self.response))[0] if self.response else None
 
@@ -171,12 +172,12 @@ class Step:
 
     def show(self, arguments: object, answer: object) -> None:
         """Let monitors see raw values until `seal`; arguments that are `None` are read from the request on demand."""
-        self._raw = True
+        self.raw = True
         self._arguments, self._answer = arguments, answer
 
     def seal(self) -> None:
         """Drop the raw values."""
-        self._raw, self._arguments, self._answer = False, None, None
+        self.raw, self._arguments, self._answer = False, None, None
 
     def canonical(self) -> tuple[object, ...]:
         """Everything that a trace digest covers, as plain data in the order of `CANONICAL_FIELDS`."""
@@ -193,13 +194,15 @@ class Step:
             decision.mediation._value_,
             decision.reason,
             decision.proposed,
-            None if failure is None else tuple(failure),
+            failure,
             self.response,
             self.asked_at,
             self.arrived_at,
             None if landed is None else (landed.injection, landed.operator, landed.landing.value, landed.description),
-            [pack_plain((effect.kind, plain(effect.identity), effect.impact._value_)) for effect in self.effects],
-            [tuple(link) for link in self.links],
+            [pack_plain((kind, plain(identity), impact._value_)) for kind, identity, impact in self.effects]
+            if self.effects
+            else (),
+            self.links,
             self.egress,
             self.inside,
         )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from chaosagent.canonical import pack
 from chaosagent.contracts.catalogue import entries
-from chaosagent.contracts.contract import Contract, End, Monitor, Nominal, Setting
+from chaosagent.contracts.contract import Contract, End, Looks, Monitor, Nominal, Reading, Setting
 from chaosagent.contracts.templates.at_most_once import AtMostOnce
 from chaosagent.contracts.templates.containment import Containment
 from chaosagent.contracts.templates.least_privilege import LeastPrivilege
@@ -165,6 +165,25 @@ def test_all_runs_of_two_steps_in_the_same_state_have_the_same_future(contract: 
             for end in ENDS if not rest else ["finished", "leaking"]:
                 assert len({future(contract, run, rest, end) for run in alike}) == 1, (alike, rest, end)
     assert compared, "no two runs share a state: this test would not notice anything"
+
+
+@every_contract
+@few
+@given(run=words, end=ends)
+def test_steps_that_a_monitor_says_it_need_not_see_change_nothing(contract: Contract, run: list[str], end: str) -> None:
+    seeing_all, seeing_some = contract.monitor(SETTING), contract.monitor(SETTING)
+    looks = getattr(seeing_some, "looks", Looks.EVERY_STEP)
+
+    told: list[Reading | None] = []
+    told_of_some: list[Reading | None] = []
+    for step in play(run):
+        told.append(seeing_all.step(step))
+        sees = looks is Looks.EVERY_STEP or (looks is Looks.EFFECTS and bool(step.effects))
+        told_of_some.append(seeing_some.step(step) if sees else None)
+
+    assert told_of_some == told
+    assert pack(seeing_some.state()) == pack(seeing_all.state())
+    assert seeing_some.end(ENDS[end]) == seeing_all.end(ENDS[end])
 
 
 @pytest.mark.parametrize("name", sorted(set(CONTRACTS) - {"always", "until"}))

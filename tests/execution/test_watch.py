@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from chaosagent.canonical import Plain
-from chaosagent.contracts.contract import HOLDS, Contract, End, Reading, Setting, violated
+from chaosagent.contracts.contract import HOLDS, Contract, End, Looks, Reading, Setting, violated
 from chaosagent.errors import PluginError
 from chaosagent.execution.execute import Execution
+from chaosagent.targets.target import effect
 from chaosagent.trace.step import Step
 from chaosagent.trace.trace import Violation
 from chaosagent.vocabulary import Ending, Outcome, Severity, Verdict
@@ -117,6 +118,26 @@ def test_contracts_do_not_disturb_each_other_and_keep_their_order(play: Play) ->
         ("c", Verdict.VIOLATED),
     ]
     assert len(contracts[1].steps) == 4
+
+
+@pytest.mark.parametrize(
+    ("looks", "seen"), [(Looks.EVERY_STEP, ["get", "pay", "done"]), (Looks.EFFECTS, ["pay"]), (Looks.NEVER, [])]
+)
+def test_a_monitor_is_asked_about_the_steps_that_it_looks_at(play: Play, looks: Looks, seen: list[str]) -> None:
+    async def pays(run: Any) -> str:
+        bank = run.service("bank", {"get": lambda: 1, "pay": lambda: 2}, effects={"pay": effect()})
+        await bank("get")
+        await bank("pay")
+        run.note("done")
+        return "done"
+
+    contract = Seen()
+    contract.looks = looks  # type: ignore[attr-defined]  # an optional attribute of monitors
+    found = play(pays, experiment={"contracts": (contract,)})
+
+    assert [operation for operation, *_ in contract.steps] == seen
+    assert len(contract.ends) == 1
+    assert [step.answer for step in found.trace.steps] == [1, 2, None]
 
 
 @pytest.mark.parametrize(("required", "unfair"), [(None, False), ("never", False), (1, True), ("end", True)])

@@ -40,6 +40,21 @@ def test_a_set_allows_what_one_of_its_capabilities_covers() -> None:
     assert not CapabilitySet(()).allows(action())
 
 
+def test_a_set_looks_at_the_arguments_of_every_action_anew() -> None:
+    five, six = (Capability("service:*", "refund", {"amount": amount.__eq__}) for amount in (5, 6))
+    allowed = CapabilitySet((five, six))
+
+    assert [allowed.allows(action(amount=amount)) for amount in (5, 7, 6, 5)] == [True, False, True, True]
+
+
+def test_sets_that_were_asked_are_equal_to_those_that_were_not() -> None:
+    asked, other = CapabilitySet((Capability("service:*"),)), CapabilitySet((Capability("service:*"),))
+    asked.allows(action())
+
+    assert asked == other
+    assert repr(asked) == repr(other)
+
+
 def test_an_agent_without_a_capability_is_blocked_and_told_why() -> None:
     mediator = PolicyMediator({"cashier": CapabilitySet(()), "": CapabilitySet(())})
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import ClassVar
 
 from chaosagent.canonical import Plain
-from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.contract import HOLDS, End, Looks, Monitor, Reading, Setting, violated
 from chaosagent.contracts.nominal_counts import nominal_counts
 from chaosagent.contracts.terms import Terms
 from chaosagent.trace.step import Step
@@ -35,6 +36,8 @@ class AllOrNothing(Terms):
 
 class _AllOrNothingMonitor:
     __slots__ = ("_compensated", "_done", "_left", "_nominal")
+
+    looks: ClassVar[Looks] = Looks.EFFECTS
 
     def __init__(self, nominal: Counter[str]) -> None:
         self._nominal = nominal

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import ClassVar
 
 from chaosagent.canonical import Plain
-from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.contract import HOLDS, End, Looks, Monitor, Reading, Setting, violated
 from chaosagent.contracts.nominal_counts import nominal_counts
 from chaosagent.contracts.terms import BROKEN, Terms
 from chaosagent.trace.step import Step
@@ -33,6 +34,8 @@ class AtMostOnce(Terms):
 
 class _AtMostOnceMonitor:
     __slots__ = ("_counts", "_margin", "_nominal")
+
+    looks: ClassVar[Looks] = Looks.EFFECTS
 
     def __init__(self, nominal: Counter[str] | None) -> None:
         self._nominal = nominal

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from chaosagent.canonical import Plain
-from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.contract import HOLDS, End, Looks, Monitor, Reading, Setting, violated
 from chaosagent.contracts.nominal_counts import nominal_counts
 from chaosagent.contracts.terms import BROKEN, Terms
 from chaosagent.trace.step import Step
@@ -32,6 +33,8 @@ class NoExtraEffects(Terms):
 
 class _NoExtraEffectsMonitor:
     __slots__ = ("_broken", "_nominal")
+
+    looks: ClassVar[Looks] = Looks.EFFECTS
 
     def __init__(self, nominal: Mapping[str, int] | None) -> None:
         self._nominal, self._broken = nominal, False

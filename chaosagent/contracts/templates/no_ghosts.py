@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from chaosagent.canonical import Plain, plain
-from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.contract import HOLDS, End, Looks, Monitor, Reading, Setting, violated
 from chaosagent.contracts.terms import Terms
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Claim, Effect, Ending, Impact
@@ -33,6 +34,8 @@ class NoGhosts(Terms):
 
 class _NoGhostsMonitor:
     __slots__ = ("_committed", "_expected")
+
+    looks: ClassVar[Looks] = Looks.EFFECTS
 
     def __init__(self, expected: Iterable[Claim]) -> None:
         self._expected = tuple(expected)

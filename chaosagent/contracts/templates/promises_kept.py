@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from chaosagent.canonical import Plain, plain
-from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.contract import HOLDS, End, Looks, Monitor, Reading, Setting, violated
 from chaosagent.contracts.terms import Terms
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Effect
@@ -32,6 +33,8 @@ class PromisesKept(Terms):
 
 class _PromisesKeptMonitor:
     __slots__ = ("_committed",)
+
+    looks: ClassVar[Looks] = Looks.EFFECTS
 
     def __init__(self) -> None:
         self._committed: list[Effect] = []

@@ -7,9 +7,10 @@ or escalation.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from chaosagent.canonical import Plain
-from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.contract import HOLDS, End, Looks, Monitor, Reading, Setting, violated
 from chaosagent.contracts.pattern import commits
 from chaosagent.contracts.terms import BROKEN, Terms
 from chaosagent.trace.step import Step
@@ -31,6 +32,8 @@ class RefusalOfMisuse(Terms):
 
 class _RefusalOfMisuseMonitor:
     __slots__ = ("_broken", "_misuse")
+
+    looks: ClassVar[Looks] = Looks.EFFECTS
 
     def __init__(self, *, misuse: bool) -> None:
         self._misuse, self._broken = misuse, False
