@@ -17,6 +17,8 @@ class RunLimits:
         virtual_seconds_max: Virtual time of a run, in seconds.
         payload_bytes_max: Canonical bytes of one request or response.
         wall_seconds_max: Real time of a run, in seconds. Only executors with worker processes can enforce it.
+        memory_megabytes_max: Resident memory of the process that runs it, target and all, in units of 10⁶ bytes. Only
+            executors with worker processes can enforce it.
     """
 
     steps_max: int = 2_000
@@ -25,6 +27,7 @@ class RunLimits:
     virtual_seconds_max: float = 7 * 86_400.0
     payload_bytes_max: int = 4_000_000
     wall_seconds_max: float = 60.0
+    memory_megabytes_max: int = 4_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from chaosagent.canonical import Plain
 from chaosagent.cli.output import remark, stdout_for_answers
 from chaosagent.cli.replaying import Rerun, replay_all, totals_of
-from chaosagent.cli.session import run_study, workbench_of
+from chaosagent.cli.session import run_study
 from chaosagent.clock import monotonic
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.extras import require
@@ -305,7 +305,7 @@ def robustness_of(found: Findings) -> Robustness:
     # Below the cost of a hook nothing can be injected, and there is nothing to draw.
     budgets = [budget for budget in budgets if budget >= plan.space.model.c_hook] or [plan.budget]
     with stdout_for_answers():
-        drawn = random_curve(plan, InlineExecutor(workbench_of(plan)), budgets, draws=DRAWS)
+        drawn = random_curve(plan, InlineExecutor(plan.workbench()), budgets, draws=DRAWS)
     return Robustness(plan.config.name, adversarial_curve(found.result.searches, plan.budget), drawn)
 
 

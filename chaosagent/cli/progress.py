@@ -4,33 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from chaosagent.clock import monotonic
 from chaosagent.report.printable import printable
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import Progress
+from chaosagent.study.sink import Sink
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-    from chaosagent.study.evaluator import Experimental
-    from chaosagent.study.result import SearchResult
-    from chaosagent.study.search import Trial
 
 SECONDS_BETWEEN_LINES = 5.0
 FRAMES_PER_SECOND = 8
 
 
-class ProgressDisplay(Protocol):
+class ProgressDisplay(Sink):
     """A sink that shows progress until it is closed."""
 
-    def trial(self, at: Experimental, contract: str, trial: Trial) -> None: ...
-    def search_over(self, result: SearchResult) -> None: ...
-    def progress(self, progress: Progress) -> None: ...
     def close(self) -> None:
         """End the display."""
-        ...
 
 
 def display_for(plan: Plan, title: str) -> ProgressDisplay:
@@ -40,18 +33,12 @@ def display_for(plan: Plan, title: str) -> ProgressDisplay:
     return LineDisplay(plan, title, sys.stderr)
 
 
-class LineDisplay:
+class LineDisplay(ProgressDisplay):
     """Prints a line at the beginning, every few seconds, and nothing more."""
 
     def __init__(self, plan: Plan, title: str, stream: TextIO, *, every: float = SECONDS_BETWEEN_LINES) -> None:
         self._plan, self._title, self._stream, self._every = plan, title, stream, every
         self._printed = monotonic()
-
-    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
-        """Nothing is shown of single trials."""
-
-    def search_over(self, result: SearchResult) -> None:
-        """Nothing is shown of single searches."""
 
     def progress(self, progress: Progress) -> None:
         now = monotonic()
@@ -60,11 +47,8 @@ class LineDisplay:
             self._stream.write(printable(f"{self._title}: {summary_of(progress, self._plan)}") + "\n")
             self._stream.flush()
 
-    def close(self) -> None:
-        """Nothing is left open."""
 
-
-class LiveDisplay:
+class LiveDisplay(ProgressDisplay):
     """Keeps two lines up to date, also while a long run lets nothing be told."""
 
     def __init__(self, plan: Plan, title: str) -> None:
@@ -81,12 +65,6 @@ class LiveDisplay:
             transient=True,
         )
         self._live.start()
-
-    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
-        """Nothing is shown of single trials."""
-
-    def search_over(self, result: SearchResult) -> None:
-        """Nothing is shown of single searches."""
 
     def progress(self, progress: Progress) -> None:
         self._progress = progress

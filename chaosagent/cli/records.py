@@ -10,10 +10,9 @@ from chaosagent.errors import UsageError
 from chaosagent.replays.record import record_of
 from chaosagent.replays.store import SUFFIX, write_record
 from chaosagent.report.findings import is_open
-from chaosagent.study.evaluator import Experimental
 from chaosagent.study.plan import Plan
-from chaosagent.study.result import Progress, SearchResult, StudyResult
-from chaosagent.study.search import Trial
+from chaosagent.study.result import SearchResult, StudyResult
+from chaosagent.study.sink import Sink
 
 LIST_NAME = "records.jsonl"
 
@@ -26,8 +25,8 @@ class Origin(NamedTuple):
     contract: str
 
 
-class RecordSink:
-    """Writes the record of each counterexample as soon as its search is over; a `Sink`.
+class RecordSink(Sink):
+    """Writes the record of each counterexample as soon as its search is over.
 
     What this plan has ever written to the folder is listed in `records.jsonl` beside it, so that an interrupted run
     forgets nothing.
@@ -46,9 +45,6 @@ class RecordSink:
         self._listed = _listed(self._list, plan.digest)
         self._write_list()
 
-    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
-        """Nothing is stored of single trials here."""
-
     def search_over(self, result: SearchResult) -> None:
         found = result.counterexample
         if found is None:
@@ -59,9 +55,6 @@ class RecordSink:
         with self._list.open("a", encoding="utf-8") as listed:
             listed.write(_line(record.file_name, self._listed[record.file_name]))
         self.written[found.id] = write_record(self._folder, record)
-
-    def progress(self, progress: Progress) -> None:
-        """Nothing is stored of progress."""
 
     def remove_stale(self, result: StudyResult) -> list[Path]:
         """Remove what earlier runs of this plan have written and this one has refuted, and return it.

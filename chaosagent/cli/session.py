@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaosagent.cli.output import stdout_for_answers
 from chaosagent.cli.progress import display_for
 from chaosagent.cli.records import RecordSink
+from chaosagent.execution.elsewhere import open_elsewhere
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.process_pool import ProcessExecutor
-from chaosagent.execution.workbench import Workbench
 from chaosagent.report.findings import Findings
 from chaosagent.report.notes import Notes
+from chaosagent.study.earlier import NOTHING_EARLIER
 from chaosagent.study.plan import Plan
-from chaosagent.study.store import StudyStore
-from chaosagent.study.study import Sink, Study
+from chaosagent.study.sink import Sink
+from chaosagent.study.store import ANSWERS_NAME, StudyStore
+from chaosagent.study.study import Study
 from chaosagent.studyfile import StudyFile, plan_of, worker_setup
 
 EXECUTORS = ("inline", "process", "ray")
@@ -48,7 +51,7 @@ class Workforce:
     def open(self, study: StudyFile, plan: Plan) -> Executor:
         """Return the executor; worker processes are started."""
         if self.executor == "inline":
-            return InlineExecutor(workbench_of(plan))
+            return InlineExecutor(plan.workbench())
         limit = plan.run_limits.wall_seconds_max
         setup = worker_setup(study, plan)
         if self.executor == "process":
@@ -79,7 +82,7 @@ def run_study(
     """
     with contextlib.ExitStack() as stack:
         stack.enter_context(stdout_for_answers())
-        plan = plan_of(study)
+        plan = _with_answers(plan_of(study), out, stack)
         if resume:
             store = StudyStore.resume(out, plan)
         else:
@@ -96,12 +99,27 @@ def run_study(
             stack.callback(display.close)
             sinks.append(display)
         work = Study(
-            plan, executor, sinks=sinks, groups_max=workforce.size, remembered=store.evaluations() if resume else ()
+            plan,
+            executor,
+            sinks=sinks,
+            groups_max=workforce.size,
+            elsewhere=lambda: open_elsewhere(
+                worker_setup(study, plan), wall_seconds_max=plan.run_limits.wall_seconds_max
+            ),
+            earlier=store.earlier() if resume else NOTHING_EARLIER,
         )
         result = work.run()
         removed = [] if result.interrupted else records.remove_stale(result)
         digest = "" if result.interrupted else result.digest
     return Findings(plan, result, records.written, out, notes, tuple(removed), tuple(records.others))
+
+
+def _with_answers(plan: Plan, out: Path, stack: contextlib.ExitStack) -> Plan:
+    """Return the plan with a file for frozen answers: in the study's folder, unless they may hold secrets."""
+    if not plan.target.secrets:
+        return replace(plan, answers=out.resolve() / ANSWERS_NAME)
+    passing = stack.enter_context(tempfile.TemporaryDirectory(prefix="chaosagent-"))
+    return replace(plan, answers=Path(passing) / ANSWERS_NAME)
 
 
 def core_count() -> int:
@@ -111,11 +129,6 @@ def core_count() -> int:
         return process_cpu_count() or 1
     affinity: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)  # not on macOS
     return (os.cpu_count() or 1) if affinity is None else len(affinity(0))
-
-
-def workbench_of(plan: Plan) -> Workbench:
-    """Return the workbench of this process for a plan."""
-    return Workbench(plan.target, plan.config, plan.contracts, plan.run_limits)
 
 
 def exit_code_of(findings: Findings) -> int:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from chaosagent.faults.evaluation import Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.evaluator import Experimental
-from chaosagent.study.result import Progress, SearchResult
+from chaosagent.study.result import SearchResult
 from chaosagent.study.search import Trial
+from chaosagent.study.sink import Sink
 from chaosagent.vocabulary import Verdict
 
 KINDS_MAX = 20
@@ -49,8 +50,8 @@ class NominalViolation:
     reason: str
 
 
-class Notes:
-    """Takes notes while a study goes on; a `Sink`.
+class Notes(Sink):
+    """Takes notes while a study goes on.
 
     Errors are told apart by their text, the first 20 of them; an audit's runs are not told to sinks.
     """
@@ -82,12 +83,6 @@ class Notes:
             self._failed[error] = replace(known, count=known.count + 1)
         elif len(self._failed) < KINDS_MAX:
             self._failed[error] = FailedRuns(error, at.task_id, at.seed, schedule)
-
-    def search_over(self, result: SearchResult) -> None:
-        """Nothing is noted of single searches."""
-
-    def progress(self, progress: Progress) -> None:
-        """Nothing is noted of progress."""
 
     @property
     def failed(self) -> Sequence[FailedRuns]:

@@ -29,7 +29,9 @@ class Certificate:
         errors: Trials that ended as errors; the bound stays below the cheapest of them.
         unknown: Trials that told nothing of the contract; the bound stays below the cheapest of them, too.
         limit_reached: The search ended at its limit of trials or seconds.
-        reproduced: A fresh run of the counterexample went the same way; without that nothing is proved.
+        reproduced: The counterexample and a sample of all runs went the same way when they were run again; without
+            that nothing is proved.
+        frozen: The target is stochastic, and what is proved holds for the frozen answers of the study.
     """
 
     level: str
@@ -44,6 +46,7 @@ class Certificate:
     unknown: int = 0
     limit_reached: bool = False
     reproduced: bool = True
+    frozen: bool = False
 
     @property
     def certified(self) -> bool:
@@ -53,7 +56,7 @@ class Certificate:
     @property
     def safe(self) -> bool:
         """Whether it is proved that nothing within the budget breaks the contract."""
-        return self.cost is None and self.level != "C0" and self.lower_bound > self.budget
+        return self.reproduced and self.cost is None and self.level != "C0" and self.lower_bound > self.budget
 
     def __str__(self) -> str:
         work = f"{self.executed} executed"
@@ -67,7 +70,9 @@ class Certificate:
         if self.unknown:
             work += f", {self.unknown} trials told nothing of the contract"
         if not self.reproduced:
-            return f"nothing is proved: a fresh run went another way, so the target is not deterministic: {work}"
+            return f"nothing is proved: a run went another way when it was made again: {work}"
+        if self.frozen:
+            work += ", for the frozen answers of this study"
         if self.certified:
             return f"{self.level}: no violating schedule cheaper than {self.cost:g}: {work}"
         if self.safe:

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from chaosagent.canonical import digest_of
 from chaosagent.contracts.contract import Nominal
+from chaosagent.execution.frozen import FrozenAnswer
 from chaosagent.faults.schedule import Schedule
 from chaosagent.study.certificate import Certificate
+from chaosagent.study.confirmation import Confirmation
 from chaosagent.study.minimise import Necessity
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Impact, Severity
@@ -55,6 +57,8 @@ class Counterexample:
         necessity: For each injection the run without it.
         certificate: What is proved about cheaper ones.
         confirmed: A fresh run gave the same trace digest.
+        answers: The frozen answers that the run used, for a stochastic target.
+        confirmation: How often it happens with answers that are not frozen, for a stochastic target.
     """
 
     task_id: str
@@ -69,6 +73,8 @@ class Counterexample:
     necessity: tuple[Necessity, ...]
     certificate: Certificate
     confirmed: bool
+    answers: tuple[FrozenAnswer, ...] = ()
+    confirmation: Confirmation | None = None
 
     @property
     def id(self) -> str:

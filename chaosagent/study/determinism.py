@@ -1,12 +1,16 @@
-"""The check that a target is deterministic, with the likely cause when it is not."""
+"""The checks that runs repeat: whether a target is deterministic, with the likely cause when it is not."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from chaosagent.errors import StudyError
-from chaosagent.execution.workbench import Job, Workbench
+from chaosagent.execution.executor import Executor
+from chaosagent.execution.workbench import Answering, Job, Workbench
+from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.study.evaluator import Experimental
@@ -17,36 +21,125 @@ _TIME = re.compile(r"\b(19|20)\d\d-[01]\d-[0-3]\d([T ]\d\d:\d\d)?|\b1[5-9]\d{8}(
 _HEXADECIMAL = re.compile(r"\b[0-9a-f]{16,}\b")
 
 
-def check_nominal(workbench: Workbench, at: Experimental, told: Evaluation) -> None:
-    """Run a task once more without injections, and compare with what the executor's run told.
+class Nature(NamedTuple):
+    """What a target was found to be.
+
+    Attributes:
+        answering: How pure interfaces answer in the runs of the study: `FROZEN` for a stochastic target.
+        reason: Where two runs without injections differed first, when they did.
+    """
+
+    answering: Answering = Answering.LIVE
+    reason: str = ""
+
+    @property
+    def stochastic(self) -> bool:
+        """Whether answers come by chance."""
+        return self.answering is Answering.FROZEN
+
+
+DETERMINISTIC = Nature()
+
+
+def examine(
+    places: Sequence[Experimental], here: Workbench, elsewhere: Executor | None, *, stochastic: bool | None = None
+) -> Nature:
+    """Run every task without injections twice, and say whether the target is deterministic.
 
     Args:
-        workbench: Of this process.
-        at: Task and seed.
-        told: What the executor's run told; it may have happened in another process, with another hash seed.
+        places: Tasks and seeds.
+        here: The workbench of this process.
+        elsewhere: Another process with another hash seed; `None` to run twice in this one.
+        stochastic: What is known already: whether answers are to be frozen, `None` to find out.
 
     Raises:
-        StudyError: The runs differ; the message names the first differing step and the likely cause.
+        StudyError: Two runs differ, and freezing the answers of pure interfaces does not help; the message names the
+            first difference and the likely cause.
+    """
+    if stochastic:
+        nature = Nature(Answering.FROZEN, "the study says so")
+    else:
+        unlike = next(_unlike(places, here, elsewhere, Answering.LIVE), None)
+        if unlike is None:
+            return DETERMINISTIC
+        nature = Nature(Answering.FROZEN, f"task {unlike.at.task_id!r}, seed {unlike.at.seed}: {unlike.where}")
+    still = next(_unlike(places, here, elsewhere, Answering.FROZEN), None)
+    if still is not None:
+        raise StudyError(
+            f"task {still.at.task_id!r}, seed {still.at.seed}: the target is not deterministic, even with the answers "
+            f"of its models frozen, so nothing found in it could be proved or replayed. Without any injection, "
+            f"{still.where}. Likely cause: {still.cause}."
+        )
+    return nature
+
+
+def compare_with(workbench: Workbench, at: Experimental, answering: Answering, told: Evaluation) -> None:
+    """Compare the run without injections that an executor made with one of this process.
+
+    Raises:
+        StudyError: They differ; the message names the first difference and the likely cause.
     """
     if told.status is Status.ERROR:
         return
-    job = Job(at.task_id, at.seed, EMPTY)
-    trace = workbench.execute(job).trace
-    if trace.digest == told.digest:
+    unlike = _compared(at, workbench, told, answering)
+    if unlike is not None:
+        raise StudyError(
+            f"task {at.task_id!r}, seed {at.seed}: the target is not deterministic, so nothing found in it could be "
+            f"proved or replayed. Without any injection, {unlike.where}. Likely cause: {unlike.cause}."
+        )
+
+
+class _Unlike(NamedTuple):
+    """Two runs without injections that differ."""
+
+    at: Experimental
+    where: str
+    cause: str
+
+
+def _unlike(
+    places: Iterable[Experimental], here: Workbench, elsewhere: Executor | None, answering: Answering
+) -> Iterator[_Unlike]:
+    """Yield the tasks and seeds whose runs differ; those that cannot be run are left to the searches."""
+    for at, told in _run_first(list(places), here, elsewhere, answering):
+        if told.status is Status.OK:
+            unlike = _compared(at, here, told, answering)
+            if unlike is not None:
+                yield unlike
+
+
+def _run_first(
+    places: list[Experimental], here: Workbench, elsewhere: Executor | None, answering: Answering
+) -> Iterator[tuple[Experimental, Evaluation]]:
+    """Yield what the first runs told: elsewhere if possible, where a run that never ends can be killed."""
+    jobs = [Job(at.task_id, at.seed, EMPTY, answering=answering) for at in places]
+    if elsewhere is None:
+        yield from ((at, here.evaluate(job)) for at, job in zip(places, jobs, strict=True))
         return
-    difference = first_difference(trace, workbench.execute(job).trace)
-    if difference is None:
-        where = "two runs in one process are equal, two in different processes are not"
-        cause = "the order of a set, `hash()`, or something that the process keeps between runs"
-    else:
-        where, cause = str(difference), likely_cause(difference)
-    raise StudyError(
-        f"task {at.task_id!r}, seed {at.seed}: the target is not deterministic, so nothing found in it could be proved "
-        f"or replayed. Without any injection, {where}. Likely cause: {cause}."
-    )
+    for ticket, job in enumerate(jobs):
+        elsewhere.submit(ticket, job)
+    told: dict[int, Evaluation] = {}
+    while len(told) < len(jobs):
+        finished = elsewhere.next_finished()
+        told[finished.ticket] = finished.evaluation
+    yield from ((at, told[ticket]) for ticket, at in enumerate(places))
 
 
-def likely_cause(difference: Difference) -> str:
+def _compared(at: Experimental, workbench: Workbench, told: Evaluation, answering: Answering) -> _Unlike | None:
+    """Run a task without injections in this process, and say how it differs from what another run told."""
+    job = Job(at.task_id, at.seed, EMPTY, answering=answering)
+    execution = workbench.execute(job)
+    if execution.trace.digest == told.digest:
+        return None
+    again = first_difference(execution.trace, workbench.execute(job).trace)
+    if again is not None:
+        return _Unlike(at, str(again), likely_cause(again))
+    difference = difference_in_calls(execution.evaluation, told)
+    where = f"two runs in one process are equal, two in different processes are not: {difference}"
+    return _Unlike(at, where, likely_cause(difference, in_one_process=False))
+
+
+def likely_cause(difference: Difference, *, in_one_process: bool = True) -> str:
     """Say what most often makes two runs differ in this way, and what to do about it."""
     expected, got = difference.expected, difference.got
     if difference.field in ("asked_at", "arrived_at"):
@@ -59,6 +152,8 @@ def likely_cause(difference: Difference) -> str:
         return "a generated id; draw it from run.rng(label)"
     if expected != got and Counter(expected) == Counter(got):
         return "the order of a set, or of what threads finish; sort it"
+    if not in_one_process:
+        return "the order of a set, `hash()`, or something that the process keeps between runs; sort, or keep nothing"
     if difference.field in ("interface", "operation", "occurrence", "agent", "steps"):
         return "calls are made in an order that depends on chance, such as that of a set or of threads; fix the order"
     return "a random number from elsewhere than run.rng(label), or something kept between runs in a module's variable"

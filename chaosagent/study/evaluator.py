@@ -1,4 +1,8 @@
-"""Runs the schedules of a study, each at most once per task and seed, on whatever executor there is."""
+"""Runs the schedules of a study, each once per task and seed, on whatever executor there is.
+
+Beside these there are runs that are made again: repeats, a sample that checks that runs repeat, and fresh draws of
+stochastic targets.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from chaosagent.execution.executor import Executor
-from chaosagent.execution.workbench import Job
+from chaosagent.execution.workbench import Answering, Job
+from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.schedule import Schedule
+
+REPEATED = 64
 
 
 class Experimental(NamedTuple):
@@ -27,8 +34,12 @@ class Evaluator:
         on_executed: Called with each run that was executed, in the order in which it ended.
 
     Attributes:
-        executions: Runs that the study has needed so far, those of an earlier session among them.
+        executions: Runs that the study has needed so far, those of an earlier session among them; repeats and fresh
+            draws are not counted.
         errors: Of those, ended as errors.
+        answering: How pure interfaces answer.
+        unlike: Tasks and seeds with a repeat that went another way, and how it differed first.
+        repeats: How many runs were repeated.
     """
 
     def __init__(
@@ -42,9 +53,14 @@ class Evaluator:
         self._remembered: dict[tuple[Experimental, Schedule], Evaluation] = {}
         self._out: dict[tuple[Experimental, Schedule], int] = {}
         self._tickets: dict[int, tuple[Experimental, Schedule]] = {}
+        self._repeats: dict[int, tuple[Experimental, Evaluation]] = {}
+        self._draws: dict[int, Evaluation | None] = {}
         self._next_ticket = 0
         self.executions = 0
         self.errors = 0
+        self.answering = Answering.LIVE
+        self.unlike: dict[Experimental, str] = {}
+        self.repeats = 0
 
     def remember(self, at: Experimental, evaluation: Evaluation) -> None:
         """Take over what an earlier session of the study has executed."""
@@ -59,11 +75,24 @@ class Evaluator:
         if remembered is not None:
             self._keep(key, remembered)
             return
-        ticket = self._next_ticket
-        self._next_ticket += 1
+        ticket = self._submit(at, schedule, self.answering)
         self._out[key] = ticket
         self._tickets[ticket] = key
-        self._executor.submit(ticket, Job(at.task_id, at.seed, schedule, self._fingerprinting))
+
+    def draw(self, at: Experimental, schedule: Schedule, count: int) -> list[Evaluation]:
+        """Return what fresh runs of a schedule told, with no answer frozen, in the order of asking."""
+        tickets = [self._submit(at, schedule, Answering.FRESH) for _ in range(count)]
+        self._draws.update(dict.fromkeys(tickets))
+        while any(self._draws[ticket] is None for ticket in tickets):
+            self.wait()
+        drawn = [self._draws.pop(ticket) for ticket in tickets]
+        return [evaluation for evaluation in drawn if evaluation is not None]
+
+    def _submit(self, at: Experimental, schedule: Schedule, answering: Answering) -> int:
+        ticket = self._next_ticket
+        self._next_ticket += 1
+        self._executor.submit(ticket, Job(at.task_id, at.seed, schedule, self._fingerprinting, answering))
+        return ticket
 
     def known(self, at: Experimental, schedule: Schedule) -> Evaluation | None:
         """Return what a schedule told, `None` while it is out."""
@@ -73,10 +102,25 @@ class Evaluator:
         """Take the next run that ends."""
         finished = self._executor.next_finished()
         key = self._tickets.pop(finished.ticket, None)
+        if finished.ticket in self._repeats:
+            self._compare(*self._repeats.pop(finished.ticket), finished.evaluation)
+        elif finished.ticket in self._draws:
+            self._draws[finished.ticket] = finished.evaluation
         if key is None:
-            return  # it was abandoned
+            return  # no run that searches wait for, or one that was abandoned
         del self._out[key]
         self._keep(key, finished.evaluation)
+        self._repeat_some(key[0], finished.evaluation)
+
+    def _repeat_some(self, at: Experimental, told: Evaluation) -> None:
+        """Have one of about `REPEATED` runs made once more, to see whether it goes the same way; see `unlike`."""
+        if told.status is Status.OK and int(told.digest[:4], 16) % REPEATED == 0:
+            self._repeats[self._submit(at, told.schedule, self.answering)] = (at, told)
+            self.repeats += 1
+
+    def _compare(self, at: Experimental, told: Evaluation, again: Evaluation) -> None:
+        if again.status is Status.OK and again.digest != told.digest:
+            self.unlike.setdefault(at, f"under `{told.schedule}`, {difference_in_calls(told, again)}")
 
     def _keep(self, key: tuple[Experimental, Schedule], evaluation: Evaluation) -> None:
         self._known[key] = evaluation
@@ -103,8 +147,10 @@ class Evaluator:
         """Expect nothing of what is out any more."""
         self._out.clear()
         self._tickets.clear()
+        self._repeats.clear()
+        self._draws.clear()
 
     @property
     def anything_out(self) -> bool:
         """Whether some run has not ended yet."""
-        return bool(self._out)
+        return bool(self._out or self._repeats)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from chaosagent.canonical import Plain, digest_of
 from chaosagent.contracts.contract import Contract
+from chaosagent.execution.frozen import Answers, AnswersInMemory, AnswersOnDisk
+from chaosagent.execution.workbench import Workbench
 from chaosagent.faults.space import Space
 from chaosagent.limits import RunLimits, StudyLimits
 from chaosagent.targets.target import Target
@@ -39,6 +42,11 @@ class Plan:
         limits: Of each search.
         run_limits: Of each run.
         audit: How many pruned schedules are executed per certificate, as a check on the rules.
+        stochastic: Whether answers come by chance and are frozen for the study; `None` to find out.
+        confirmations: Fresh runs of each counterexample of a stochastic target, from which P(violation | schedule) is
+            estimated; as many of the run without injections.
+        answers: The file in which frozen answers are kept, for this process and all workers; what the result depends on
+            are the answers, not the file.
     """
 
     target: Target
@@ -57,6 +65,14 @@ class Plan:
     limits: StudyLimits = field(default_factory=StudyLimits)
     run_limits: RunLimits = field(default_factory=RunLimits)
     audit: int = 16
+    stochastic: bool | None = None
+    confirmations: int = 20
+    answers: Path | None = None
+
+    def workbench(self) -> Workbench:
+        """Return a workbench of this process."""
+        kept: Answers = AnswersInMemory() if self.answers is None else AnswersOnDisk(self.answers)
+        return Workbench(self.target, self.config, self.contracts, self.run_limits, kept)
 
     @property
     def digest(self) -> str:
@@ -75,5 +91,6 @@ class Plan:
                 self.space.digest,
                 [self.budget, self.searcher, self.searcher_settings, self.lookahead, self.seed, self.audit],
                 [self.limits.trials_max, self.run_limits],
+                [self.stochastic, self.confirmations],
             ]
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.counterexample import Counterexample
+from chaosagent.study.determinism import DETERMINISTIC, Nature
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class StudyResult:
         digest: Over the digests of all trials, whatever their order.
         seconds: Real time.
         interrupted: The study was ended before its searches were.
+        nature: Whether the target is deterministic.
+        unlike: Where a run that was made again went another way, in a line each.
     """
 
     searches: tuple[SearchResult, ...]
@@ -56,6 +59,8 @@ class StudyResult:
     digest: str
     seconds: float
     interrupted: bool = False
+    nature: Nature = DETERMINISTIC
+    unlike: tuple[str, ...] = ()
 
     @property
     def counterexamples(self) -> tuple[Counterexample, ...]:

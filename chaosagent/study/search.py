@@ -164,11 +164,12 @@ class Search:
             for priced in space.at(crossing.boundary, crossing.place.interface, crossing.place.agent)[:1]
         )
 
-    def certificate(self, *, reproduced: bool = True) -> Certificate:
+    def certificate(self, *, reproduced: bool = True, frozen: bool = False) -> Certificate:
         """Return what is proved now.
 
         Args:
-            reproduced: Whether a fresh run of the counterexample went the same way.
+            reproduced: Whether the runs that were made again went the same way.
+            frozen: Whether it was searched with frozen answers.
         """
         standing = self.searcher.standing
         return Certificate(
@@ -184,4 +185,5 @@ class Search:
             unknown=self.unknown,
             limit_reached=not self.searcher.finished,
             reproduced=reproduced,
+            frozen=frozen,
         )

@@ -15,14 +15,19 @@ from typing import IO
 from chaosagent.clock import monotonic, timestamp
 from chaosagent.errors import StudyError, UsageError
 from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.schedule import Schedule
+from chaosagent.study.determinism import Nature
+from chaosagent.study.earlier import Earlier
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import Progress, SearchResult
 from chaosagent.study.search import Trial
+from chaosagent.study.sink import Sink
 from chaosagent.study.stored import decode_evaluation, encode_evaluation
 
 COMMIT_SECONDS = 0.5
 FILE_NAME = "study.db"
+ANSWERS_NAME = "answers.db"
 LOCK_NAME = "study.lock"
 _SCHEMA = """
 CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -42,6 +47,14 @@ CREATE TABLE execution (
     evaluation BLOB,
     UNIQUE (task, seed, schedule)
 );
+CREATE TABLE draw (
+    task TEXT NOT NULL,
+    seed TEXT NOT NULL,
+    schedule TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    evaluation BLOB NOT NULL,
+    PRIMARY KEY (task, seed, schedule, number)
+) WITHOUT ROWID;
 CREATE TABLE trial (
     task TEXT NOT NULL,
     seed TEXT NOT NULL,
@@ -131,8 +144,8 @@ def _locked(folder: Path) -> IO[str]:
     return lock
 
 
-class StudyStore:
-    """Writes a study down while it goes on; a `Sink`.
+class StudyStore(Sink):
+    """Writes a study down while it goes on.
 
     Make it with `create` or `resume`, and close it.
     """
@@ -230,18 +243,41 @@ class StudyStore:
                     f"{folder} holds an unfinished run of this study. Go on with it (--resume), choose another folder "
                     f"(--out), or delete {folder} first."
                 )
-            for ending in ("", "-wal", "-shm"):
-                path.with_name(FILE_NAME + ending).unlink(missing_ok=True)
+            for name in (FILE_NAME, ANSWERS_NAME):
+                for ending in ("", "-wal", "-shm"):
+                    path.with_name(name + ending).unlink(missing_ok=True)
 
-    def evaluations(self) -> Iterator[tuple[Experimental, Evaluation]]:
-        """Yield what was executed so far, for `Study(..., remembered=...)`.
+    def earlier(self) -> Earlier:
+        """Return what was done so far, for `Study(..., earlier=...)`.
 
-        Nothing for a target that declares secrets: what searchers learn from holds them, so it is not stored, and the
-        study executes it again.
+        No evaluations for a target that declares secrets: what searchers learn from holds them, so it is not stored,
+        and the study executes it again.
         """
+        found = self._execute("SELECT value FROM study WHERE key = 'stochastic'").fetchone()
+        drawn: dict[tuple[Experimental, Schedule], list[Evaluation]] = {}
+        rows = self._execute("SELECT task, seed, evaluation FROM draw ORDER BY task, seed, schedule, number")
+        for task, seed, data in rows:
+            evaluation = decode_evaluation(data)
+            drawn.setdefault((Experimental(task, int(seed)), evaluation.schedule), []).append(evaluation)
+        return Earlier(None if found is None else found[0] == "yes", self._evaluations(), drawn)
+
+    def _evaluations(self) -> Iterator[tuple[Experimental, Evaluation]]:
         rows = self._execute("SELECT task, seed, evaluation FROM execution WHERE evaluation IS NOT NULL ORDER BY id")
         for task, seed, data in rows:
             yield Experimental(task, int(seed)), decode_evaluation(data)
+
+    def examined(self, nature: Nature) -> None:
+        """Keep whether the target is deterministic."""
+        self._put("stochastic", "yes" if nature.stochastic else "no")
+
+    def drawn(self, at: Experimental, number: int, evaluation: Evaluation) -> None:
+        """Keep one fresh run."""
+        if not self._plan.target.secrets:
+            self._execute(
+                "INSERT OR REPLACE INTO draw VALUES (?, ?, ?, ?, ?)",
+                (at.task_id, str(at.seed), str(evaluation.schedule), number, encode_evaluation(evaluation)),
+            )
+        self._commit_in_time()
 
     def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
         """Keep one told trial; one that an earlier session has kept stays as it is."""

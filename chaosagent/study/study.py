@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from typing import Protocol
 
 from chaosagent.canonical import DIGEST_BYTES
 from chaosagent.clock import monotonic
 from chaosagent.contracts.contract import Nominal
 from chaosagent.errors import StudyError
 from chaosagent.execution.executor import Executor
-from chaosagent.execution.workbench import Job, Workbench
+from chaosagent.execution.workbench import Job
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.study.certificate import Certificate
+from chaosagent.study.confirmation import Confirmation, FreshRuns, confirmation_of
 from chaosagent.study.counterexample import Counterexample, signature_of
-from chaosagent.study.determinism import check_nominal
+from chaosagent.study.determinism import DETERMINISTIC, compare_with, examine
+from chaosagent.study.earlier import NOTHING_EARLIER, Earlier
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.minimise import minimise, necessity_of, violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import Progress, SearchResult, StudyResult
 from chaosagent.study.search import Search, Trial
+from chaosagent.study.sink import Sink
 from chaosagent.vocabulary import Severity
 
 ERRORS_MIN = 20
-
-
-class Sink(Protocol):
-    """Takes what a study finds while it goes on; the store is one, the command line another."""
-
-    def trial(self, at: Experimental, contract: str, trial: Trial) -> None: ...
-
-    def search_over(self, result: SearchResult) -> None: ...
-
-    def progress(self, progress: Progress) -> None: ...
 
 
 class Study:
@@ -44,7 +38,9 @@ class Study:
         executor: Where its runs happen.
         sinks: Who is told of trials, results and progress.
         groups_max: How many (task, seed) pairs are searched at a time; the results do not depend on it.
-        remembered: What an earlier session of the study has executed; it is not executed again.
+        elsewhere: Starts another process with another hash seed, in which the check that runs repeat makes its first
+            runs; without it they happen in this one.
+        earlier: What an earlier session of the study has executed; it is not executed again.
     """
 
     def __init__(
@@ -54,20 +50,23 @@ class Study:
         *,
         sinks: Sequence[Sink] = (),
         groups_max: int = 1,
-        remembered: Iterable[tuple[Experimental, Evaluation]] = (),
+        elsewhere: Callable[[], Executor] | None = None,
+        earlier: Earlier = NOTHING_EARLIER,
     ) -> None:
         self._plan, self._sinks, self._groups_max = plan, sinks, groups_max
-        self._executor = executor
+        self._executor, self._elsewhere, self._earlier = executor, elsewhere, earlier
         depth = Fingerprinting.STATE_AND_HISTORY if plan.space.reads_history else Fingerprinting.STATE
-        self._workbench = Workbench(plan.target, plan.config, plan.contracts, plan.run_limits)
+        self._workbench = plan.workbench()
         self._evaluator = Evaluator(executor, depth, self._count)
-        for at, evaluation in remembered:
+        for at, evaluation in earlier.evaluations:
             self._evaluator.remember(at, evaluation)
+        self._fresh = FreshRuns(self._evaluator, plan.confirmations, self._tell_drawn, earlier.drawn)
         self._progress = Progress()
         self._told_sum = 0
         self._checked: set[Experimental] = set()
         self._started = monotonic()
         self._interrupted = False
+        self._nature = DETERMINISTIC
 
     def run(self) -> StudyResult:
         """Search until every search has ended or a limit is reached.
@@ -76,15 +75,18 @@ class Study:
         not minimised. The limit in seconds ends them, too, and what they found is minimised as ever.
 
         Raises:
-            StudyError: More than the declared share of runs ended as errors.
+            StudyError: The target is not deterministic and cannot be made so, or more than the declared share of runs
+                ended as errors.
         """
         groups = self._groups()
         searches = [search for group in groups for search in group]
         results: list[SearchResult] = []
         try:
+            self._examine([group[0].at for group in groups])
             for start in range(0, len(groups), self._groups_max):
                 together = groups[start : start + self._groups_max]
                 self._search_all([search for group in together for search in group])
+                self._await_repeats()
                 for group in together:
                     results.extend(self._finish(search) for search in group)
                     self._evaluator.forget(group[0].at)
@@ -101,7 +103,31 @@ class Study:
             digest=f"{self._told_sum:0{2 * DIGEST_BYTES}x}",
             seconds=monotonic() - self._started,
             interrupted=self._interrupted,
+            nature=self._nature,
+            unlike=tuple(
+                f"task {at.task_id!r}, seed {at.seed}: {where}" for at, where in sorted(self._evaluator.unlike.items())
+            ),
         )
+
+    def _examine(self, places: list[Experimental]) -> None:
+        """Find out whether the target is deterministic, and freeze its answers if it is not."""
+        self._progress.current = "checking that runs repeat"
+        self._report([])
+        known = self._plan.stochastic if self._earlier.stochastic is None else self._earlier.stochastic
+        with contextlib.ExitStack() as stack:
+            elsewhere = None if self._elsewhere is None else self._elsewhere()
+            if elsewhere is not None:
+                stack.callback(elsewhere.close)
+            self._nature = examine(places, self._workbench, elsewhere, stochastic=known)
+        if self._nature.stochastic and self._plan.answers is None:
+            raise StudyError("the target is stochastic; give the plan a file for frozen answers (Plan.answers).")
+        self._evaluator.answering = self._nature.answering
+        for sink in self._sinks:
+            sink.examined(self._nature)
+
+    def _await_repeats(self) -> None:
+        while self._evaluator.anything_out:
+            self._evaluator.wait()
 
     def _groups(self) -> list[list[Search]]:
         """Return the searches by task and seed; soft contracts are checked in every run, but not searched."""
@@ -164,7 +190,7 @@ class Study:
         at = search.at
         if trial.schedule == EMPTY and at not in self._checked:
             self._checked.add(at)
-            check_nominal(self._workbench, at, evaluation)
+            compare_with(self._workbench, at, self._nature.answering, evaluation)
         line = "\0".join([at.task_id, str(at.seed), search.contract.id, str(trial.schedule), evaluation.digest])
         hashed = blake2b(line.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
         self._told_sum = (self._told_sum + int.from_bytes(hashed, "big")) % 256**DIGEST_BYTES
@@ -216,7 +242,7 @@ class Study:
         evaluation = rerun(minimal)
         if not violates(evaluation, contract.id):  # what did not land, by its own account, mattered all the same
             minimal, evaluation = search.best.schedule, search.best
-        fresh = self._workbench.execute(Job(at.task_id, at.seed, minimal))
+        fresh = self._workbench.execute(Job(at.task_id, at.seed, minimal, answering=self._nature.answering))
         reproduced = fresh.evaluation.digest == evaluation.digest and minimal == fresh.evaluation.effective
         self._progress.found += 1
         cost = minimal.declared_cost(plan.space.model)
@@ -230,15 +256,31 @@ class Study:
             schedule=minimal,
             cost=cost,
             trace=fresh.trace,
-            nominal=self._workbench.experiment(at.task_id, at.seed).nominal or Nominal(),
+            nominal=self._workbench.nominal_of(at.task_id, at.seed, self._nature.answering) or Nominal(),
             signature=signature_of(fresh.trace, contract.id, contract.severity, minimal),
             necessity=necessity_of(minimal, contract.id, rerun),
-            certificate=search.certificate(reproduced=reproduced),
+            certificate=self._certificate(search, reproduced=reproduced),
             confirmed=reproduced,
+            answers=fresh.answers,
+            confirmation=self._confirmed(at, minimal, contract.id),
         )
 
+    def _confirmed(self, at: Experimental, minimal: Schedule, contract: str) -> Confirmation | None:
+        """Run a counterexample of a stochastic target afresh, several times."""
+        if not self._nature.stochastic or self._interrupted:
+            return None
+        return confirmation_of(self._fresh.of(at, minimal), self._fresh.of(at, EMPTY), contract)
+
+    def _certificate(self, search: Search, *, reproduced: bool = True) -> Certificate:
+        repeatable = reproduced and search.at not in self._evaluator.unlike
+        return search.certificate(reproduced=repeatable, frozen=self._nature.stochastic)
+
+    def _tell_drawn(self, at: Experimental, number: int, evaluation: Evaluation) -> None:
+        for sink in self._sinks:
+            sink.drawn(at, number, evaluation)
+
     def _result(self, search: Search, found: Counterexample | None) -> SearchResult:
-        nominal = self._workbench.nominal_of(search.at.task_id, search.at.seed)
+        nominal = self._workbench.nominal_of(search.at.task_id, search.at.seed, self._nature.answering)
         return SearchResult(
             task_id=search.at.task_id,
             seed=search.at.seed,
@@ -246,7 +288,7 @@ class Study:
             trials=search.trials,
             violated_nominally=search.violated_nominally,
             counterexample=found,
-            certificate=search.certificate() if found is None else found.certificate,
+            certificate=self._certificate(search) if found is None else found.certificate,
             injectable=search.injectable(self._evaluator),
             effect_count=0 if nominal is None else len(nominal.effects),
         )

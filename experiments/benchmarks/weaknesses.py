@@ -19,13 +19,11 @@ from chaosagent.errors import ChaosAgentError
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.process_pool import ProcessExecutor
-from chaosagent.execution.workbench import Workbench
 from chaosagent.experiments.benchmarks.measuring import machine
 from chaosagent.limits import StudyLimits
-from chaosagent.study.evaluator import Experimental
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import Progress, SearchResult, StudyResult
-from chaosagent.study.search import Trial
+from chaosagent.study.sink import Sink
 from chaosagent.study.study import Study
 from chaosagent.studyfile import Overrides, StudyFile, load_study, plan_of, worker_setup
 
@@ -174,7 +172,7 @@ class Workers:
     def open(self, study: StudyFile, plan: Plan) -> Executor:
         """Return the executor; worker processes are started."""
         if self.executor == "inline":
-            return InlineExecutor(Workbench(plan.target, plan.config, plan.contracts, plan.run_limits))
+            return InlineExecutor(plan.workbench())
         setup, limit = worker_setup(study, plan), plan.run_limits.wall_seconds_max
         if self.executor == "process":
             return ProcessExecutor(setup, workers=self.count, wall_seconds_max=limit)
@@ -204,17 +202,11 @@ def search_all(path: Path, overrides: Overrides, workers: Workers = Workers()) -
     return Searched(plan.config.name, result, monotonic() - begun)
 
 
-class _ProgressLines:
+class _ProgressLines(Sink):
     """Says on stderr every few seconds how far a study is."""
 
     def __init__(self, config: str) -> None:
         self._config, self._said = config, monotonic()
-
-    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
-        """Nothing is said of single trials."""
-
-    def search_over(self, result: SearchResult) -> None:
-        """Nothing is said of single searches."""
 
     def progress(self, progress: Progress) -> None:
         if monotonic() - self._said >= SECONDS_BETWEEN_LINES:

@@ -136,7 +136,8 @@ def test_contracts_share_their_runs() -> None:
     result = Study(plan, executor).run()
 
     schedules = [job.schedule for job in executor.submitted]
-    assert len(schedules) == len(set(schedules)) == result.executions
+    assert len(set(schedules)) == result.executions
+    assert len(schedules) <= 1.1 * result.executions  # some are run again, to see whether they go the same way
     assert result.trials > 2 * result.executions
 
 

@@ -1,0 +1,32 @@
+"""A second process, in which sets and hashes come in another order than here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from chaosagent.execution.process_pool import ProcessExecutor
+from chaosagent.execution.workbench import Workbench
+
+_VARIABLE = "PYTHONHASHSEED"
+
+
+def open_elsewhere(setup: Callable[[], Workbench], *, wall_seconds_max: float) -> ProcessExecutor:
+    """Start one worker process with another hash seed than this process has.
+
+    Args:
+        setup: Makes the worker's workbench; pickled, so a function of a module with plain arguments.
+        wall_seconds_max: Real time that one job may take.
+
+    Raises:
+        StudyError: The worker cannot be started.
+    """
+    own = os.environ.get(_VARIABLE)
+    os.environ[_VARIABLE] = "1" if own == "0" else "0"  # a random seed is never 0
+    try:
+        return ProcessExecutor(setup, workers=1, wall_seconds_max=wall_seconds_max)
+    finally:
+        if own is None:
+            del os.environ[_VARIABLE]
+        else:
+            os.environ[_VARIABLE] = own

@@ -1,0 +1,33 @@
+"""The first place at which two runs differ, as far as a searcher may know of them."""
+
+from __future__ import annotations
+
+from chaosagent.faults.dry import RecordedCrossing, unpack_request, unpack_response
+from chaosagent.faults.evaluation import Evaluation
+from chaosagent.trace.diff import Difference
+
+TEXT_MAX = 300
+_CALL_FIELDS = ("place", "request", "answer", "asked at", "answered at")
+
+
+def difference_in_calls(expected: Evaluation, got: Evaluation) -> Difference:
+    """Return the first difference of two runs as far as their calls show it."""
+    for index, (one, other) in enumerate(zip(expected.crossings, got.crossings, strict=False)):
+        for field, then, now in zip(_CALL_FIELDS, _facts(one), _facts(other), strict=True):
+            if then != now:
+                where = f"{one.place} {field}" if field != "place" else field
+                return Difference(index, where, then[:TEXT_MAX], now[:TEXT_MAX])
+    count = min(len(expected.crossings), len(got.crossings))
+    if len(expected.crossings) != len(got.crossings):
+        then, now = (
+            "the end" if len(run.crossings) == count else str(run.crossings[count].place) for run in (expected, got)
+        )
+        return Difference(count, "calls", then, now)
+    return Difference(count, "the outcome, a note or a verdict", expected.digest, got.digest)
+
+
+def _facts(crossing: RecordedCrossing) -> tuple[str, ...]:
+    operation, arguments = unpack_request(crossing.request)
+    answer = str(unpack_response(crossing.response)) if crossing.response else "none"
+    request = f"{operation}({arguments})"
+    return str(crossing.place), request, answer, f"{crossing.asked_at:g} s", f"{crossing.answered_at:g} s"

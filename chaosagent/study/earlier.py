@@ -1,0 +1,28 @@
+"""What an earlier session of a study has done, so that the next one goes on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.schedule import Schedule
+from chaosagent.study.evaluator import Experimental
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What need not be done again.
+
+    Attributes:
+        stochastic: Whether the target was found to be stochastic; `None` when that was not found out.
+        evaluations: What was executed.
+        drawn: Fresh runs of schedules of a stochastic target, in the order in which they were made.
+    """
+
+    stochastic: bool | None = None
+    evaluations: Iterable[tuple[Experimental, Evaluation]] = ()
+    drawn: Mapping[tuple[Experimental, Schedule], list[Evaluation]] = field(default_factory=dict)
+
+
+NOTHING_EARLIER = Earlier()

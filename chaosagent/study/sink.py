@@ -1,0 +1,31 @@
+"""Who is told of a study while it goes on."""
+
+from __future__ import annotations
+
+from chaosagent.faults.evaluation import Evaluation
+from chaosagent.study.determinism import Nature
+from chaosagent.study.evaluator import Experimental
+from chaosagent.study.result import Progress, SearchResult
+from chaosagent.study.search import Trial
+
+
+class Sink:
+    """Takes what a study finds while it goes on; the store is one, the command line another.
+
+    What a sink does not care for it leaves as it is here.
+    """
+
+    def examined(self, nature: Nature) -> None:
+        """Take whether the target is deterministic; told once, before the searches begin."""
+
+    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
+        """Take one told trial of the search for a contract."""
+
+    def drawn(self, at: Experimental, number: int, evaluation: Evaluation) -> None:
+        """Take one fresh run of a schedule, the `number`-th of it, from 0; only stochastic targets have such."""
+
+    def search_over(self, result: SearchResult) -> None:
+        """Take how one search ended."""
+
+    def progress(self, progress: Progress) -> None:
+        """Take how far the study is."""
