@@ -134,9 +134,10 @@ class ExactSearcher:
 
     @property
     def standing(self) -> Standing:
-        level = "C2" if self._pruned["R3"] else "C1"
         next_cost = self._frontier[0].cost if self._frontier else float("inf")
         bound = min(*self._open.values(), self._unknown_cost, self._best_cost, next_cost)
+        proved = "C2" if self._pruned["R3"] else "C1"
+        level = proved if bound > 0.0 else "C0"  # where nothing is proved, no rule was needed for it
         pruned = {rule: self._pruned[rule] for rule in ("R2", "R3") if self._rules[rule]}
         return Standing(bound, level, pruned, self._judged, self._contradictions)
 

@@ -78,6 +78,11 @@ class Findings:
         return [search for search in self.result.searches if is_open(search)]
 
 
+def is_proved(search: SearchResult) -> bool:
+    """Whether something could be injected in a search, and nothing of it within the budget breaks the contract."""
+    return search.certificate.safe and search.injectable
+
+
 def is_open(search: SearchResult) -> bool:
     """Whether a search has neither found something nor proved that nothing within the budget breaks its contract."""
     return search.counterexample is None and not search.violated_nominally and not search.certificate.safe
@@ -127,7 +132,7 @@ def _tell_counterexamples(page: Page, findings: Findings, *, every: bool) -> Non
 def _tell_proof(page: Page, findings: Findings) -> None:
     """Say what is proved where nothing was found, and no more than that."""
     searches = findings.result.searches
-    safe = [search for search in searches if search.certificate.safe]
+    safe = [search for search in searches if is_proved(search)]
     if findings.open_searches or not any(search.injectable for search in searches):
         page.gap().line("No counterexample was found.")
     elif safe:
@@ -221,7 +226,8 @@ def _tell_contracts(page: Page, findings: Findings) -> None:
 def _contract_row(findings: Findings, contract: str) -> Sequence[Cell]:
     searches = [search for search in findings.result.searches if search.contract == contract]
     found = sum(search.counterexample is not None or search.violated_nominally for search in searches)
-    safe = sum(search.certificate.safe for search in searches)
+    safe = sum(is_proved(search) for search in searches)
+    empty = sum(search.certificate.safe and not search.injectable for search in searches)
     still_open = [search for search in findings.open_searches if search.contract == contract]
     left: Cell = faint("-")
     if still_open:
@@ -230,9 +236,16 @@ def _contract_row(findings: Findings, contract: str) -> Sequence[Cell]:
     return (
         contract,
         bad(str(found)) if found else faint("-"),
-        good(str(safe)) if safe else faint("-"),
+        _proved_cell(safe, empty),
         left,
     )
+
+
+def _proved_cell(safe: int, empty: int) -> Cell:
+    """Return how many searches proved something; one in which nothing could be injected has proved nothing."""
+    if not empty:
+        return good(str(safe)) if safe else faint("-")
+    return (good(str(safe)), notice(f", {empty} nothing to inject")) if safe else notice("nothing to inject")
 
 
 def _tell_warnings(page: Page, findings: Findings) -> None:
@@ -302,9 +315,13 @@ def _tell_empty_proofs(page: Page, findings: Findings) -> None:
     searches = findings.result.searches
     empty = [search for search in searches if search.certificate.safe and not search.injectable]
     if empty:
+        cheapest = findings.plan.space.cost_min
+        short = cheapest > findings.plan.budget
         page.gap().line(
             notice(f"In {counted(len(empty), 'search', 'searches')} nothing could be injected: "),
-            "what is proved there says nothing. Raise the budget, or allow operators that fit the target's interfaces.",
+            f"the cheapest fault costs {cheapest:g}, and the budget is {findings.plan.budget:g}. Raise the budget."
+            if short
+            else "nothing is proved there. Allow operators that fit the target's interfaces, or raise the budget.",
         )
     if searches and not findings.errors and not any(search.effect_count for search in searches):
         page.gap().line(
@@ -336,10 +353,14 @@ def work_of(result: StudyResult) -> str:
     audited = sum(certificate.audited for certificate in certificates)
     rate = f" ({result.trials / result.seconds:,.0f} trials/s)" if result.seconds > 0 else ""
     return (
-        f"{result.trials:,} trials in {result.executions:,} runs, {result.errors:,} errors, "
+        f"{_many(result.trials, 'trial')} in {_many(result.executions, 'run')}, {_many(result.errors, 'error')}, "
         f"{result.seconds:.1f} s{rate}; "
         f"{audited:,} of the schedules ruled out run as a check; digest {result.digest[:16]}"
     )
+
+
+def _many(number: int, singular: str) -> str:
+    return f"{number:,} {singular if number == 1 else singular + 's'}"
 
 
 def next_page(findings: Findings) -> Page:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from chaosagent.canonical import Plain
-from chaosagent.report.findings import Findings
+from chaosagent.report.findings import Findings, is_proved
 from chaosagent.report.notes import FailedRuns
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.result import SearchResult
@@ -87,7 +87,7 @@ def _search_json(search: SearchResult, findings: Findings) -> Plain:
         "injectable": search.injectable,
         "counterexample": None if search.counterexample is None else search.counterexample.id,
         "certified": certificate.certified,
-        "safe": certificate.safe,
+        "safe": is_proved(search),
         "lower_bound": _finite(certificate.lower_bound),
         "level": certificate.level,
         "certificate": str(certificate),

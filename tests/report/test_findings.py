@@ -7,7 +7,7 @@ import pytest
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, parse
-from chaosagent.report.findings import Findings, findings_page, next_page
+from chaosagent.report.findings import Findings, findings_page, next_page, work_of
 from chaosagent.report.findings_json import findings_json
 from chaosagent.report.notes import Notes
 from chaosagent.study.evaluator import Experimental
@@ -186,7 +186,7 @@ def test_what_does_harm_is_told_before_what_merely_fails(findings: Findings) -> 
 @pytest.mark.parametrize(
     ("terms", "warning"),
     [
-        ({"injectable": False}, "In four searches nothing could be injected: what is proved there says nothing."),
+        ({"injectable": False}, "In four searches nothing could be injected: nothing is proved there. Allow operators"),
         ({"effect_count": 0}, "No task commits an effect in its run without faults: most default contracts compare"),
     ],
 )
@@ -204,3 +204,34 @@ def test_a_study_in_which_nothing_could_be_injected_proves_nothing(findings: Fin
 
     assert "No counterexample was found." in page
     assert "Nothing of cost" not in page
+    rows = [line.split() for line in page.splitlines() if line.startswith(("  no-crash", "  objective"))]
+    assert all(row[1:] == ["-", "nothing", "to", "inject", "-"] for row in rows)
+    assert rows
+
+
+def test_searches_in_which_nothing_could_be_injected_are_counted_apart(findings: Findings) -> None:
+    safe = [search for search in findings.result.searches if search.contract == "no-crash"]
+    searches = (safe[0], replace(safe[1], injectable=False))
+
+    told = changed(findings, searches=searches)
+
+    assert "no-crash  -       1, 1 nothing to inject" in findings_page(told).text()
+    assert "proved for 1 of 2 searches" in findings_page(told).text()
+    data = json.loads(json.dumps(findings_json(told)))
+    assert [search["safe"] for search in data["searches"]] == [True, False]
+
+
+def test_a_budget_that_admits_nothing_is_told_with_what_would(findings: Findings) -> None:
+    hollow = tuple(replace(search, injectable=False) for search in findings.result.searches)
+    told = changed(findings, searches=hollow)
+
+    page = findings_page(replace(told, plan=replace(findings.plan, budget=0.5))).text()
+
+    assert "nothing could be injected: the cheapest fault costs 1.1, and the budget is 0.5. Raise the budget." in page
+
+
+def test_one_is_told_as_one(findings: Findings) -> None:
+    result = replace(findings.result, trials=1, executions=1, errors=1)
+
+    assert work_of(result).startswith("1 trial in 1 run, 1 error, ")
+    assert work_of(replace(result, trials=2, executions=2, errors=0)).startswith("2 trials in 2 runs, 0 errors, ")

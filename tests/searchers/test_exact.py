@@ -283,6 +283,21 @@ def test_the_bound_stays_below_the_cheapest_trial_that_could_not_be_run() -> Non
     assert searcher.standing.lower_bound == 1.1
 
 
+def test_where_nothing_is_proved_the_level_says_so() -> None:
+    bench = Bench(target_of(Program((Read(0, "x", "a"), Pay("a")))), needles(0), Space([BREAK]))
+    searcher = ExactSearcher(bench.problem("objective", COST_PAIR))
+    assert (searcher.standing.lower_bound, searcher.standing.level) == (0.0, "C0")
+
+    drive(searcher, lambda schedule: Evaluation(schedule, Status.ERROR, "killed"))
+
+    assert searcher.finished
+    assert (searcher.standing.lower_bound, searcher.standing.level) == (0.0, "C0")
+    sound = ExactSearcher(bench.problem("objective", COST_PAIR))
+    drive(sound, bench.run)
+    assert sound.standing.lower_bound > 0.0
+    assert sound.standing.level in ("C1", "C2")
+
+
 @pytest.mark.slow
 def test_each_rule_saves_executions() -> None:
     program = Program(
