@@ -27,6 +27,8 @@ from chaosagent.faults.schedule import parse
 from chaosagent.limits import RunLimits
 from chaosagent.replays.record import FORMAT_VERSION, Proof, ReplayRecord
 from chaosagent.replays.sections import (
+    read_answer,
+    read_confirmation,
     read_effect,
     read_outcome,
     read_signature,
@@ -101,6 +103,8 @@ def _written(record: ReplayRecord) -> dict[str, object]:
             "necessity": record.proof.necessity,
         },
         "provenance": record.provenance,
+        "answers": record.answers,
+        "confirmation": None if record.confirmation is None else dataclasses.asdict(record.confirmation),
     }
 
 
@@ -202,6 +206,8 @@ def _read(record: Section) -> ReplayRecord:
             tuple(_read_pair(pair) for pair in proof.items("necessity")),
         ),
         provenance={key: str(value) for key, value in record.mapping("provenance").items()},
+        answers=tuple(read_answer(answer) for answer in record.items("answers")),
+        confirmation=read_confirmation(record.optional_section("confirmation")),
     )
 
 
@@ -224,6 +230,9 @@ def _read_limits(section: Section) -> RunLimits:
         virtual_seconds_max=section.number("virtual_seconds_max"),
         payload_bytes_max=section.integer("payload_bytes_max"),
         wall_seconds_max=section.number("wall_seconds_max"),
+        memory_megabytes_max=section.integer("memory_megabytes_max")
+        if "memory_megabytes_max" in section
+        else RunLimits().memory_megabytes_max,
     )
     if min(dataclasses.astuple(limits)) <= 0:
         raise RecordError(f"record.limits are {limits}; each must be greater than 0.")

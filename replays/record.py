@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 
 from chaosagent.canonical import Plain, digest_of
 from chaosagent.contracts.contract import Nominal
+from chaosagent.execution.frozen import FrozenAnswer
 from chaosagent.faults.schedule import Schedule
 from chaosagent.limits import RunLimits
+from chaosagent.study.confirmation import Confirmation
 from chaosagent.study.counterexample import Counterexample, Signature
 from chaosagent.study.plan import Plan
 from chaosagent.trace.trace import Trace
@@ -56,6 +58,10 @@ class ReplayRecord:
         trace_digest: Of that trace.
         proof: What was proved.
         provenance: Study, searcher and versions; information only.
+        answers: What pure interfaces of a stochastic target answered in this run and in the one without injections;
+            none when the target declares secrets.
+        confirmation: How often it happened with fresh answers; `None` when the target is deterministic, or the study
+            was interrupted.
     """
 
     target_reference: str
@@ -74,6 +80,13 @@ class ReplayRecord:
     trace_digest: str
     proof: Proof
     provenance: Mapping[str, str] = field(default_factory=dict)
+    answers: tuple[FrozenAnswer, ...] = ()
+    confirmation: Confirmation | None = None
+
+    @property
+    def stochastic(self) -> bool:
+        """Whether some answers came by chance."""
+        return self.confirmation is not None or bool(self.answers)
 
     @property
     def id(self) -> str:
@@ -121,4 +134,6 @@ def record_of(counterexample: Counterexample, plan: Plan) -> ReplayRecord:
             "searcher": plan.searcher,
             "chaosagent": importlib.metadata.version("chaosagent"),
         },
+        answers=() if plan.target.secrets else counterexample.answers,
+        confirmation=counterexample.confirmation,
     )

@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.contracts.contract import Contract
 from chaosagent.errors import ChaosAgentError
-from chaosagent.execution.execute import Experiment, execute
+from chaosagent.execution.execute import Execution, Experiment, execute
+from chaosagent.execution.frozen import AnswersInMemory, answers_of
 from chaosagent.execution.served import serve
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.replays.record import ReplayRecord
+from chaosagent.statistics.intervals import wilson
 from chaosagent.study.counterexample import signature_of
 from chaosagent.study.minimise import violates
 from chaosagent.targets.target import Target
@@ -23,6 +25,8 @@ from chaosagent.trace.diff import first_difference
 from chaosagent.trace.step import Step
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Landing, SystemConfig, Verdict
+
+DRAWS = 20
 
 
 class ReplayOutcome(enum.Enum):
@@ -76,13 +80,19 @@ def rerun_exact(record: ReplayRecord, target: Target) -> Replay:
     return Replay(ReplayOutcome.REPRODUCED, "exact", step, detail, notes)
 
 
-def rerun_schedule(record: ReplayRecord, target: Target, *, config_name: str | None = None) -> Replay:
+def rerun_schedule(
+    record: ReplayRecord, target: Target, *, config_name: str | None = None, draws: int = DRAWS
+) -> Replay:
     """Inject the record's schedule into today's target.
+
+    Where the target is stochastic, its pure interfaces answer from the record as long as they are asked the same;
+    beyond that they answer as they do, and the schedule is run several times.
 
     Args:
         record: The stored counterexample.
         target: As it is today.
         config_name: One of its configurations; the record's own by default, as the target has it today.
+        draws: How often the schedule is run where a stochastic target asks what the record cannot answer.
 
     Returns:
         `VIOLATED`, `HELD`, `MOVED`, `NOT_LANDED` or `ERROR`; the first injection decides whether the record still
@@ -95,9 +105,31 @@ def rerun_schedule(record: ReplayRecord, target: Target, *, config_name: str | N
     config = target.config(config_name or record.config.name, "" if config_name else "record")
     try:
         experiment = _experiment(record, target, config, fresh=True)
-        execution = execute(experiment, record.schedule)
+        if not record.stochastic:
+            return _judged(record, experiment, execute(experiment, record.schedule), notes)
+        return _drawn(record, experiment, draws, notes)
     except ChaosAgentError as error:
         return Replay(ReplayOutcome.ERROR, "schedule", None, str(error), notes)
+
+
+def _drawn(record: ReplayRecord, experiment: Experiment, draws: int, notes: tuple[str, ...]) -> Replay:
+    """Run the schedule in a stochastic target: once when the record answers everything, else several times."""
+    known = len(_answers(record, experiment))
+    executions: list[Execution] = []
+    fresh = 0
+    while len(executions) < (draws if fresh else 1):
+        answers = _answers(record, experiment)
+        executions.append(execute(replace(experiment, answers=answers), record.schedule))
+        fresh = max(fresh, len(answers) - known)
+    violating = [execution for execution in executions if violates(execution.evaluation, record.contract)]
+    if fresh:
+        low, high = wilson(len(violating), len(executions))
+        share = f"{len(violating)} of {len(executions)} runs with fresh ones (P {low:.2f} to {high:.2f})"
+        notes = (*notes, f"up to {fresh} answers a run are not in the record: violated in {share}")
+    return _judged(record, experiment, (violating or executions)[0], notes)
+
+
+def _judged(record: ReplayRecord, experiment: Experiment, execution: Execution, notes: tuple[str, ...]) -> Replay:
     trace, verdict = execution.trace, execution.evaluation.verdict(record.contract)
     others = tuple(
         f"{verdict.contract} is violated, too"
@@ -199,7 +231,15 @@ def _in_order(record: ReplayRecord) -> list[Injection]:
 def _experiment(record: ReplayRecord, target: Target, config: SystemConfig, *, fresh: bool = False) -> Experiment:
     task = target.tasks.get(record.task.id, record.task) if fresh else record.task
     bare = Experiment(target, task, config, record.seed, _contracts(record), None, record.limits)
-    return bare.with_nominal() if fresh else replace(bare, nominal=record.nominal)
+    if not fresh:
+        return replace(bare, nominal=record.nominal)
+    if not record.stochastic:
+        return bare.with_nominal()
+    return replace(bare, answers=_answers(record, bare)).with_nominal()
+
+
+def _answers(record: ReplayRecord, experiment: Experiment) -> AnswersInMemory:
+    return answers_of(record.answers, experiment.scope)
 
 
 def _contracts(record: ReplayRecord) -> tuple[Contract, ...]:

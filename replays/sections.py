@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from chaosagent.canonical import Plain, unpack_untrusted
 from chaosagent.errors import RecordError
+from chaosagent.execution.frozen import FrozenAnswer
 from chaosagent.replays.typed import ITEMS_MAX, Section
+from chaosagent.study.confirmation import Confirmation
 from chaosagent.study.counterexample import Signature
 from chaosagent.trace.step import Decision, Landed, Link, Step, StepKind
 from chaosagent.trace.trace import ContractVerdict, Violation
@@ -20,6 +22,9 @@ from chaosagent.vocabulary import (
     Severity,
     Verdict,
 )
+
+RUNS_MAX = 100_000
+"""Fresh runs that a record may tell of; Fisher's test is exact, so its time grows with them."""
 
 
 def write_step(step: Step) -> Plain:
@@ -76,20 +81,54 @@ def read_step(section: Section, index: int) -> Step:
 
 def _check_shape(step: Step) -> None:
     """Refuse requests and responses whose bytes are not those of a pair."""
-    asked = unpack_untrusted(step.request, items_max=ITEMS_MAX) if step.request else None
+    _check_request(step.request, f"Step {step.index}")
+    if step.response:
+        _check_response(step.response, f"Step {step.index}")
+
+
+def _check_request(data: bytes, where: str) -> None:
+    asked = unpack_untrusted(data, items_max=ITEMS_MAX) if data else None
     match asked:
         case [str(), dict()]:
             pass
         case _:
-            raise RecordError(f"Step {step.index} has the request {asked!r:.80}; it must be an operation and a map.")
-    told = unpack_untrusted(step.response, items_max=ITEMS_MAX) if step.response else [None, None]
+            raise RecordError(f"{where} has the request {asked!r:.80}; it must be an operation and a map.")
+
+
+def _check_response(data: bytes, where: str) -> None:
+    told = unpack_untrusted(data, items_max=ITEMS_MAX)
     match told:
         case [_, None]:
             pass
         case [_, [str(), str(), int() | None, int() | float() | None, str(), list(), dict() | None]]:
             pass
         case _:
-            raise RecordError(f"Step {step.index} has the response {told!r:.80}; it must be an answer and a failure.")
+            raise RecordError(f"{where} has the response {told!r:.80}; it must be an answer and a failure.")
+
+
+def read_answer(value: Plain) -> FrozenAnswer:
+    """Return the frozen answer that plain data describe."""
+    match value:
+        case [str() as place, bytes() as request, bytes() as response]:
+            _check_request(request, f"The frozen answer at {place!r:.80}")
+            _check_response(response, f"The frozen answer at {place!r:.80}")
+            return FrozenAnswer(place, request, response)
+        case _:
+            raise RecordError(f"A frozen answer is {value!r:.80}; it must be a place, a request and a response.")
+
+
+def read_confirmation(section: Section | None) -> Confirmation | None:
+    """Return the confirmation that plain data describe."""
+    if section is None:
+        return None
+    runs, nominal_runs = section.integer("runs"), section.integer("nominal_runs")
+    violations, nominal_violations = section.integer("violations"), section.integer("nominal_violations")
+    errors = section.integer("errors")
+    if not (
+        0 <= violations <= runs <= RUNS_MAX and 0 <= nominal_violations <= nominal_runs <= RUNS_MAX and errors >= 0
+    ):
+        raise RecordError("record.confirmation has more violations than runs, or a number out of bounds.")
+    return Confirmation(violations, runs, nominal_violations, nominal_runs, errors)
 
 
 def _read_failure(section: Section | None) -> Failure | None:

@@ -33,6 +33,9 @@ class Section:
             refuse(path, "a map", value)
         self._value: dict[str, Plain] = value
 
+    def __contains__(self, key: str) -> bool:
+        return key in self._value
+
     def raw(self, key: str) -> Plain:
         """Return plain data of any shape."""
         if key not in self._value:

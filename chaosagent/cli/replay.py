@@ -31,6 +31,9 @@ def replay(
         str | None,
         typer.Option(help="Another target: a name, module:attribute or file.py:attribute.", show_default=False),
     ] = None,
+    draws: Annotated[
+        int, typer.Option(help="Runs of a stochastic target that asks what the record cannot answer.", min=1)
+    ] = 20,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Run stored counterexamples again: does today's target survive them, and do they still say what they said?
@@ -56,7 +59,7 @@ def replay(
 
     if mode not in MODES:
         raise UnknownNameError("mode", mode, MODES, "--mode")
-    reruns: list[Rerun] = replay_all(paths, mode=mode, config=config, target=target)
+    reruns: list[Rerun] = replay_all(paths, mode=mode, config=config, target=target, draws=draws)
     if json:
         output.answer_json(to_json(reruns))
     else:

@@ -12,7 +12,7 @@ from chaosagent.cli.output import stdout_for_answers
 from chaosagent.errors import ChaosAgentError, RecordError, UsageError
 from chaosagent.importable import make_importable
 from chaosagent.replays.record import ReplayRecord
-from chaosagent.replays.rerun import Replay, ReplayOutcome, rerun_exact, rerun_schedule
+from chaosagent.replays.rerun import DRAWS, Replay, ReplayOutcome, rerun_exact, rerun_schedule
 from chaosagent.replays.store import find_records, read_record
 from chaosagent.report.page import Cell, Page, Span, bad, faint, good, name, notice
 from chaosagent.report.story import counted
@@ -39,7 +39,12 @@ class Rerun:
 
 
 def replay_all(
-    paths: Iterable[Path], *, mode: str, config: str | None = None, target: str | None = None
+    paths: Iterable[Path],
+    *,
+    mode: str,
+    config: str | None = None,
+    target: str | None = None,
+    draws: int = DRAWS,
 ) -> list[Rerun]:
     """Replay records, in the order of their paths.
 
@@ -51,6 +56,7 @@ def replay_all(
         mode: `"schedule"`, `"exact"` or `"both"`.
         config: Another configuration, for schedule.
         target: Another target than the records name.
+        draws: How often a schedule is run where a stochastic target asks what its record cannot answer.
 
     Raises:
         ChaosAgentError: A path, record, target or configuration does not exist or cannot be used.
@@ -65,29 +71,28 @@ def replay_all(
             except RecordError as error:
                 reruns.append(Rerun(path, None, Replay(ReplayOutcome.ERROR, mode, None, str(error))))
                 continue
-            reruns.extend(_reruns(path, record, mode, config, _target_of(record, path, target, targets)))
+            loaded = _target_of(record, path, target, targets)
+            for one in ("exact", "schedule") if mode == "both" else (mode,):
+                reruns.append(Rerun(path, record, _replay(record, loaded, one, config, draws)))
     return reruns
 
 
-def _reruns(
-    path: Path, record: ReplayRecord, mode: str, config: str | None, target: Target | ChaosAgentError
-) -> Iterator[Rerun]:
-    for one in ("exact", "schedule") if mode == "both" else (mode,):
-        if isinstance(target, ChaosAgentError):
-            replay = Replay(ReplayOutcome.ERROR, one, None, str(target))
-        elif one == "exact":
-            replay = rerun_exact(record, target)
-        else:
-            replay = _rerun_schedule(record, target, config)
-        yield Rerun(path, record, replay)
+def _replay(
+    record: ReplayRecord, target: Target | ChaosAgentError, mode: str, config: str | None, draws: int
+) -> Replay:
+    if isinstance(target, ChaosAgentError):
+        return Replay(ReplayOutcome.ERROR, mode, None, str(target))
+    if mode == "exact":
+        return rerun_exact(record, target)
+    return _rerun_schedule(record, target, config, draws)
 
 
-def _rerun_schedule(record: ReplayRecord, target: Target, config: str | None) -> Replay:
+def _rerun_schedule(record: ReplayRecord, target: Target, config: str | None, draws: int) -> Replay:
     """Replay a schedule; what is wrong with the record's own names is an outcome, with an option's a mistake."""
     if config is not None:
         target.config(config, "--config")
     try:
-        return rerun_schedule(record, target, config_name=config)
+        return rerun_schedule(record, target, config_name=config, draws=draws)
     except UsageError as error:
         return Replay(ReplayOutcome.ERROR, "schedule", None, str(error))
 

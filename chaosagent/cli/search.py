@@ -19,8 +19,8 @@ def search(
     executor: Annotated[
         str,
         typer.Option(
-            help="Where runs happen: `inline`, in this process, which cannot enforce run.wall_seconds; `process`, in "
-            "worker processes; `ray`, on a cluster."
+            help="Where runs happen: `inline`, in this process, without the limits wall_seconds and memory_megabytes; "
+            "`process`, in workers; `ray`, on a cluster."
         ),
     ] = "inline",
     workers: Annotated[

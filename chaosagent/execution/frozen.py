@@ -45,6 +45,9 @@ class AnswersInMemory:
     def __init__(self) -> None:
         self._answers: dict[bytes, bytes] = {}
 
+    def __len__(self) -> int:
+        return len(self._answers)
+
     def get(self, key: bytes) -> bytes | None:
         return self._answers.get(key)
 
@@ -175,7 +178,7 @@ def key_of(scope: bytes, place: str, request: bytes) -> bytes:
     return hashlib.blake2b(pack([scope, place, request]), digest_size=KEY_BYTES).digest()
 
 
-def answers_of(used: Iterable[FrozenAnswer], scope: bytes) -> Answers:
+def answers_of(used: Iterable[FrozenAnswer], scope: bytes) -> AnswersInMemory:
     """Return answers that were used before, to be used again."""
     answers = AnswersInMemory()
     for known in used:

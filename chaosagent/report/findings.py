@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from chaosagent.report.chance import tell_chance
 from chaosagent.report.notes import FailedRuns, Notes
 from chaosagent.report.page import Cell, Page, Part, Span, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
@@ -112,6 +113,7 @@ def findings_page(findings: Findings, *, every: bool = False) -> Page:
     _tell_nominal(page, findings)
     _tell_counterexamples(page, findings, every=every)
     _tell_contracts(page, findings)
+    tell_chance(page, result)
     _tell_warnings(page, findings)
     page.gap().line(faint(work_of(result)))
     return page

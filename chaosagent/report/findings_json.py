@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from chaosagent.canonical import Plain
+from chaosagent.report.chance import confirmation_json
 from chaosagent.report.findings import Findings, is_proved
 from chaosagent.report.notes import FailedRuns
 from chaosagent.study.counterexample import Counterexample
@@ -34,6 +35,8 @@ def findings_json(findings: Findings) -> dict[str, Plain]:
         "unmatched": list(plan.space.unmatched),
         "removed": [str(path) for path in findings.removed],
         "other_records": [str(path) for path in findings.others],
+        "stochastic": result.nature.reason if result.nature.stochastic else None,
+        "unlike": list(result.unlike),
         "digest": result.digest,
         "out": str(findings.out),
     }
@@ -57,6 +60,7 @@ def counterexample_json(found: Counterexample, findings: Findings) -> dict[str, 
         "lower_bound": _finite(found.certificate.lower_bound),
         "minimal": found.minimal,
         "confirmed": found.confirmed,
+        "confirmation": confirmation_json(found.confirmation),
         "step": None if violation is None else violation.step,
         "agent": None if violation is None else violation.agent,
         "reason": None if violation is None else violation.reason,

@@ -46,6 +46,8 @@ def story_of(record: ReplayRecord, path: Path | None = None, *, whole: bool = Fa
     page.heading("What is proved")
     page.line(good("certified minimum  ") if record.proof.certified else notice("not certified  "), indent=2)
     page.line(record.proof.text, indent=2, hang=0)
+    if record.confirmation is not None:
+        page.line(notice("by chance  "), str(record.confirmation), indent=2, hang=0)
     if path is not None:
         page.heading("Run it again")
         page.table(
@@ -284,6 +286,7 @@ def story_json(record: ReplayRecord) -> dict[str, Plain]:
         "certified": record.proof.certified,
         "lower_bound": record.proof.lower_bound if math.isfinite(record.proof.lower_bound) else None,
         "certificate": record.proof.text,
+        "confirmation": None if record.confirmation is None else str(record.confirmation),
         "step": None if violation is None else violation.step,
         "agent": None if violation is None else violation.agent,
         "reason": None if violation is None else violation.reason,

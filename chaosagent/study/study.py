@@ -10,7 +10,9 @@ from chaosagent.canonical import DIGEST_BYTES
 from chaosagent.clock import monotonic
 from chaosagent.contracts.contract import Nominal
 from chaosagent.errors import StudyError
+from chaosagent.execution.execute import Execution
 from chaosagent.execution.executor import Executor
+from chaosagent.execution.frozen import FrozenAnswer
 from chaosagent.execution.workbench import Job
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule
@@ -261,9 +263,16 @@ class Study:
             necessity=necessity_of(minimal, contract.id, rerun),
             certificate=self._certificate(search, reproduced=reproduced),
             confirmed=reproduced,
-            answers=fresh.answers,
+            answers=self._answers(at, fresh),
             confirmation=self._confirmed(at, minimal, contract.id),
         )
+
+    def _answers(self, at: Experimental, execution: Execution) -> tuple[FrozenAnswer, ...]:
+        """Return the frozen answers of a run and of the one without injections, by which it is judged."""
+        if not self._nature.stochastic:
+            return ()
+        nominal = self._workbench.execute(Job(at.task_id, at.seed, EMPTY, answering=self._nature.answering))
+        return tuple(dict.fromkeys((*execution.answers, *nominal.answers)))
 
     def _confirmed(self, at: Experimental, minimal: Schedule, contract: str) -> Confirmation | None:
         """Run a counterexample of a stochastic target afresh, several times."""

@@ -1,0 +1,73 @@
+"""What chance has to do with what a study found: a stochastic target, and runs that did not repeat."""
+
+from __future__ import annotations
+
+from chaosagent.canonical import Plain
+from chaosagent.report.page import Cell, Page, bad, faint, notice, strong
+from chaosagent.report.printable import printable
+from chaosagent.report.story import counted
+from chaosagent.statistics.intervals import Interval
+from chaosagent.study.confirmation import Confirmation
+from chaosagent.study.counterexample import Counterexample
+from chaosagent.study.result import StudyResult
+
+ROWS_MAX = 50
+CHARACTERS_MAX = 300
+
+
+def tell_chance(page: Page, result: StudyResult) -> None:
+    """Say where a target answers by chance, how likely each counterexample is, and what did not repeat."""
+    if result.nature.stochastic:
+        page.gap().line(
+            notice("The target is stochastic"),
+            ": its answers were frozen for this study, and proofs hold for these answers. Two runs without injections "
+            f"differ: {printable(result.nature.reason, characters_max=CHARACTERS_MAX)}",
+        )
+        _tell_confirmations(page, result)
+    if result.unlike:
+        page.gap().line(
+            bad(f"{counted(len(result.unlike), 'task').capitalize()} did not repeat: "),
+            "a run that was made again went another way, so nothing is proved there. Find what the target draws "
+            "outside run.rng and run.clock.",
+        )
+        for where in result.unlike[:ROWS_MAX]:
+            page.line(printable(where, characters_max=CHARACTERS_MAX), indent=2)
+
+
+def _tell_confirmations(page: Page, result: StudyResult) -> None:
+    known = [(found, found.confirmation) for found in result.counterexamples if found.confirmation is not None]
+    if not known:
+        return
+    page.line("How often each happens with fresh answers, with 95 % intervals:", indent=2)
+    page.table(
+        ("contract", "task", "with the schedule", "without injections", ""),
+        [_row(found, confirmation) for found, confirmation in known[:ROWS_MAX]],
+    )
+    if len(known) > ROWS_MAX:
+        page.line(faint(f"... {len(known) - ROWS_MAX} more (--json lists them)"), indent=2)
+
+
+def _row(found: Counterexample, confirmation: Confirmation) -> tuple[Cell, ...]:
+    under = _share(confirmation.violations, confirmation.runs, confirmation.interval)
+    nominal = _share(confirmation.nominal_violations, confirmation.nominal_runs, confirmation.nominal_interval)
+    return strong(found.contract), found.task_id, under, nominal, "" if confirmation.confirmed else notice("chance?")
+
+
+def _share(violations: int, runs: int, interval: Interval) -> str:
+    return f"{violations} of {runs} ({interval.low:.2f} to {interval.high:.2f})"
+
+
+def confirmation_json(confirmation: Confirmation | None) -> Plain:
+    """Return how likely a counterexample is as plain data."""
+    if confirmation is None:
+        return None
+    return {
+        "violations": confirmation.violations,
+        "runs": confirmation.runs,
+        "interval": list(confirmation.interval),
+        "nominal_violations": confirmation.nominal_violations,
+        "nominal_runs": confirmation.nominal_runs,
+        "nominal_interval": list(confirmation.nominal_interval),
+        "errors": confirmation.errors,
+        "confirmed": confirmation.confirmed,
+    }
