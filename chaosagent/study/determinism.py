@@ -62,7 +62,7 @@ def examine(
         unlike = next(_unlike(places, here, elsewhere, Answering.LIVE), None)
         if unlike is None:
             return DETERMINISTIC
-        nature = Nature(Answering.FROZEN, f"task {unlike.at.task_id!r}, seed {unlike.at.seed}: {unlike.where}")
+        nature = Nature(Answering.FROZEN, f"task {unlike.at.task_id!r}, seed {unlike.at.seed}: {unlike.difference}")
     still = next(_unlike(places, here, elsewhere, Answering.FROZEN), None)
     if still is not None:
         raise StudyError(
@@ -93,8 +93,18 @@ class _Unlike(NamedTuple):
     """Two runs without injections that differ."""
 
     at: Experimental
-    where: str
-    cause: str
+    difference: Difference
+    in_one_process: bool
+
+    @property
+    def where(self) -> str:
+        if self.in_one_process:
+            return str(self.difference)
+        return f"two runs in one process are equal, two in different processes are not: {self.difference}"
+
+    @property
+    def cause(self) -> str:
+        return likely_cause(self.difference, in_one_process=self.in_one_process)
 
 
 def _unlike(
@@ -133,10 +143,8 @@ def _compared(at: Experimental, workbench: Workbench, told: Evaluation, answerin
         return None
     again = first_difference(execution.trace, workbench.execute(job).trace)
     if again is not None:
-        return _Unlike(at, str(again), likely_cause(again))
-    difference = difference_in_calls(execution.evaluation, told)
-    where = f"two runs in one process are equal, two in different processes are not: {difference}"
-    return _Unlike(at, where, likely_cause(difference, in_one_process=False))
+        return _Unlike(at, again, in_one_process=True)
+    return _Unlike(at, difference_in_calls(execution.evaluation, told), in_one_process=False)
 
 
 def likely_cause(difference: Difference, *, in_one_process: bool = True) -> str:

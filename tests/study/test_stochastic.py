@@ -1,0 +1,314 @@
+"""Targets whose models answer by chance: answers are frozen for the search, and fresh ones tell how likely it is."""
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chaosagent.canonical import Plain
+from chaosagent.contracts.catalogue import default_contracts
+from chaosagent.errors import StudyError
+from chaosagent.execution.execute import Experiment, execute
+from chaosagent.execution.frozen import AnswersInMemory, AnswersOnDisk
+from chaosagent.execution.inline import InlineExecutor
+from chaosagent.faults.schedule import EMPTY, parse
+from chaosagent.faults.space import Choices, Space
+from chaosagent.replays.codec import decode, encode
+from chaosagent.replays.record import ReplayRecord, record_of
+from chaosagent.replays.rerun import ReplayOutcome, rerun_exact, rerun_schedule
+from chaosagent.statistics.intervals import wilson
+from chaosagent.study.confirmation import Confirmation
+from chaosagent.study.plan import Plan
+from chaosagent.study.result import StudyResult
+from chaosagent.study.store import ANSWERS_NAME, StudyStore
+from chaosagent.study.study import Study
+from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.vocabulary import Outcome, SystemConfig, Task, Verdict
+
+AT_MOST_ONCE = next(contract for contract in default_contracts() if contract.id == "at-most-once")
+LOST = parse("service:bank[1] service.lost_response(when=after)")
+Model = Callable[..., Plain]
+
+
+def payer(model: Model, *, wording: str = "failed, again?") -> Target:
+    """An agent that pays, and asks its model whether to pay again when that failed."""
+
+    @target(name="payer", tasks=[Task("pay", {"amount": 5})], configs=[SystemConfig("default")])
+    async def agent(task: Task, run: Run) -> Outcome:
+        bank = run.service("bank", {"pay": lambda amount: {"paid": amount}}, effects={"pay": effect("amount")})
+        assistant = run.model("assistant", {"chat": model})
+        await assistant("chat", prompt=f"plan {task.id}")
+        for _ in range(2):
+            try:
+                await bank("pay", amount=5)
+            except ConnectionError:
+                if (await assistant("chat", prompt=wording))["content"] != "yes":
+                    break
+            else:
+                break
+        return Outcome("paid", success=True)
+
+    return agent
+
+
+def undecided(share: float, seed: int = 0) -> Model:
+    """A model that says yes to a share of the questions; as by chance, since nothing tells it which run asks."""
+    chance = random.Random(seed)
+    return lambda prompt: {"content": "yes" if chance.random() < share else "no", "tool_calls": []}  # noqa: ARG005
+
+
+def plan_of(system: Target, folder: Path | None, **more: object) -> Plan:
+    bare = Plan(
+        target=system,
+        target_reference="payer",
+        config=system.config("default"),
+        tasks=tuple(system.tasks.values()),
+        seeds=(0, 1, 2),
+        contracts=default_contracts(),
+        contract_specs=tuple(contract.id for contract in default_contracts()),
+        space=Space([Choices("service.lost_response", {}), Choices("service.timeout", {"when": ("after",)})]),
+        budget=1.3,
+        answers=None if folder is None else folder / ANSWERS_NAME,
+    )
+    return replace(bare, **more)  # type: ignore[arg-type]  # the tests know the fields
+
+
+def search(plan: Plan) -> StudyResult:
+    return Study(plan, InlineExecutor(plan.workbench())).run()
+
+
+def trial_digest(result: StudyResult) -> tuple[str, list[tuple[int, str, str]]]:
+    return result.digest, [(found.seed, found.contract, found.schedule.text) for found in result.counterexamples]
+
+
+def confirmed(result: StudyResult) -> list[Confirmation]:
+    return [found.confirmation for found in result.counterexamples if found.confirmation is not None]
+
+
+def test_a_search_with_frozen_answers_is_deterministic_and_says_what_its_proof_holds_for(tmp_path: Path) -> None:
+    result = search(plan_of(payer(undecided(0.5)), tmp_path))
+    again = search(plan_of(payer(undecided(0.5, seed=99)), tmp_path))
+
+    assert result.nature.stochastic
+    assert "model:assistant" in result.nature.reason or "response" in result.nature.reason
+    assert trial_digest(result) == trial_digest(again)
+    assert all("for the frozen answers of this study" in str(search.certificate) for search in result.searches)
+    assert all(found.confirmed and found.certificate.certified for found in result.counterexamples)
+
+
+def test_a_deterministic_target_is_left_alone(tmp_path: Path) -> None:
+    result = search(plan_of(payer(undecided(1.0)), tmp_path))
+
+    assert not result.nature.stochastic
+    assert not (tmp_path / ANSWERS_NAME).exists()
+    assert result.counterexamples
+    assert confirmed(result) == []
+    assert "frozen" not in str(result.searches[0].certificate)
+
+
+def test_the_interval_of_a_counterexample_covers_its_probability_in_about_95_of_100_studies(tmp_path: Path) -> None:
+    share, covered, total = 0.7, 0, 0
+    for seed in range(20):
+        (tmp_path / str(seed)).mkdir()
+        plan = plan_of(payer(undecided(share, seed)), tmp_path / str(seed), stochastic=True, contracts=(AT_MOST_ONCE,))
+        for confirmation in confirmed(search(plan)):
+            assert confirmation.runs == confirmation.nominal_runs == 20
+            assert confirmation.nominal_violations == 0
+            covered += confirmation.interval.low <= share <= confirmation.interval.high
+            total += 1
+
+    assert total > 20
+    assert covered / total > 0.85
+
+
+def test_what_happens_without_any_fault_just_as_often_is_called_chance() -> None:
+    assert not Confirmation(violations=6, runs=20, nominal_violations=4, nominal_runs=20).confirmed
+    assert Confirmation(violations=20, runs=20, nominal_violations=4, nominal_runs=20).confirmed
+    assert "that may be chance" in str(Confirmation(6, 20, 4, 20))
+    assert Confirmation(6, 20, 4, 20).interval == wilson(6, 20)
+
+
+def test_chance_outside_of_the_models_is_refused_with_its_likely_cause(tmp_path: Path) -> None:
+    chance = random.Random(0)
+
+    @target(name="restless", tasks=[Task("a")])
+    async def restless(task: Task, run: Run) -> Outcome:
+        del task
+        door = run.service("log", {"write": lambda text: text})
+        await door("write", text=f"{chance.random()}")
+        return Outcome("done", success=True)
+
+    with pytest.raises(StudyError, match=r"not deterministic, even with the answers of its models frozen.*run\.rng"):
+        search(plan_of(restless, tmp_path))
+
+
+def test_a_stochastic_target_needs_a_file_for_its_answers() -> None:
+    with pytest.raises(StudyError, match=r"Plan\.answers"):
+        search(plan_of(payer(undecided(0.5)), None, stochastic=True))
+
+
+def test_a_search_goes_on_with_the_same_answers_and_the_same_fresh_runs(tmp_path: Path) -> None:
+    asked = 0
+    model = undecided(0.5)
+
+    def counting(prompt: str) -> Plain:
+        nonlocal asked
+        asked += 1
+        return model(prompt=prompt)
+
+    plan = plan_of(payer(counting), tmp_path)
+    store = StudyStore.create(tmp_path, plan, "")
+    first = Study(plan, InlineExecutor(plan.workbench()), sinks=[store]).run()
+    store.close()  # without a digest: as if the process had died at the very end
+    asked = 0
+    store = StudyStore.resume(tmp_path, plan)
+    second = Study(plan, InlineExecutor(plan.workbench()), sinks=[store], earlier=store.earlier()).run()
+    store.close(second.digest)
+
+    assert first.nature.stochastic
+    assert second.nature.stochastic
+    assert trial_digest(first) == trial_digest(second)
+    assert confirmed(first) == confirmed(second) != []
+    assert asked == 0
+
+
+# ---------------------------------------------------------------------- one run
+
+
+def experiment_of(system: Target, answers: AnswersInMemory | AnswersOnDisk | None) -> Experiment:
+    bare = Experiment(system, system.task("pay"), system.config("default"), 0, default_contracts(), answers=answers)
+    return bare.with_nominal()
+
+
+def test_the_same_request_at_the_same_place_gets_the_same_answer_in_every_run(tmp_path: Path) -> None:
+    for answers in (AnswersInMemory(), AnswersOnDisk(tmp_path / "answers.db")):
+        experiment = experiment_of(payer(undecided(0.5)), answers)
+
+        digests = {execute(experiment, LOST).trace.digest for _ in range(20)}
+
+        assert len(digests) == 1
+
+
+def test_without_frozen_answers_runs_differ() -> None:
+    experiment = experiment_of(payer(undecided(0.5)), None)
+
+    assert len({execute(experiment, LOST).trace.digest for _ in range(20)}) == 4  # two answers, each yes or no
+
+
+def test_another_seed_task_or_configuration_draws_its_own_answers() -> None:
+    answers = AnswersInMemory()
+    experiment = experiment_of(payer(undecided(0.5)), answers)
+    execute(experiment, EMPTY)
+    known = len(answers)
+
+    execute(replace(experiment, seed=1), EMPTY)
+    assert len(answers) == known + 1
+    execute(replace(experiment, config=SystemConfig("default", {"style": "curt"})), EMPTY)
+    assert len(answers) == known + 2
+
+
+def test_a_failure_of_the_model_is_frozen_like_an_answer() -> None:
+    chance = random.Random(3)
+
+    def flaky(prompt: str) -> Plain:
+        if chance.random() < 0.5:
+            raise TimeoutError("overloaded")
+        return {"content": prompt, "tool_calls": []}
+
+    endings = set()
+    for _ in range(10):
+        experiment = experiment_of(payer(flaky), AnswersInMemory())
+        runs = [execute(experiment, EMPTY).trace for _ in range(5)]
+        assert len({trace.digest for trace in runs}) == 1
+        endings.add(runs[0].ending)
+    assert len(endings) == 2
+
+
+def test_what_has_effects_cannot_be_declared_pure() -> None:
+    @target(name="wrong", tasks=[Task("pay")])
+    async def wrong(task: Task, run: Run) -> Outcome:
+        del task
+        run.service("bank", {"pay": lambda: 1}, effects={"pay": effect()}, pure=True)
+        return Outcome("done")
+
+    with pytest.raises(Exception, match=r"pure and declares its effects, too"):
+        execute(Experiment(wrong, wrong.task("pay"), wrong.config("default"), 0), EMPTY)
+
+
+# ---------------------------------------------------------------------- replays
+
+
+def record_from(folder: Path, *, share: float = 0.5) -> ReplayRecord:
+    plan = plan_of(payer(undecided(share)), folder, seeds=tuple(range(6)))
+    result = search(plan)
+    found = next(found for found in result.counterexamples if found.contract == "at-most-once")
+    record = record_of(found, plan)
+    return decode(encode(record), "record")
+
+
+def offline(prompt: str) -> Plain:
+    raise AssertionError(f"the model was asked {prompt!r}")
+
+
+def test_a_replay_of_an_unchanged_target_needs_no_model(tmp_path: Path) -> None:
+    record = record_from(tmp_path)
+
+    assert record.confirmation is not None
+    assert rerun_exact(record, payer(offline)).outcome is ReplayOutcome.REPRODUCED
+    replay = rerun_schedule(record, payer(offline))
+    assert replay.outcome is ReplayOutcome.VIOLATED
+    assert not [note for note in replay.notes if "fresh" in note]
+
+
+def test_a_target_that_asks_something_else_is_run_several_times(tmp_path: Path) -> None:
+    record = record_from(tmp_path)
+
+    changed = rerun_schedule(record, payer(undecided(0.5), wording="it failed; pay again?"), draws=30)
+    mended = rerun_schedule(record, payer(undecided(0.0), wording="it failed; pay again?"), draws=30)
+
+    assert changed.outcome is ReplayOutcome.VIOLATED
+    assert any("of 30 runs with fresh ones" in note for note in changed.notes)
+    assert mended.outcome is ReplayOutcome.HELD
+    assert any("violated in 0 of 30 runs" in note for note in mended.notes)
+
+
+def test_records_of_deterministic_targets_hold_no_answers(tmp_path: Path) -> None:
+    record = record_from(tmp_path, share=1.0)
+
+    assert record.answers == ()
+    assert record.confirmation is None
+    assert not record.stochastic
+
+
+# ---------------------------------------------------------------------- runs that do not repeat
+
+
+def test_chance_that_shows_only_under_a_fault_takes_the_proof_away(tmp_path: Path) -> None:
+    chance = random.Random(0)
+
+    @target(name="jittery", tasks=[Task("pay")])
+    async def jittery(task: Task, run: Run) -> Outcome:
+        del task
+        bank = run.service("bank", {"pay": lambda: 1, "look": lambda: 2}, effects={"pay": effect()})
+        for _ in range(8):
+            try:
+                await bank("look")
+            except ConnectionError:
+                await run.clock.sleep(chance.random())
+        await bank("pay")
+        return Outcome("paid", success=True)
+
+    space = Space([Choices("service.lost_response", {})])
+    result = search(plan_of(jittery, tmp_path, space=space, budget=3.3, seeds=(0,)))
+
+    assert result.unlike
+    assert "task 'pay', seed 0: under `service:bank" in result.unlike[0]
+    assert not any(search.certificate.safe for search in result.searches)
+    assert all("nothing is proved" in str(search.certificate) for search in result.searches)
+    assert all(
+        search.counterexample is None
+        or search.counterexample.trace.verdict(search.contract).verdict is Verdict.VIOLATED
+        for search in result.searches
+    )
