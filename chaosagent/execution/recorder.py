@@ -89,14 +89,14 @@ class Recorder:
         index = len(self.steps)
         if index >= self._steps_max:
             raise RunEnded(f"{self._steps_max} steps")
-        place = passage.place
+        place, door = passage.place, passage.door
         step = Step()
-        step.index, step.kind, step.agent, step.role = index, kind, place.agent, passage.role
+        step.index, step.kind, step.role = index, kind, passage.role
         if kind is StepKind.NOTE:
             step.boundary, step.egress = None, False
         else:
-            step.boundary, step.egress = passage.door.boundary, passage.door.options.egress
-        step.interface, step.occurrence, step.attempt = place.interface, place.occurrence, place.attempt
+            step.boundary, step.egress = door.boundary, door.options.egress
+        step.interface, step.agent, step.occurrence, step.attempt = place
         step.operation, step.request, step.response = passage.operation, passage.request_bytes, told
         step.failure, step.landed, step.decision = failure, landed, passage.decision
         step.asked_at, step.arrived_at = passage.asked_at, now
@@ -116,7 +116,7 @@ class Recorder:
             _redact(step, self.redactor)
         self.steps.append(step)
         if kind is StepKind.CALL:
-            self._last_answered[place.agent] = place
+            self._last_answered[step.agent] = place
         if index + 1 >= self._steps_max:
             self.closed = True
             raise RunEnded(f"{self._steps_max} steps")

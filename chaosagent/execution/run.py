@@ -107,11 +107,11 @@ class LiveRun:
     ) -> LiveDoor:
         """See `chaosagent.targets.target.Run`, as for the other doors."""
         options = DoorOptions(
-            effects=dict(effects or {}),
+            effects=dict(effects) if effects else {},
             read_only=read_only if isinstance(read_only, bool) else frozenset(read_only),
             pure=pure if isinstance(pure, bool) else frozenset(pure),
             stale=stale,
-            errors={error.__name__: error for error in errors},
+            errors={error.__name__: error for error in errors} if errors else {},
             egress=egress,
         )
         return self._door(Boundary.SERVICE, name, implementation, options)
@@ -148,7 +148,7 @@ class LiveRun:
         options: DoorOptions,
         default: Callable[[], object] | None = None,
     ) -> LiveDoor:
-        interface = f"{boundary.value}:{name}"
+        interface = f"{boundary._value_}:{name}"
         known = self.doors.get(interface)
         if known is not None:
             if implementation is None or (known.implementation == implementation and known.options == options):
@@ -337,6 +337,14 @@ class LiveRun:
             self.acted = max(self.acted, passage.answered if armed.acts_on_answer else passage.asked)
         landing = Landing.LANDED if has_landed else Landing.NO_CHANGE
         return Landed(str(armed.injection), armed.injection.operator_name, landing, armed.operator.describe())
+
+    def let_go(self) -> None:
+        """Forget doors and calls, so that a finished run is freed at once.
+
+        Left to the garbage collector, what a run of six crossings leaves behind would cost a sixth of it.
+        """
+        self.doors.clear()
+        self.asked.clear()
 
     def settled(self, outcome: Outcome) -> Outcome:
         """Return what the target handed back, with what is known of the state of the world."""

@@ -56,8 +56,7 @@ class Watch:
         self._required = [
             None if contract.requires is None else _Watched(contract.requires, setting) for contract in contracts
         ]
-        everything = [*self._watched, *(watched for watched in self._required if watched is not None)]
-        self._active = [(watched.monitor.step, watched) for watched in everything]
+        self._active = [*self._watched, *[watched for watched in self._required if watched is not None]]
         self._sort_by_interest()
 
     def looks_at(self, step: Step) -> bool:
@@ -79,12 +78,13 @@ class Watch:
             if reading is not None and watched.note(reading, step.index, step.agent):
                 broken = True
         if broken:
-            self._active = [pair for pair in self._active if pair[1].violation is None]
+            self._active = [watched for watched in self._active if watched.violation is None]
             self._sort_by_interest()
 
     def _sort_by_interest(self) -> None:
         """Most monitors look at few steps, and asking five about each would cost a twelfth of a crossing."""
-        self._of_effects = [pair for pair in self._active if pair[1].looks is not Looks.NEVER]
+        seeing = [watched for watched in self._active if watched.looks is not Looks.NEVER]
+        self._of_effects = [(watched.monitor.step, watched) for watched in seeing]
         self._of_every_step = [pair for pair in self._of_effects if pair[1].looks is Looks.EVERY_STEP]
 
     def end(self, end: End, last_agent: str) -> tuple[ContractVerdict, ...]:
@@ -93,7 +93,7 @@ class Watch:
         Raises:
             PluginError: A monitor raised something.
         """
-        for _, watched in self._active:
+        for watched in self._active:
             try:
                 reading = watched.monitor.end(end)
             except Exception as error:  # as above

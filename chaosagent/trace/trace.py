@@ -80,7 +80,7 @@ class Trace:
                 self.ending_detail,
                 outcome.message,
                 outcome.success,
-                [plain(claim) for claim in outcome.claims],
+                [plain(claim) for claim in outcome.claims] if outcome.claims else (),
                 plain(outcome.state),
                 outcome.refused,
             )

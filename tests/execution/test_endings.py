@@ -344,3 +344,21 @@ def test_several_tasks_that_swallow_everything_end_with_the_run(play: Callable[.
 
     gc.collect()
     assert trace.ending is Ending.FINISHED
+
+
+def test_a_finished_run_leaves_nothing_to_the_garbage_collector(play: Play) -> None:
+    async def agent(run: Any) -> str:
+        crm = run.service("crm", {"get": lambda number: number})
+        memory = run.memory("notes")
+        with run.agent("planner"):
+            await asyncio.gather(crm("get", number=1), memory("write", key="a", value=1), run.clock.sleep(1.0))
+        return "done"
+
+    play(agent)
+    gc.collect()
+    gc.disable()
+    try:
+        play(agent)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
