@@ -52,13 +52,12 @@ class Workforce:
         """Return the executor; worker processes are started."""
         if self.executor == "inline":
             return InlineExecutor(plan.workbench())
-        limit = plan.run_limits.wall_seconds_max
-        setup = worker_setup(study, plan)
+        setup, limits = worker_setup(study, plan), plan.run_limits
         if self.executor == "process":
-            return ProcessExecutor(setup, workers=self.size, wall_seconds_max=limit)
+            return ProcessExecutor(setup, workers=self.size, limits=limits)
         from chaosagent.execution.ray_pool import RayExecutor
 
-        return RayExecutor(setup, workers=self.size, wall_seconds_max=limit, address=self.ray_address)
+        return RayExecutor(setup, workers=self.size, limits=limits, address=self.ray_address)
 
 
 INLINE = Workforce()
@@ -103,9 +102,7 @@ def run_study(
             executor,
             sinks=sinks,
             groups_max=workforce.size,
-            elsewhere=lambda: open_elsewhere(
-                worker_setup(study, plan), wall_seconds_max=plan.run_limits.wall_seconds_max
-            ),
+            elsewhere=lambda: open_elsewhere(worker_setup(study, plan), limits=plan.run_limits),
             earlier=store.earlier() if resume else NOTHING_EARLIER,
         )
         result = work.run()

@@ -7,16 +7,17 @@ from collections.abc import Callable
 
 from chaosagent.execution.process_pool import ProcessExecutor
 from chaosagent.execution.workbench import Workbench
+from chaosagent.limits import RunLimits
 
 _VARIABLE = "PYTHONHASHSEED"
 
 
-def open_elsewhere(setup: Callable[[], Workbench], *, wall_seconds_max: float) -> ProcessExecutor:
+def open_elsewhere(setup: Callable[[], Workbench], *, limits: RunLimits | None = None) -> ProcessExecutor:
     """Start one worker process with another hash seed than this process has.
 
     Args:
         setup: Makes the worker's workbench; pickled, so a function of a module with plain arguments.
-        wall_seconds_max: Real time that one job may take.
+        limits: Of one job: its real time, and the memory of the worker.
 
     Raises:
         StudyError: The worker cannot be started.
@@ -24,7 +25,7 @@ def open_elsewhere(setup: Callable[[], Workbench], *, wall_seconds_max: float) -
     own = os.environ.get(_VARIABLE)
     os.environ[_VARIABLE] = "1" if own == "0" else "0"  # a random seed is never 0
     try:
-        return ProcessExecutor(setup, workers=1, wall_seconds_max=wall_seconds_max)
+        return ProcessExecutor(setup, workers=1, limits=limits)
     finally:
         if own is None:
             del os.environ[_VARIABLE]

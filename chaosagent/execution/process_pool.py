@@ -1,28 +1,53 @@
 """The executor with worker processes on this machine.
 
-Workers are spawned, never forked. One that dies, or works longer than the limit on a job, is replaced; its job ends
-as an `ERROR` and no other job is lost: each worker has its own pipe, so a broken one takes nothing with it.
+Workers are spawned, never forked, and each has its own pipe, so a broken one takes nothing with it. One that dies,
+works longer than it may on a job, or uses more memory than it may is killed with all its children and replaced; the
+jobs that it had not begun go to others. What becomes of the one it worked on:
+
+* longer than `wall_seconds_max`: an `ERROR`;
+* more memory than `memory_megabytes_max`: an `ERROR`, unless the worker had run other jobs before, which may have left
+  it the memory: then the job is tried again in a fresh one;
+* dead: whoever killed it may have come from outside, so the job is tried again, in a fresh worker and with nothing
+  beside it; the job that `DEATHS_MAX` workers died of ends as an `ERROR`.
 """
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import multiprocessing
 import os
 import pickle
+import selectors
 import signal
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 
 from chaosagent.clock import monotonic
-from chaosagent.errors import ChaosAgentError, StudyError
+from chaosagent.errors import StudyError
 from chaosagent.execution.executor import Finished
+from chaosagent.execution.memory import MemoryWatch
 from chaosagent.execution.workbench import Job, Workbench, failed
-from chaosagent.faults.evaluation import Evaluation
+from chaosagent.execution.worker import Answer, Batch, Ready, work
+from chaosagent.limits import RunLimits
 
-BATCH_MAX = 8
+AHEAD_MAX = 16
+"""Jobs that a worker has at most: the one it works on, and those behind it."""
+AHEAD_SECONDS = 0.02
+"""Real time of work that a worker has ready, so that it need not wait for the study; long jobs are not hoarded."""
+AHEAD_BYTES_MAX = 16_000
+"""What may lie in the pipe of a worker that is busy: so much fits, and sending it never waits."""
+DEATHS_MAX = 3
+STALL_SECONDS = 0.5
+"""A worker that is so long at one job has the others taken away when somebody else could run them."""
+STARTS_MAX = 5
+"""Workers in a row that may end before they are ready."""
 START_SECONDS_MAX = 120.0
+WAIT_SECONDS_MAX = 0.25
+
+logger = logging.getLogger(__name__)
 
 
 class _Worker:
@@ -31,7 +56,9 @@ class _Worker:
     def __init__(self, process: SpawnProcess, pipe: Connection) -> None:
         self.process, self.pipe = process, pipe
         self.jobs: deque[tuple[int, Job]] = deque()
+        self.reserved: tuple[int, Job] | None = None
         self.ready = False
+        self.answered = 0
         self.since = monotonic()
 
 
@@ -41,143 +68,279 @@ class ProcessExecutor:
     Args:
         setup: Makes a worker's workbench; pickled, so a function of a module with plain arguments.
         workers: Number of processes, at least 1.
-        wall_seconds_max: Real time that one job may take.
+        limits: Of one job: its real time, and the memory of the worker, target and all.
+
+    Attributes:
+        replaced: How many workers were replaced so far.
 
     Raises:
         StudyError: The workers cannot be started.
     """
 
-    def __init__(self, setup: Callable[[], Workbench], *, workers: int, wall_seconds_max: float) -> None:
+    def __init__(self, setup: Callable[[], Workbench], *, workers: int, limits: RunLimits | None = None) -> None:
         self._context = multiprocessing.get_context("spawn")
         self._setup = pickle.dumps(setup)
-        self._wall_seconds_max = wall_seconds_max
+        self._limits = limits or RunLimits()
         self._waiting: deque[tuple[int, Job]] = deque()
         self._finished: deque[Finished] = deque()
+        self._deaths: Counter[int] = Counter()
+        self._seconds_per_job = AHEAD_SECONDS
         self._failed_starts = 0
-        self._workers = [self._start() for _ in range(max(1, workers))]
+        self._torn = False
+        self.replaced = 0
+        self._selector = selectors.DefaultSelector()
+        self._watch = MemoryWatch(self._limits.memory_megabytes_max)
+        self._workers: list[_Worker] = []
+        for _ in range(max(1, workers)):
+            self._workers.append(self._start())
 
     def submit(self, ticket: int, job: Job) -> None:
         self._waiting.append((ticket, job))
-        self._feed()
+        self._guarded(self._feed_idle)
 
     def next_finished(self) -> Finished:
-        while not self._finished:
-            self._listen()
+        self._guarded(self._work_on)
         return self._finished.popleft()
+
+    def await_ready(self) -> None:
+        """Wait until a worker has loaded the target.
+
+        Raises:
+            StudyError: It cannot be loaded, or the workers end before they have done so.
+        """
+        while not any(worker.ready for worker in self._workers):
+            self._guarded(self._listen)
 
     def drop_waiting(self) -> None:
         self._waiting.clear()
+        for worker in self._workers:
+            worker.reserved = None
+            if self._torn:
+                worker.jobs.clear()  # the workers are replaced before anything else
+            else:
+                self._take_back(worker)
+        self._waiting.clear()
 
     def close(self) -> None:
+        self._watch.close()
         for worker in self._workers:
-            self._stop(worker)
+            self._end(worker)
         self._workers.clear()
+        self._selector.close()
 
-    # ------------------------------------------------------------------ workers
+    def _guarded(self, step: Callable[[], None]) -> None:
+        """Do a step; an interrupt in the middle of it may tear a message, and then no pipe can be trusted any more."""
+        if self._torn:
+            self._torn = False
+            self._renew()
+        try:
+            step()
+        except KeyboardInterrupt:
+            self._torn = True
+            raise
+
+    # ------------------------------------------------------------------ jobs out, answers in
+
+    def _work_on(self) -> None:
+        while not self._finished:
+            self._feed()
+            self._listen()
+
+    def _listen(self) -> None:
+        # Stalls are looked for now and then; the wall limit need not be kept to the millisecond.
+        for key, _ in self._selector.select(min(WAIT_SECONDS_MAX, self._limits.wall_seconds_max)):
+            self._hear(key.data)
+        now = monotonic()
+        for worker in list(self._workers):
+            self._check_time(worker, now)
+
+    def _feed_idle(self) -> None:
+        for worker in self._workers:
+            if worker.ready and not worker.jobs:
+                self._give(worker, 1)
+                return
+
+    def _feed(self) -> None:
+        """Give jobs to the workers that will soon have none, and take them from one that is stuck."""
+        ahead = max(1, min(AHEAD_MAX, int(AHEAD_SECONDS / self._seconds_per_job)))
+        hungry = [worker for worker in self._workers if worker.ready and len(worker.jobs) <= ahead // 2]
+        hungry.sort(key=lambda worker: len(worker.jobs))
+        for place, worker in enumerate(hungry):
+            if self._waiting:
+                share = -(-len(self._waiting) // (len(hungry) - place))
+                self._give(worker, min(ahead - len(worker.jobs), share))
+        if not self._waiting and any(worker.ready and not worker.jobs for worker in self._workers):
+            now = monotonic()
+            for worker in self._workers:
+                if len(worker.jobs) > 1 and now - worker.since > STALL_SECONDS:
+                    self._take_back(worker)
+
+    def _give(self, worker: _Worker, count: int) -> None:
+        batch: Batch = [self._waiting.popleft() for _ in range(min(count, len(self._waiting)))]
+        if not batch:
+            return
+        data = pickle.dumps(batch, protocol=pickle.HIGHEST_PROTOCOL)
+        if worker.jobs and len(data) > AHEAD_BYTES_MAX:
+            self._waiting.extendleft(reversed(batch))
+            return
+        if not worker.jobs:
+            worker.since = monotonic()
+        worker.jobs.extend(batch)
+        self._send(worker, data)
+
+    def _take_back(self, worker: _Worker) -> None:
+        """Let a worker forget what it has not begun; should it have begun by now, that answer is not heard."""
+        if len(worker.jobs) > 1:
+            head = worker.jobs.popleft()
+            self._waiting.extendleft(reversed(worker.jobs))
+            worker.jobs = deque([head])
+            self._send(worker, pickle.dumps(None))
+
+    def _send(self, worker: _Worker, data: bytes) -> None:
+        with contextlib.suppress(OSError):  # of a dead worker the end of its pipe is heard next
+            worker.pipe.send_bytes(data)
+
+    def _hear(self, worker: _Worker) -> None:
+        try:
+            message: object = pickle.loads(worker.pipe.recv_bytes())  # our own worker's, over our own pipe
+        except (EOFError, OSError):
+            self._bury(worker)
+            return
+        if isinstance(message, Answer):
+            self._take(worker, message)
+        elif isinstance(message, Ready):
+            self._begin(worker)
+        else:
+            self.close()
+            raise StudyError(f"a worker process cannot set up the study: {message}")
+
+    def _begin(self, worker: _Worker) -> None:
+        worker.ready, worker.since, self._failed_starts = True, monotonic(), 0
+        if worker.reserved is not None:
+            self._waiting.appendleft(worker.reserved)
+            worker.reserved = None
+            self._give(worker, 1)
+
+    def _take(self, worker: _Worker, answer: Answer) -> None:
+        worker.since = monotonic()
+        if not worker.jobs or worker.jobs[0][0] != answer.ticket:
+            return  # it was taken back, and is run by somebody else
+        if answer.evaluation is None:
+            self._exceeded(worker, answer.megabytes)
+            return
+        worker.jobs.popleft()
+        worker.answered += 1
+        self._seconds_per_job += 0.2 * (answer.seconds - self._seconds_per_job)
+        self._deaths.pop(answer.ticket, None)
+        self._finished.append(Finished(answer.ticket, answer.evaluation))
+
+    # ------------------------------------------------------------------ workers come and go
 
     def _start(self) -> _Worker:
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_work, args=(theirs, self._setup), daemon=True)
+        process = self._context.Process(
+            target=work, args=(theirs, self._setup, self._limits.memory_megabytes_max), daemon=True
+        )
         process.start()
         theirs.close()
-        return _Worker(process, ours)
+        worker = _Worker(process, ours)
+        self._selector.register(ours, selectors.EVENT_READ, worker)
+        self._watch.add(process.pid or 0)
+        return worker
 
-    @staticmethod
-    def _stop(worker: _Worker) -> None:
+    def _end(self, worker: _Worker) -> None:
+        self._selector.unregister(worker.pipe)
         worker.pipe.close()
-        worker.process.kill()
+        pid = worker.process.pid or 0
+        self._watch.remove(pid)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)  # the target's own processes, too
+        worker.process.kill()  # it may not have come to making its group yet
         worker.process.join(5.0)
 
-    def _feed(self) -> None:
-        for worker in self._workers:
-            share = max(1, min(BATCH_MAX, (len(self._waiting) + len(self._workers) - 1) // len(self._workers)))
-            if worker.jobs or not self._waiting:
-                continue
-            batch = [self._waiting.popleft() for _ in range(min(share, len(self._waiting)))]
-            worker.jobs.extend(batch)
-            worker.since = monotonic()
-            try:
-                worker.pipe.send_bytes(pickle.dumps(batch))
-            except (BrokenPipeError, OSError):
-                self._replace(worker, "the worker process had ended before it was given the run")
+    def _renew(self) -> None:
+        """Replace all workers; what they had is given to the new ones."""
+        self._selector.close()
+        self._selector = selectors.DefaultSelector()
+        old, self._workers = self._workers, []
+        for worker in old:
+            self._selector.register(worker.pipe, selectors.EVENT_READ, worker)
+            self._end(worker)
+            self._waiting.extendleft(reversed(worker.jobs))
+            self._workers.append(self._start())
 
-    def _listen(self) -> None:
-        pipes = {worker.pipe: worker for worker in self._workers}
-        for ready in wait(list(pipes), timeout=self._patience()):
-            worker = pipes[ready]  # type: ignore[index]  # only our pipes are waited for
-            try:
-                message = worker.pipe.recv_bytes()
-            except (EOFError, OSError):
-                self._replace(worker, _cause_of_death(worker.process))
-                continue
-            self._take(worker, message)
-        for worker in list(self._workers):
-            limit = self._wall_seconds_max if worker.ready else max(START_SECONDS_MAX, self._wall_seconds_max)
-            if worker.jobs and monotonic() - worker.since > limit:
-                self._replace(worker, f"the run took longer than {limit:g} s of real time (wall_seconds_max)")
-        self._feed()
-
-    def _patience(self) -> float:
-        busy = [worker.since for worker in self._workers if worker.jobs]
-        return max(0.01, min(1.0, min(busy, default=monotonic()) + self._wall_seconds_max - monotonic()))
-
-    def _take(self, worker: _Worker, message: bytes) -> None:
-        answer = pickle.loads(message)  # our own worker's, over our own pipe
-        if isinstance(answer, ChaosAgentError):
-            self.close()
-            raise StudyError(f"a worker process cannot set up the study: {answer}") from answer
-        if answer is None:
-            worker.ready = True
-            worker.since = monotonic()
-            return
-        worker.ready = True
-        self._failed_starts = 0
-        ticket, _ = worker.jobs.popleft()
-        worker.since = monotonic()
-        evaluation: Evaluation = answer
-        self._finished.append(Finished(ticket, evaluation))
-
-    def _replace(self, worker: _Worker, cause: str) -> None:
-        self._stop(worker)
+    def _replace(self, worker: _Worker, cause: str) -> _Worker:
+        """End a worker and start another; what it had not begun goes to whoever is free."""
+        self.replaced += 1
+        logger.warning("worker replaced cause=%s", cause)
+        place = self._workers.index(worker)
+        del self._workers[place]
+        self._end(worker)
         if not worker.ready:
             self._failed_starts += 1
-            if self._failed_starts > 2 * len(self._workers):
+            if self._failed_starts > STARTS_MAX:
                 self.close()
                 raise StudyError(f"worker processes end before they are ready: {cause}.")
-        elif worker.jobs:
-            ticket, job = worker.jobs.popleft()
-            self._finished.append(Finished(ticket, failed(job.schedule, cause)))
         self._waiting.extendleft(reversed(worker.jobs))
-        self._workers[self._workers.index(worker)] = self._start()
+        fresh = self._start()
+        fresh.reserved = worker.reserved
+        self._workers.insert(place, fresh)
+        return fresh
+
+    def _check_time(self, worker: _Worker, now: float) -> None:
+        spent = now - worker.since
+        if not worker.ready:
+            if spent > max(START_SECONDS_MAX, self._limits.wall_seconds_max):
+                self._replace(worker, f"loading the target took longer than {spent:.0f} s of real time")
+        elif worker.jobs and spent > self._limits.wall_seconds_max:
+            limit = f"{self._limits.wall_seconds_max:g} s of real time (run.wall_seconds)"
+            self._fail(worker, f"the run took longer than {limit}; its worker was killed")
+
+    def _bury(self, worker: _Worker) -> None:
+        """Find out what a worker died of, and what that means for its job."""
+        megabytes = self._watch.remove(worker.process.pid or 0)
+        if megabytes is not None:
+            self._exceeded(worker, megabytes)
+            return
+        cause = _cause_of_death(worker.process)
+        if not worker.jobs:
+            self._replace(worker, cause)
+            return
+        ticket = worker.jobs[0][0]
+        self._deaths[ticket] += 1
+        if self._deaths[ticket] >= DEATHS_MAX:
+            self._fail(worker, f"{cause}, and so ended each of the {DEATHS_MAX} workers that were given the run")
+        else:
+            self._retry(worker, cause)
+
+    def _exceeded(self, worker: _Worker, megabytes: float) -> None:
+        limit = f"more than {self._limits.memory_megabytes_max} (run.memory_megabytes)"
+        cause = f"the worker process used {megabytes:.0f} MB of memory, {limit}"
+        if worker.jobs and worker.answered:
+            self._retry(worker, cause)
+        elif worker.jobs:
+            self._fail(worker, f"{cause}, and was killed")
+        else:
+            self._replace(worker, cause)
+
+    def _retry(self, worker: _Worker, cause: str) -> None:
+        job = worker.jobs.popleft()
+        self._replace(worker, cause).reserved = job
+
+    def _fail(self, worker: _Worker, cause: str) -> None:
+        ticket, job = worker.jobs.popleft()
+        self._deaths.pop(ticket, None)
+        self._finished.append(Finished(ticket, failed(job.schedule, cause)))
+        self._replace(worker, cause)
 
 
 def _cause_of_death(process: SpawnProcess) -> str:
     process.join(5.0)
     code = process.exitcode
     if code is not None and code < 0:
-        return f"the worker process was killed by signal {-code}"
-    return f"the worker process ended with exit code {code}"
-
-
-def _work(pipe: Connection, setup: bytes) -> None:
-    """Run batches until the pipe closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the study's own decides
-    with open(os.devnull, "w", encoding="utf-8") as nowhere:
-        os.dup2(nowhere.fileno(), 1)  # what a target prints must not reach the study's own output
-    try:
-        workbench: Workbench = pickle.loads(setup)()
-    except Exception as error:  # the worker is a seam: what keeps it from starting is told to the study
-        pipe.send_bytes(pickle.dumps(StudyError(f"{type(error).__name__}: {error}")))
-        return
-    pipe.send_bytes(pickle.dumps(None))
-    while True:
         try:
-            batch: list[tuple[int, Job]] = pickle.loads(pipe.recv_bytes())
-        except (EOFError, OSError, KeyboardInterrupt):
-            return
-        for _, job in batch:
-            evaluation = workbench.evaluate(job)
-            try:
-                pipe.send_bytes(pickle.dumps(evaluation))
-            except (BrokenPipeError, OSError):
-                return
+            name = f" ({signal.Signals(-code).name})"
+        except ValueError:
+            name = ""
+        return f"the worker process was killed by signal {-code}{name}"
+    return f"the worker process ended with exit code {code}"

@@ -1,14 +1,18 @@
-"""The executor on Ray: actors that hold the imported target, on this machine or on a cluster.
+"""The executor on Ray: actors on this machine or on a cluster, each with a worker process of its own.
 
-Batches are sized to about half a second of work. A batch whose actor dies or overstays is run again one job at a
-time; the job that fails alone, too, ends as an `ERROR`. So every job ends exactly once, whatever becomes of its actor.
+The actor does not run the target: it looks after a process that does, with `ProcessExecutor`. So a target that crashes,
+hangs or eats memory ends as it does there, with the same words, and takes no actor with it. An actor dies of other
+things: its node is lost, or somebody kills it. Then its batch is run again, one job at a time, and a job that
+`DEATHS_MAX` actors died of, alone, ends as an `ERROR`.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
-from collections import deque
+import sys
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,39 +20,56 @@ from typing import Any
 from chaosagent.clock import monotonic
 from chaosagent.errors import ChaosAgentError, StudyError
 from chaosagent.execution.executor import Finished
+from chaosagent.execution.process_pool import DEATHS_MAX, START_SECONDS_MAX, ProcessExecutor
 from chaosagent.execution.workbench import Job, Workbench, failed
+from chaosagent.execution.worker import Batch
 from chaosagent.extras import require
 from chaosagent.faults.evaluation import Evaluation
+from chaosagent.limits import RunLimits
 
 BATCH_MAX = 64
 BATCH_SECONDS = 0.5
+BATCHES_AHEAD = 2
+"""Batches that an actor has at most: one that it works on, and one that is there when it has done that."""
+LONG_SECONDS = 0.1
+"""Jobs that take longer do not wait behind another where an actor may come free earlier."""
 OBJECT_STORE_BYTES = 80_000_000
-START_SECONDS_MAX = 120.0
+
+logger = logging.getLogger(__name__)
 
 
 class Bench:
-    """What an actor does: hold a workbench, and run batches on it."""
+    """What an actor does: look after a worker process, and have it run batches."""
 
-    def __init__(self, setup: bytes) -> None:
-        self._workbench: Workbench = pickle.loads(setup)()
+    def __init__(self, setup: bytes, limits: RunLimits) -> None:
+        # A spawned process runs the main program of its parent once more; Ray's own takes a second, for nothing.
+        vars(sys.modules["__main__"]).pop("__file__", None)
+        made: Callable[[], Workbench] = pickle.loads(setup)
+        self._pool = ProcessExecutor(made, workers=1, limits=limits)
 
     def ready(self) -> bool:
-        """Say that the target is loaded."""
+        """Return when the target is loaded."""
+        self._pool.await_ready()
         return True
 
-    def run(self, jobs: list[Job]) -> tuple[list[Evaluation], float]:
-        """Return what some jobs told, and the real seconds they took."""
+    def run(self, jobs: list[Job]) -> tuple[bytes, float]:
+        """Return what some jobs told, pickled, in their order, and the real seconds they took."""
         begun = monotonic()
-        return [self._workbench.evaluate(job) for job in jobs], monotonic() - begun
+        for place, job in enumerate(jobs):
+            self._pool.submit(place, job)
+        told: list[Evaluation | None] = [None] * len(jobs)
+        for _ in jobs:
+            finished = self._pool.next_finished()
+            told[finished.ticket] = finished.evaluation
+        return pickle.dumps(told, protocol=pickle.HIGHEST_PROTOCOL), monotonic() - begun
 
 
 @dataclass(slots=True)
 class _Actor:
-    """One actor, and the batch that it works on."""
+    """One actor, and the batches that it was given and has not answered yet, oldest first."""
 
     handle: Any
-    batch: list[tuple[int, Job]] = field(default_factory=list)
-    pending: Any = None
+    batches: deque[tuple[Any, Batch]] = field(default_factory=deque)
     since: float = 0.0
     started: bool = False
 
@@ -57,25 +78,25 @@ class RayExecutor:
     """Runs jobs on Ray actors.
 
     Args:
-        setup: Makes an actor's workbench; pickled, so a function of a module with plain arguments.
+        setup: Makes a worker's workbench; pickled, so a function of a module with plain arguments.
         workers: Number of actors, at least 1.
-        wall_seconds_max: Real time that one job may take.
+        limits: Of one job: its real time, and the memory of the worker, target and all.
         address: Of a running cluster; a local one is started when empty.
 
     Raises:
         MissingExtraError: Ray is not installed.
-        StudyError: The cluster cannot be reached, or the actors cannot be set up.
+        StudyError: The cluster cannot be reached, or the workers cannot be set up.
     """
 
     def __init__(
-        self, setup: Callable[[], Workbench], *, workers: int, wall_seconds_max: float, address: str = ""
+        self, setup: Callable[[], Workbench], *, workers: int, limits: RunLimits | None = None, address: str = ""
     ) -> None:
         self._ray = require("ray", extra="ray", needed_by="--executor ray")
-        self._setup = pickle.dumps(setup)
-        self._wall_seconds_max = wall_seconds_max
+        self._setup, self._limits = pickle.dumps(setup), limits or RunLimits()
         self._waiting: deque[tuple[int, Job]] = deque()
         self._alone: deque[tuple[int, Job]] = deque()
         self._finished: deque[Finished] = deque()
+        self._deaths: Counter[int] = Counter()
         self._seconds_per_job = BATCH_SECONDS / 8
         self._ours = not self._ray.is_initialized()
         self._connect(max(1, workers), address)
@@ -119,7 +140,7 @@ class RayExecutor:
             raise StudyError(f"Ray cannot be reached at {address or 'this machine'}: {error}") from error
 
     def _start(self) -> _Actor:
-        return _Actor(self._kind.remote(self._setup), since=monotonic())
+        return _Actor(self._kind.remote(self._setup, self._limits), since=monotonic())
 
     def _await_first(self) -> None:
         """Wait until one actor has loaded the target, so that a target that cannot be loaded is told at once."""
@@ -127,57 +148,87 @@ class RayExecutor:
             self._ray.get(self._actors[0].handle.ready.remote(), timeout=START_SECONDS_MAX)
         except self._ray.exceptions.RayError as error:
             self.close()
-            cause = error.cause if isinstance(error, self._ray.exceptions.RayTaskError) else error
-            if isinstance(cause, ChaosAgentError):
-                raise cause from error
-            raise StudyError(f"the actors cannot set up the study: {cause}") from error
+            raise self._trouble(error) from error
+
+    def _trouble(self, error: Exception) -> ChaosAgentError:
+        """Return what keeps the workers from being set up as an error of ours."""
+        cause = error.cause if isinstance(error, self._ray.exceptions.RayTaskError) else error
+        return cause if isinstance(cause, ChaosAgentError) else StudyError(f"the workers cannot be set up: {cause}")
+
+    # ------------------------------------------------------------------ batches
 
     def _feed(self) -> None:
-        for actor in self._actors:
-            if actor.pending is not None:
-                continue
-            if self._alone:
-                batch = [self._alone.popleft()]
-            elif self._waiting:
-                batch = [self._waiting.popleft() for _ in range(min(self._batch_size(), len(self._waiting)))]
-            else:
-                return
-            actor.batch, actor.since = batch, monotonic()
-            actor.pending = actor.handle.run.remote([job for _, job in batch])
+        """Give each actor what it will need next; whoever has nothing comes first."""
+        ahead = BATCHES_AHEAD if self._seconds_per_job < LONG_SECONDS else 1
+        for count in range(ahead):
+            for actor in self._actors:
+                if len(actor.batches) == count:
+                    self._give(actor, ahead)
 
-    def _batch_size(self) -> int:
-        share = -(-len(self._waiting) // len(self._actors))
-        wanted = int(BATCH_SECONDS / max(self._seconds_per_job, 1e-6))
-        return max(1, min(BATCH_MAX, share, wanted))
+    def _give(self, actor: _Actor, ahead: int) -> None:
+        if self._alone:
+            batch = [self._alone.popleft()]
+        elif self._waiting:
+            free = sum(max(0, ahead - len(other.batches)) for other in self._actors)
+            share = -(-len(self._waiting) // free)
+            wanted = max(1, int(BATCH_SECONDS / ahead / max(self._seconds_per_job, 1e-6)))
+            batch = [self._waiting.popleft() for _ in range(min(BATCH_MAX, share, wanted))]
+        else:
+            return
+        if not actor.batches:
+            actor.since = monotonic()
+        actor.batches.append((actor.handle.run.remote([job for _, job in batch]), batch))
 
     def _listen(self) -> None:
-        pending = {actor.pending: actor for actor in self._actors if actor.pending is not None}
+        pending = {actor.batches[0][0]: actor for actor in self._actors if actor.batches}
         done, _ = self._ray.wait(list(pending), num_returns=1, timeout=1.0)
         for reference in done:
             self._take(pending[reference])
+        now = monotonic()
         for actor in self._actors:
-            limit = self._wall_seconds_max * len(actor.batch) + (0.0 if actor.started else START_SECONDS_MAX)
-            if actor.pending is not None and monotonic() - actor.since > limit:
-                self._replace(actor, f"the run took longer than {self._wall_seconds_max:g} s of real time")
+            if actor.batches and now - actor.since > self._patience(actor):
+                self._bury(actor, "the actor did not answer in time")
+
+    def _patience(self, actor: _Actor) -> float:
+        """Return the real seconds after which an actor counts as lost; jobs that hang are ended by the actor itself."""
+        first = 0.0 if actor.started else START_SECONDS_MAX
+        return first + (self._limits.wall_seconds_max + START_SECONDS_MAX) * len(actor.batches[0][1])
 
     def _take(self, actor: _Actor) -> None:
+        reference, batch = actor.batches[0]
         try:
-            evaluations, seconds = self._ray.get(actor.pending)
+            data, seconds = self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError as error:
+            self.close()
+            raise self._trouble(error) from error
         except self._ray.exceptions.RayError as error:
-            self._replace(actor, f"the actor died: {str(error).splitlines()[0]}")
+            self._bury(actor, f"the actor died: {str(error).splitlines()[0]}")
             return
-        actor.started = True
-        self._seconds_per_job = seconds / len(actor.batch)
-        for (ticket, _), evaluation in zip(actor.batch, evaluations, strict=True):
+        actor.started, actor.since = True, monotonic()
+        self._seconds_per_job += 0.5 * (seconds / len(batch) - self._seconds_per_job)
+        evaluations: list[Evaluation] = pickle.loads(data)  # our own actor's
+        for (ticket, _), evaluation in zip(batch, evaluations, strict=True):
+            self._deaths.pop(ticket, None)
             self._finished.append(Finished(ticket, evaluation))
-        actor.batch, actor.pending = [], None
+        actor.batches.popleft()
 
-    def _replace(self, actor: _Actor, cause: str) -> None:
-        """Start another actor; a batch is run again job by job, a single job has failed."""
+    def _bury(self, actor: _Actor, cause: str) -> None:
+        """Start another actor, and have its jobs run again; what kills actors again and again alone has failed."""
+        logger.warning("actor replaced cause=%s", cause)
         self._ray.kill(actor.handle)
-        if len(actor.batch) == 1:
-            ticket, job = actor.batch[0]
-            self._finished.append(Finished(ticket, failed(job.schedule, cause)))
+        (_, first), *others = actor.batches
+        for _, batch in reversed(others):
+            self._waiting.extendleft(reversed(batch))
+        if len(first) > 1:
+            self._alone.extend(first)
         else:
-            self._alone.extend(actor.batch)
+            self._try_again(*first[0], cause)
         self._actors[self._actors.index(actor)] = self._start()
+
+    def _try_again(self, ticket: int, job: Job, cause: str) -> None:
+        self._deaths[ticket] += 1
+        if self._deaths[ticket] < DEATHS_MAX:
+            self._alone.append((ticket, job))
+        else:
+            del self._deaths[ticket]
+            self._finished.append(Finished(ticket, failed(job.schedule, f"{cause}, and so did {DEATHS_MAX} of them")))

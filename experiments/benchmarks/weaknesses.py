@@ -173,12 +173,12 @@ class Workers:
         """Return the executor; worker processes are started."""
         if self.executor == "inline":
             return InlineExecutor(plan.workbench())
-        setup, limit = worker_setup(study, plan), plan.run_limits.wall_seconds_max
+        setup, limits = worker_setup(study, plan), plan.run_limits
         if self.executor == "process":
-            return ProcessExecutor(setup, workers=self.count, wall_seconds_max=limit)
+            return ProcessExecutor(setup, workers=self.count, limits=limits)
         from chaosagent.execution.ray_pool import RayExecutor
 
-        return RayExecutor(setup, workers=self.count, wall_seconds_max=limit)
+        return RayExecutor(setup, workers=self.count, limits=limits)
 
 
 def search_all(path: Path, overrides: Overrides, workers: Workers = Workers()) -> Searched:

@@ -16,6 +16,7 @@ from chaosagent.execution.workbench import Job, load_workbench
 from chaosagent.faults.evaluation import Status
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.faults.space import Choices, Space
+from chaosagent.limits import RunLimits
 from chaosagent.study.plan import Plan
 from chaosagent.study.study import Study
 from chaosagent.targets.loading import load_target
@@ -72,7 +73,7 @@ def test_a_study_finds_the_same_on_ray_as_here() -> None:
     )
     here = Study(plan, InlineExecutor(refund_bench())).run()
 
-    pool = RayExecutor(refund_bench, workers=2, wall_seconds_max=60.0)
+    pool = RayExecutor(refund_bench, workers=2)
     try:
         there = Study(plan, pool, groups_max=2).run()
     finally:
@@ -90,7 +91,7 @@ def test_an_actor_that_dies_or_spins_is_replaced_and_no_other_run_is_lost(tmp_pa
     setup = functools.partial(load_workbench, "touchy.py:touchy", "default", SPECS, folder=tmp_path)
     deadly, endless = parse("service:s[1] timeout(when=before)"), parse("service:s[2] timeout(when=before)")
     jobs = [EMPTY, deadly, EMPTY, endless, *[EMPTY] * 20]
-    pool = RayExecutor(setup, workers=2, wall_seconds_max=2.0)
+    pool = RayExecutor(setup, workers=2, limits=RunLimits(wall_seconds_max=2.0))
     try:
         for ticket, schedule in enumerate(jobs):
             pool.submit(ticket, Job("default", 0, schedule))
@@ -101,7 +102,7 @@ def test_an_actor_that_dies_or_spins_is_replaced_and_no_other_run_is_lost(tmp_pa
     errors = {ticket: evaluation.error for ticket, evaluation in finished.items() if evaluation.status is Status.ERROR}
     assert sorted(finished) == list(range(len(jobs)))
     assert set(errors) == {1, 3}
-    assert "the actor died" in errors[1]
+    assert "killed by signal 9 (SIGKILL), and so ended each of the 3 workers" in errors[1]
     assert "longer than 2 s of real time" in errors[3]
 
 
@@ -110,4 +111,4 @@ def test_a_target_that_cannot_be_loaded_is_told_at_once() -> None:
     setup = functools.partial(load_workbench, "no-such-target", "default", SPECS)
 
     with pytest.raises(ChaosAgentError, match="unknown target 'no-such-target'"):
-        RayExecutor(setup, workers=1, wall_seconds_max=60.0)
+        RayExecutor(setup, workers=1)

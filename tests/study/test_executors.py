@@ -17,6 +17,7 @@ from chaosagent.execution.workbench import Job, load_workbench
 from chaosagent.faults.evaluation import Status
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.faults.space import Choices, Space
+from chaosagent.limits import RunLimits
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
 from chaosagent.study.study import Study
@@ -67,7 +68,7 @@ def test_a_study_finds_the_same_in_worker_processes_as_here(workers: int) -> Non
     plan = refund_plan()
     here = Study(plan, InlineExecutor(refund_bench())).run()
 
-    pool = ProcessExecutor(refund_bench, workers=workers, wall_seconds_max=60.0)
+    pool = ProcessExecutor(refund_bench, workers=workers)
     try:
         there = Study(plan, pool, groups_max=2).run()
     finally:
@@ -127,7 +128,7 @@ def test_a_worker_that_dies_or_spins_is_replaced_and_no_other_run_is_lost(tmp_pa
     setup = functools.partial(load_workbench, "touchy.py:touchy", "default", SPECS, folder=tmp_path)
     deadly, endless = parse("service:s[1] timeout(when=before)"), parse("service:s[2] timeout(when=before)")
     jobs = [EMPTY, deadly, EMPTY, endless, *[EMPTY] * 20]
-    pool = ProcessExecutor(setup, workers=2, wall_seconds_max=2.0)
+    pool = ProcessExecutor(setup, workers=2, limits=RunLimits(wall_seconds_max=2.0))
     try:
         for ticket, schedule in enumerate(jobs):
             pool.submit(ticket, Job("only", 0, schedule))
