@@ -11,12 +11,11 @@ _CALL_FIELDS = ("place", "request", "answer", "asked at", "answered at")
 
 
 def difference_in_calls(expected: Evaluation, got: Evaluation) -> Difference:
-    """Return the first difference of two runs as far as their calls show it."""
+    """Return the first difference of two runs as far as their calls show it; its `step` counts calls, from 0."""
     for index, (one, other) in enumerate(zip(expected.crossings, got.crossings, strict=False)):
         for field, then, now in zip(_CALL_FIELDS, _facts(one), _facts(other), strict=True):
             if then != now:
-                where = f"{one.place} {field}" if field != "place" else field
-                return Difference(index, where, then[:TEXT_MAX], now[:TEXT_MAX])
+                return Difference(index, field, then[:TEXT_MAX], now[:TEXT_MAX], str(one.place))
     count = min(len(expected.crossings), len(got.crossings))
     if len(expected.crossings) != len(got.crossings):
         then, now = (

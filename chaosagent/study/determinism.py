@@ -65,11 +65,7 @@ def examine(
         nature = Nature(Answering.FROZEN, f"task {unlike.at.task_id!r}, seed {unlike.at.seed}: {unlike.difference}")
     still = next(_unlike(places, here, elsewhere, Answering.FROZEN), None)
     if still is not None:
-        raise StudyError(
-            f"task {still.at.task_id!r}, seed {still.at.seed}: the target is not deterministic, even with the answers "
-            f"of its models frozen, so nothing found in it could be proved or replayed. Without any injection, "
-            f"{still.where}. Likely cause: {still.cause}."
-        )
+        raise still.error()
     return nature
 
 
@@ -83,10 +79,7 @@ def compare_with(workbench: Workbench, at: Experimental, answering: Answering, t
         return
     unlike = _compared(at, workbench, told, answering)
     if unlike is not None:
-        raise StudyError(
-            f"task {at.task_id!r}, seed {at.seed}: the target is not deterministic, so nothing found in it could be "
-            f"proved or replayed. Without any injection, {unlike.where}. Likely cause: {unlike.cause}."
-        )
+        raise unlike.error()
 
 
 class _Unlike(NamedTuple):
@@ -95,16 +88,19 @@ class _Unlike(NamedTuple):
     at: Experimental
     difference: Difference
     in_one_process: bool
+    with_frozen_answers: bool
 
-    @property
-    def where(self) -> str:
-        if self.in_one_process:
-            return str(self.difference)
-        return f"two runs in one process are equal, two in different processes are not: {self.difference}"
-
-    @property
-    def cause(self) -> str:
-        return likely_cause(self.difference, in_one_process=self.in_one_process)
+    def error(self) -> StudyError:
+        """Return what refuses the target, with the likely cause and the remedy."""
+        where = str(self.difference)
+        if not self.in_one_process:
+            where = f"two runs in one process are equal, two in different processes are not: {where}"
+        frozen = ", even with the answers of its models frozen" if self.with_frozen_answers else ""
+        cause = likely_cause(self.difference, in_one_process=self.in_one_process)
+        return StudyError(
+            f"task {self.at.task_id!r}, seed {self.at.seed}: the target is not deterministic{frozen}, so nothing found "
+            f"in it could be proved or replayed. Without any injection, {where}. Likely cause: {cause}."
+        )
 
 
 def _unlike(
@@ -142,9 +138,8 @@ def _compared(at: Experimental, workbench: Workbench, told: Evaluation, answerin
     if execution.trace.digest == told.digest:
         return None
     again = first_difference(execution.trace, workbench.execute(job).trace)
-    if again is not None:
-        return _Unlike(at, again, in_one_process=True)
-    return _Unlike(at, difference_in_calls(execution.evaluation, told), in_one_process=False)
+    difference = difference_in_calls(execution.evaluation, told) if again is None else again
+    return _Unlike(at, difference, again is not None, bool(execution.answers))
 
 
 def likely_cause(difference: Difference, *, in_one_process: bool = True) -> str:

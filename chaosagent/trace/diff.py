@@ -18,15 +18,18 @@ class Difference:
         field: What differs there: a field of the step, `"steps"` when one trace ends earlier, or a field of the end.
         expected: Of the first trace, as text.
         got: Of the second trace, as text.
+        place: The hook of the step, where it is known.
     """
 
     step: int
     field: str
     expected: str
     got: str
+    place: str = ""
 
     def __str__(self) -> str:
-        return f"step {self.step}, {self.field}: expected {self.expected}, got {self.got}"
+        at = f" at {self.place}" if self.place else ""
+        return f"step {self.step}{at}, {self.field}: expected {self.expected}, got {self.got}"
 
 
 def first_difference(expected: Trace, got: Trace) -> Difference | None:
@@ -53,7 +56,7 @@ def _step_difference(one: Step, other: Step) -> Difference | None:
     field = next((field for field, expected, got in pairs if pack(expected) != pack(got)), None)
     if field is None:
         return None
-    return Difference(one.index, field, _short(getattr(one, field)), _short(getattr(other, field)))
+    return Difference(one.index, field, _short(getattr(one, field)), _short(getattr(other, field)), one.hook)
 
 
 def _short(value: object) -> str:

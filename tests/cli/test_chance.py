@@ -1,0 +1,105 @@
+"""The command line with targets that answer by chance, and with targets that differ between processes."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+
+BY_CHANCE = '''
+import random
+
+from chaosagent import Outcome, Task, effect, target
+
+
+@target(tasks=[Task("a"), Task("b")])
+async def shop(task, run):
+    """Asks its model, which answers by chance, whether to pay again."""
+    bank = run.service("bank", {"pay": lambda: 1}, effects={"pay": effect()})
+    model = run.model("assistant", {"chat": lambda prompt: {"content": str(random.random()), "tool_calls": []}})
+    await model("chat", prompt="plan")
+    for _ in range(2):
+        try:
+            await bank("pay")
+            break
+        except ConnectionError:
+            answer = await model("chat", prompt="again?")
+            if float(answer["content"]) < 0.3:
+                break
+    return Outcome("paid", success=True)
+'''
+BY_HASH = '''
+from chaosagent import Outcome, Task, target
+
+
+@target(tasks=[Task("a")])
+async def shop(task, run):
+    """Looks things up in the order of a set."""
+    shelf = run.service("shelf", lambda operation, what: what, read_only=True)
+    for what in {"apple", "banana", "cherry", "date", "elder", "fig", "grape"}:
+        await shelf("find", what=what)
+    return Outcome("done", success=True)
+'''
+pytestmark = pytest.mark.slow
+
+
+def answers_in(folder: Path) -> int:
+    with closing(sqlite3.connect(folder / "answers.db")) as connection:
+        count: int = connection.execute("SELECT count(*) FROM answer").fetchone()[0]
+    return count
+
+
+def test_workers_of_two_processes_share_the_frozen_answers(chaosagent: Command, folder: Path) -> None:
+    (folder / "agent.py").write_text(BY_CHANCE, encoding="utf-8")
+
+    found = chaosagent("search", "study.yaml", "--out", "one", "--executor", "process", "--workers", 2, "--json").json
+
+    assert "model:assistant[1], answer: expected" in found["stochastic"]
+    assert found["errors"] == 0
+    assert found["unlike"] == []
+    assert all(one["confirmed"] and one["certified"] for one in found["counterexamples"])
+    assert all(one["confirmation"]["runs"] == 20 for one in found["counterexamples"])
+    assert all(one["confirmation"]["nominal_violations"] == 0 for one in found["counterexamples"])
+    assert answers_in(folder / "one") >= 2
+
+    replay = chaosagent("replay", "one/replays", "--mode", "both", "--json").json
+    assert replay["totals"] == {"REPRODUCED": len(found["counterexamples"]), "VIOLATED": len(found["counterexamples"])}
+
+
+def test_a_study_may_say_that_its_target_is_stochastic_and_how_often_to_confirm(
+    chaosagent: Command, folder: Path
+) -> None:
+    (folder / "agent.py").write_text(BY_CHANCE, encoding="utf-8")
+    study = (folder / "study.yaml").read_text(encoding="utf-8")
+    (folder / "study.yaml").write_text(study + "stochastic: true\nsearch: {confirmations: 7}\n", encoding="utf-8")
+
+    found = chaosagent("search", "study.yaml", "--out", "one", "--json").json
+
+    assert found["stochastic"] == "the study says so"
+    assert {one["confirmation"]["runs"] for one in found["counterexamples"]} == {7}
+
+
+def test_what_differs_between_processes_is_refused_with_its_likely_cause(chaosagent: Command, folder: Path) -> None:
+    (folder / "agent.py").write_text(BY_HASH, encoding="utf-8")
+
+    answer = chaosagent("search", "study.yaml", "--out", "one", "--contract", "no-crash")
+
+    assert answer.code == 4
+    assert "task 'a', seed 0: the target is not deterministic" in answer.err
+    assert "two runs in one process are equal, two in different processes are not" in answer.err
+    assert "at service:shelf[1], request: expected find(" in answer.err
+    assert "the order of a set" in answer.err
+
+
+def test_secrets_are_not_left_behind_in_frozen_answers(chaosagent: Command, folder: Path) -> None:
+    agent = BY_CHANCE.replace('tasks=[Task("a"), Task("b")]', 'tasks=[Task("a"), Task("b")], secrets=["0\\\\.[0-9]+"]')
+    (folder / "agent.py").write_text(agent, encoding="utf-8")
+
+    found = chaosagent("search", "study.yaml", "--out", "one", "--json").json
+
+    assert found["stochastic"] is not None
+    assert not (folder / "one" / "answers.db").exists()
