@@ -18,6 +18,9 @@ class Sink:
     def examined(self, nature: Nature) -> None:
         """Take whether the target is deterministic; told once, before the searches begin."""
 
+    def executed(self, at: Experimental, evaluation: Evaluation) -> None:
+        """Take one run that searches wait for, as soon as it has ended or is known from an earlier session."""
+
     def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
         """Take one told trial of the search for a contract."""
 

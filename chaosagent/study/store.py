@@ -12,20 +12,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from chaosagent.clock import monotonic, timestamp
+from chaosagent.clock import timestamp
 from chaosagent.errors import StudyError, UsageError
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
+from chaosagent.study.committer import Committer
 from chaosagent.study.determinism import Nature
 from chaosagent.study.earlier import Earlier
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.plan import Plan
-from chaosagent.study.result import Progress, SearchResult
+from chaosagent.study.result import SearchResult
 from chaosagent.study.search import Trial
 from chaosagent.study.sink import Sink
 from chaosagent.study.stored import decode_evaluation, encode_evaluation
 
-COMMIT_SECONDS = 0.5
 FILE_NAME = "study.db"
 ANSWERS_NAME = "answers.db"
 LOCK_NAME = "study.lock"
@@ -98,7 +98,7 @@ def _facts(path: Path) -> dict[str, str]:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None)
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     return connection
@@ -152,7 +152,7 @@ class StudyStore(Sink):
 
     def __init__(self, connection: sqlite3.Connection, path: Path, plan: Plan, lock: IO[str]) -> None:
         self._connection, self._path, self._plan, self._lock = connection, path, plan, lock
-        self._committed = monotonic()
+        self._committer = Committer(connection)
 
     @classmethod
     def create(cls, folder: Path, plan: Plan, study_text: str) -> StudyStore:
@@ -180,9 +180,7 @@ class StudyStore(Sink):
         except (OSError, sqlite3.Error) as error:
             lock.close()
             raise UsageError(f"{folder}: cannot store a study there: {error}. Choose another --out.") from error
-        store = cls(connection, path, plan, lock)
-        store._begin()
-        return store
+        return cls(connection, path, plan, lock)
 
     @classmethod
     def resume(cls, folder: Path, plan: Plan) -> StudyStore:
@@ -212,9 +210,7 @@ class StudyStore(Sink):
                 f"{folder} holds a study that is to do something else: its target, tasks, contracts, space, budget or "
                 "limits differ. Choose another folder with --out."
             )
-        store = cls(connection, path, plan, lock)
-        store._begin()
-        return store
+        return cls(connection, path, plan, lock)
 
     @classmethod
     def remove(cls, folder: Path, plan: Plan, *, unfinished_too: bool = False) -> None:
@@ -270,6 +266,10 @@ class StudyStore(Sink):
         """Keep whether the target is deterministic."""
         self._put("stochastic", "yes" if nature.stochastic else "no")
 
+    def executed(self, at: Experimental, evaluation: Evaluation) -> None:
+        """Keep one run as it ended, whatever searches still wait for."""
+        self._execution(at, evaluation)
+
     def drawn(self, at: Experimental, number: int, evaluation: Evaluation) -> None:
         """Keep one fresh run."""
         if not self._plan.target.secrets:
@@ -277,7 +277,6 @@ class StudyStore(Sink):
                 "INSERT OR REPLACE INTO draw VALUES (?, ?, ?, ?, ?)",
                 (at.task_id, str(at.seed), str(evaluation.schedule), number, encode_evaluation(evaluation)),
             )
-        self._commit_in_time()
 
     def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
         """Keep one told trial; one that an earlier session has kept stays as it is."""
@@ -297,7 +296,6 @@ class StudyStore(Sink):
                 None if verdict is None else verdict.unfair,
             ),
         )
-        self._commit_in_time()
 
     def search_over(self, result: SearchResult) -> None:
         """Keep how one search ended."""
@@ -318,12 +316,6 @@ class StudyStore(Sink):
                 None if found is None else found.cost,
             ),
         )
-        self._commit_in_time()
-
-    def progress(self, progress: Progress) -> None:
-        """Commit what is due."""
-        del progress
-        self._commit_in_time()
 
     def close(self, digest: str = "") -> None:
         """Commit everything and close the file.
@@ -331,6 +323,7 @@ class StudyStore(Sink):
         Args:
             digest: Of the study's result, when it has come to its end; without it the study is unfinished.
         """
+        self._committer.stop()
         if digest:
             self._put("digest", digest)
             self._put("ended", timestamp())
@@ -365,16 +358,9 @@ class StudyStore(Sink):
 
     def _execute(self, statement: str, values: tuple[object, ...] = ()) -> sqlite3.Cursor:
         try:
-            return self._connection.execute(statement, values)
+            with self._committer.lock:
+                if self._committer.error is not None:
+                    raise self._committer.error
+                return self._connection.execute(statement, values)
         except sqlite3.Error as error:
             raise StudyError(f"{self._path}: cannot be written: {error}. What was committed before is kept.") from error
-
-    def _begin(self) -> None:
-        self._execute("BEGIN")
-
-    def _commit_in_time(self) -> None:
-        now = monotonic()
-        if now - self._committed >= COMMIT_SECONDS:
-            self._execute("COMMIT")
-            self._begin()
-            self._committed = now

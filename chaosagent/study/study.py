@@ -199,13 +199,15 @@ class Study:
         for sink in self._sinks:
             sink.trial(at, search.contract.id, trial)
 
-    def _count(self, _at: Experimental, _evaluation: Evaluation) -> None:
+    def _count(self, at: Experimental, evaluation: Evaluation) -> None:
+        for sink in self._sinks:
+            sink.executed(at, evaluation)
         errors, executions = self._evaluator.errors, self._evaluator.executions
         share = self._plan.limits.error_share_max
         if errors >= ERRORS_MIN and errors > share * executions:
             raise StudyError(
                 f"{errors} of {executions} runs ended as errors, more than the share of {share:g} that the study "
-                f"allows (error_share_max). The last one: {_evaluation.error}"
+                f"allows (error_share_max). The last one: {evaluation.error}"
             )
 
     def _report(self, active: list[Search]) -> None:
