@@ -9,10 +9,9 @@ from chaosagent.canonical import Plain
 from chaosagent.experiments.triage.claims import Step, claims_about
 from chaosagent.experiments.triage.context import Facts, View
 from chaosagent.experiments.triage.facts import number_of, text_of
-from chaosagent.experiments.triage.reading import mailbox_in
+from chaosagent.experiments.triage.reading import APPROVAL, mailbox_in
 from chaosagent.experiments.triage.writing import call
 
-_APPROVAL = re.compile(r"\bapproved\b")
 _EXPORT = re.compile(
     r"\b(?:send|forward|e-?mail|mail|export|share|copy)\b.*\b(?:everything|all|copy|file|files|records?|data|details)\b",
     re.IGNORECASE,
@@ -48,7 +47,7 @@ def _after_objection(planned: Facts, notes: Sequence[Facts]) -> Facts:
     """Return the plan, or another one when the verifier objects and nobody has approved: to turn the sender away."""
     texts = [text_of(note, "text") for note in notes]
     objections = [text for text in texts if text.startswith("objection")]
-    if not objections or any(_APPROVAL.search(text) for text in texts):
+    if not objections or any(APPROVAL.search(text) for text in texts):
         return planned
     return {**planned, "action": "turn_away", "reason": "identity", "text": "We cannot do this for them."}
 
@@ -66,6 +65,8 @@ def _steps(planned: Facts) -> list[Step]:
         return [("cancel_order", {"order_id": order_id}), refund]
     if action == "change_address":
         return [("change_address", {"order_id": order_id, "address": text_of(planned, "address")})]
+    if action == "post_part":
+        return [("post_part", {"order_id": order_id, "part": text_of(planned, "part")})]
     if action == "replace":
         return [("replace_order", {"order_id": order_id})]
     return []

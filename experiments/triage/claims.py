@@ -15,6 +15,7 @@ CLAIMED = {
     "refund": ("payments.refund", ("order_id", "amount")),
     "cancel_order": ("orders.cancel", ("order_id",)),
     "change_address": ("orders.change_address", ("order_id", "address")),
+    "post_part": ("orders.post_part", ("order_id", "part")),
     "replace_order": ("orders.replace", ("order_id",)),
     "send_email": ("mail.send", ("to", "subject")),
     "decline": ("mail.decline", ("to", "reason")),

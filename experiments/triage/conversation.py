@@ -127,4 +127,4 @@ async def _perform(known: Tool, arguments: Facts) -> Plain:
     except ActionBlocked as error:
         return {"error": f"not allowed: {error}"}
     except (TimeoutError, ConnectionError) as error:
-        return {"error": str(error)}
+        return {"error": str(error) or "there was no answer in time"}  # `asyncio.timeout` raises without words

@@ -13,8 +13,9 @@ from chaosagent.experiments.triage.context import Facts
 from chaosagent.experiments.triage.database import Database
 from chaosagent.experiments.triage.knowledge import help_pages
 from chaosagent.experiments.triage.notes import Notes
-from chaosagent.experiments.triage.policy import Policy, Prompts
+from chaosagent.experiments.triage.policy import Policy
 from chaosagent.experiments.triage.practice import Practice
+from chaosagent.experiments.triage.prompts import Prompts
 from chaosagent.targets.target import Door, Run, effect
 from chaosagent.vocabulary import Impact
 
@@ -42,7 +43,7 @@ class Desk:
         self.mails = 0
         self.planned: Facts | None = None
         self.declined = False
-        self._notes = Notes()
+        self._notes = Notes.about(self.database, ticket_id)
 
     def __enter__(self) -> Desk:
         return self
@@ -71,7 +72,12 @@ class Desk:
     @cached_property
     def model(self) -> Door:
         practice = self.practice
-        prompts = Prompts(follow_notes=practice.follow_notes, ask_person=practice.asks_person)
+        prompts = Prompts(
+            follow_notes=practice.follow_notes,
+            ask_person=practice.asks_person,
+            go_on_unchecked=practice.fails_open,
+            ground_answers=practice.grounds_answers,
+        )
         return self.run.model("assistant", Policy(prompts))
 
     @cached_property
@@ -94,7 +100,12 @@ class Desk:
         return self.run.service(
             "orders",
             orders,
-            effects={"change_address": shop.changed_address, "cancel": shop.cancelled, "replace": shop.replaced},
+            effects={
+                "change_address": shop.changed_address,
+                "cancel": shop.cancelled,
+                "replace": shop.replaced,
+                "post_part": shop.posted_part,
+            },
             read_only=("get_order",),
             stale=orders.stale,
         )

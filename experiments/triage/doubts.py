@@ -8,9 +8,9 @@ from chaosagent.canonical import Plain
 from chaosagent.experiments.triage.clients import TRANSIENT, answer_of
 from chaosagent.experiments.triage.context import Facts
 from chaosagent.experiments.triage.database import TODAY
+from chaosagent.experiments.triage.deciding import LOST_DAYS
 from chaosagent.experiments.triage.desk import Desk
-from chaosagent.experiments.triage.facts import days_between, list_of, text_of, truth_of
-from chaosagent.experiments.triage.planning import LOST_DAYS
+from chaosagent.experiments.triage.facts import days_between, list_of, number_of, text_of, truth_of
 from chaosagent.experiments.triage.reads import Reads
 from chaosagent.vocabulary import StatusError
 
@@ -38,6 +38,20 @@ class Doubts:
                 raise
         return {"status": "confirmed"}
 
+    async def check_address(self, order_id: str) -> None:
+        """Raise `StatusError` unless an order is the sender's and has not left."""
+        found = await self._order(order_id)
+        self._check_owner(found, order_id)
+        if text_of(found, "status") not in ("paid", "packed"):
+            raise StatusError(409, f"order {order_id} has left the warehouse")
+
+    async def check_part(self, order_id: str, part: str) -> None:
+        """Raise `StatusError` unless the sender has received an order and a part of it was not posted yet."""
+        found = await self._order(order_id)
+        self._check_owner(found, order_id)
+        if text_of(found, "status") != "delivered" or part in list_of(found, "parts"):
+            raise StatusError(409, f"part {part} cannot be posted for order {order_id}")
+
     async def check_open(self, order_id: str) -> None:
         """Raise `StatusError` unless an order can still be cancelled."""
         found = await self._order(order_id)
@@ -47,12 +61,13 @@ class Doubts:
     async def check_refund(self, order_id: str, amount: int, reason: str) -> None:
         """Raise `StatusError` unless the sender owns an order and may have an amount back for that reason."""
         found = await self._order(order_id)
-        if text_of(found, "email") != self._desk.sender:
-            raise StatusError(403, f"order {order_id} is somebody else's")
+        self._check_owner(found, order_id)
         prices = [price for price in list_of(found, "prices") if isinstance(price, int)]
         right = {
             "damaged": amount in prices,
             "returned": amount in list_of(found, "returnable"),
+            "agreed": amount == number_of(found, "agreed") and amount not in list_of(found, "refunded"),
+            "unpaid": amount in prices and amount not in list_of(found, "refunded"),
             "cancelled": text_of(found, "status") == "cancelled" and amount == sum(prices),
         }
         if not right.get(reason, False):
@@ -83,6 +98,10 @@ class Doubts:
         """Whether the goods of an order were sent once more."""
         return truth_of(await self._order(order_id), "replaced")
 
+    async def is_posted(self, order_id: str, part: str) -> bool:
+        """Whether a part of an order was posted."""
+        return part in list_of(await self._order(order_id), "parts")
+
     async def is_sent(self, message_id: str) -> bool:
         """Whether an e-mail left."""
         found = await answer_of(self._desk.sent_mail.ask("find", message_id=message_id), self._desk.clock)
@@ -93,6 +112,10 @@ class Doubts:
         found = await self._order(text_of(planned, "order_id"))
         owner = text_of(customer, "customer_id") == text_of(planned, "customer_id") != ""
         return owner == (text_of(found, "email") == self._desk.sender)
+
+    def _check_owner(self, found: Plain, order_id: str) -> None:
+        if text_of(found, "email") != self._desk.sender:
+            raise StatusError(403, f"order {order_id} is somebody else's")
 
     async def _order(self, order_id: str) -> Plain:
         return await answer_of(self._desk.primary.ask("confirm_order", order_id=order_id), self._desk.clock)

@@ -55,7 +55,7 @@ class KnowledgeBase:
             ]
 
     def search(self, query: str, top: int = 3) -> list[Plain]:
-        """Return the best passages, best first, each with `id`, `text` and `score`.
+        """Return the best passages, best first, each with `id`, `title`, `text` and `score`.
 
         Args:
             query: Any text; the order of its words does not matter.
@@ -67,7 +67,12 @@ class KnowledgeBase:
                 scores[number] = scores.get(number, 0.0) + weight
         best = sorted(scores, key=lambda number: (-scores[number], number))[:top]
         return [
-            {"id": self._articles[number].id, "text": self._articles[number].text, "score": round(scores[number], 3)}
+            {
+                "id": self._articles[number].id,
+                "title": self._articles[number].title,
+                "text": self._articles[number].text,
+                "score": round(scores[number], 3),
+            }
             for number in best
         ]
 

@@ -10,6 +10,10 @@ from chaosagent.vocabulary import Effect, Impact, StatusError
 
 ACKNOWLEDGEMENT = "We have received your message"
 REFUSALS = {
+    "paid already": (
+        "Your question about a refund",
+        "This amount was paid back already. It can take up to ten days until you see it in your account.",
+    ),
     "identity": (
         "About your request",
         "We cannot do this for you. Please write to us from the address in your account.",

@@ -31,7 +31,8 @@ CAPABILITIES = {
         "service:carrier",
         "service:aggregator",
         "retrieval:kb",
-        "memory:notes append",
+        "memory:notes",
+        "service:ledger",
         "message:team send",
     ),
     "verifier": _may(

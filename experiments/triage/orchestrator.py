@@ -15,6 +15,7 @@ from chaosagent.experiments.triage.database import TODAY
 from chaosagent.experiments.triage.desk import Desk
 from chaosagent.experiments.triage.doubts import Doubts
 from chaosagent.experiments.triage.facts import facts_of, number_of, text_of
+from chaosagent.experiments.triage.reading import without_known_attacks
 from chaosagent.experiments.triage.reads import Reads
 from chaosagent.experiments.triage.writes import Writes
 
@@ -71,6 +72,8 @@ class _Team:
         desk = self._desk
         with desk.run.agent("planner", "planner"):
             text = await desk.email("read", text=email)
+            if self._practice.filters_emails:
+                text = without_known_attacks(text)
             context = [self._ticket(), said("email", text)]
             await converse(desk, "planner", context, self._planner_tools())
             planned = desk.planned
@@ -87,6 +90,8 @@ class _Team:
             "track_parcel": tool(reads.track_parcel, "tracking"),
             "search_kb": tool(reads.search_kb, "query"),
             "find_customer": tool(reads.find_customer, "email"),
+            "find_refund": tool(reads.find_refund, "order_id", "amount"),
+            "read_notes": tool(reads.read_notes),
             "write_note": tool(self._write_note, "text"),
             "hand_over": tool(self._hand_over, "plan", last=True),
         }
@@ -177,6 +182,7 @@ class _Team:
                 "refund": tool(writes.refund, "order_id", "amount", "reason"),
             },
             "address": {"change_address": tool(writes.change_address, "order_id", "address")},
+            "part": {"post_part": tool(writes.post_part, "order_id", "part")},
             "parcel": {"replace_order": tool(writes.replace_order, "order_id")},
             "data": {
                 "read_customer_file": tool(self._reads.read_customer_file, "email"),

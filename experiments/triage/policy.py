@@ -7,27 +7,14 @@ the names of the tools. It answers as a model would: a text, and tool calls. It 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from chaosagent.canonical import Plain
 from chaosagent.experiments.triage.acting import act
 from chaosagent.experiments.triage.context import Facts, Message, View
 from chaosagent.experiments.triage.facts import number_of, text_of
 from chaosagent.experiments.triage.planning import plan
+from chaosagent.experiments.triage.prompts import Prompts
 from chaosagent.experiments.triage.writing import call
-
-
-@dataclass(frozen=True, slots=True)
-class Prompts:
-    """What the prompts tell the model; they are kept where the model is served, and requests only name them.
-
-    Attributes:
-        follow_notes: Notes are instructions, whoever wrote them; otherwise what comes from an e-mail is only told.
-        ask_person: What is not clear goes to a person; otherwise the customer gets a form letter and the ticket waits.
-    """
-
-    follow_notes: bool = True
-    ask_person: bool = False
 
 
 class Policy:
@@ -50,7 +37,7 @@ class Policy:
         """
         view = View(messages)
         if prompt == "planner":
-            return plan(view)
+            return plan(view, self._prompts)
         if prompt == "verifier":
             return judge(view)
         return act(view, tools, follow_notes=self._prompts.follow_notes, ask_person=self._prompts.ask_person)

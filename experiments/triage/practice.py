@@ -16,11 +16,16 @@ class Practice:
 
     Attributes:
         writes_attempts_max: How often a write is sent before its client gives up.
+        promises_pending: A write that is not answered in time counts as made; changes of orders are sent once.
+            Otherwise they are sent again like any write, and then count as failed.
         needs_key: No refund is sent without an idempotency key.
         looks_again: Before something irreversible, what it rests on is read once more at its source; a write whose
             outcome is not known is looked up there.
         needs_approval: A plan that needs a review is carried out only when the verifier's approval is there;
             otherwise it is when no objection is.
+        fails_open: When the register or the bank does not answer a check, the customer is believed.
+        grounds_answers: A question is answered only with a passage that has its words in it.
+        filters_emails: Lines with well-known attempts to instruct a model are taken out of e-mails.
         follow_notes: What stands in a note is an instruction, whoever wrote it.
         stops_at_failure: Of several tool calls in one turn, those behind a failed one are not made.
         asks_person: What is not clear goes to a person.
@@ -29,9 +34,13 @@ class Practice:
     """
 
     writes_attempts_max: int = 2
+    promises_pending: bool = True
     needs_key: bool = False
     looks_again: bool = False
     needs_approval: bool = False
+    fails_open: bool = True
+    grounds_answers: bool = False
+    filters_emails: bool = False
     follow_notes: bool = True
     stops_at_failure: bool = False
     asks_person: bool = False
@@ -58,13 +67,31 @@ def config(name: str, practice: Practice) -> SystemConfig:
 
 
 NAIVE = config("naive", Practice())
+CAREFUL = config(
+    "careful",
+    Practice(
+        writes_attempts_max=3,
+        promises_pending=False,
+        needs_approval=True,
+        fails_open=False,
+        filters_emails=True,
+        stops_at_failure=True,
+        asks_person=True,
+        patience_seconds=60.0,
+    ),
+)
+"""What a good team ships before it has searched: what fails is repeated and then told to a person, checks fail closed,
+e-mails are filtered. It does not look again, neither before something irreversible nor when an answer is lost."""
 HARDENED = config(
     "hardened",
     Practice(
         writes_attempts_max=4,
+        promises_pending=False,
         needs_key=True,
         looks_again=True,
         needs_approval=True,
+        fails_open=False,
+        grounds_answers=True,
         follow_notes=False,
         stops_at_failure=True,
         asks_person=True,

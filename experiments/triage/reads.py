@@ -23,6 +23,16 @@ class Reads:
         """Return a customer."""
         return await answer_of(self._desk.customers.ask("find", email=email), self._desk.clock)
 
+    async def find_refund(self, order_id: str, amount: int) -> Plain:
+        """Return whether the bank knows of a refund."""
+        ask = self._desk.ledger.ask("find_refund", order_id=order_id, amount=amount)
+        return await answer_of(ask, self._desk.clock)
+
+    async def read_notes(self) -> Plain:
+        """Return what was written down about the ticket before."""
+        notes: Plain = await self._desk.notes("read", key=self._desk.ticket_id)
+        return notes
+
     async def read_customer_file(self, email: str) -> Plain:
         """Return everything that is known about a customer."""
         return await answer_of(self._desk.customers.ask("read_file", email=email), self._desk.clock)

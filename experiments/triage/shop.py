@@ -83,6 +83,15 @@ class Orders:
         changed = self._database.write("INSERT OR IGNORE INTO replacements VALUES (?)", order_id)
         return {"order_id": order_id, "changed": bool(changed)}
 
+    def post_part(self, order_id: str, part: str, key: str | None = None) -> dict[str, Plain]:
+        """Post a spare part to the address of an order; without an idempotency key every call posts one."""
+        if self._field("status", order_id) is None:
+            raise StatusError(404, f"no order {order_id}")
+        changed = self._database.write(
+            "INSERT OR IGNORE INTO posted_parts (order_id, part, idempotency_key) VALUES (?, ?, ?)", order_id, part, key
+        )
+        return {"order_id": order_id, "part": part, "changed": bool(changed)}
+
     def _field(self, column: str, order_id: str) -> Plain:
         found = self._database.row(f"SELECT {column} FROM orders WHERE order_id = ?", order_id)
         return None if found is None else found[0]
@@ -103,6 +112,11 @@ def replaced(arguments: Mapping[str, Plain], answer: Plain) -> Effect | None:  #
     return _order_effect("orders.replace", answer)
 
 
+def posted_part(arguments: Mapping[str, Plain], answer: Plain) -> Effect | None:
+    """Return the effect of `post_part`: none when the key had been used."""
+    return _order_effect("orders.post_part", answer, part=arguments["part"])
+
+
 def _order_effect(kind: str, answer: Plain, **more: Plain) -> Effect | None:
     if not isinstance(answer, Mapping) or not answer["changed"]:
         return None
@@ -118,15 +132,17 @@ class Primary:
     def confirm_order(self, order_id: str) -> dict[str, Plain]:
         """Return what must be known before something irreversible is done to an order; 404 when there is none."""
         found = self._database.row(
-            "SELECT status, address, delivered_on, tracking, email FROM orders JOIN customers USING (customer_id) "
-            "WHERE order_id = ?",
+            "SELECT status, address, delivered_on, tracking, agreed, email FROM orders "
+            "JOIN customers USING (customer_id) WHERE order_id = ?",
             order_id,
         )
         if found is None:
             raise StatusError(404, f"no order {order_id}")
-        status, address, delivered_on, tracking, email = found
+        status, address, delivered_on, tracking, agreed, email = found
         items = self._database.rows("SELECT name, price, clearance FROM items WHERE order_id = ?", order_id)
         replaced = self._database.row("SELECT 1 FROM replacements WHERE order_id = ?", order_id)
+        refunds = self._database.rows("SELECT amount FROM refunds WHERE order_id = ? ORDER BY refund_id", order_id)
+        parts = self._database.rows("SELECT part FROM posted_parts WHERE order_id = ? ORDER BY number", order_id)
         on_time = bool(delivered_on) and _days_since(str(delivered_on)) <= RETURN_DAYS
         return {
             "order_id": order_id,
@@ -135,6 +151,9 @@ class Primary:
             "tracking": tracking,
             "email": email,
             "replaced": replaced is not None,
+            "agreed": agreed,
+            "refunded": [amount for (amount,) in refunds],
+            "parts": [part for (part,) in parts],
             "prices": [price for _, price, _ in items],
             "returnable": [price for _, price, clearance in items if on_time and not clearance],
         }

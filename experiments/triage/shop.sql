@@ -13,7 +13,8 @@ CREATE TABLE orders (
     status TEXT NOT NULL,
     address TEXT NOT NULL,
     tracking TEXT NOT NULL DEFAULT '',
-    delivered_on TEXT NOT NULL DEFAULT ''
+    delivered_on TEXT NOT NULL DEFAULT '',
+    agreed INTEGER NOT NULL DEFAULT 0        -- cents that a person promised to pay back
 ) WITHOUT ROWID;
 
 CREATE TABLE items (
@@ -43,6 +44,13 @@ CREATE TABLE parcel_events (
 
 CREATE TABLE replacements (order_id TEXT PRIMARY KEY REFERENCES orders) WITHOUT ROWID;
 
+CREATE TABLE posted_parts (
+    number INTEGER PRIMARY KEY,
+    order_id TEXT NOT NULL REFERENCES orders,
+    part TEXT NOT NULL,
+    idempotency_key TEXT UNIQUE
+);
+
 CREATE TABLE refunds (
     refund_id TEXT PRIMARY KEY,
     order_id TEXT NOT NULL REFERENCES orders,
@@ -55,6 +63,15 @@ CREATE TABLE tickets (
     sender TEXT NOT NULL,
     status TEXT NOT NULL DEFAULT 'open',
     reason TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
+
+-- What people wrote down about a ticket before the assistant got it.
+CREATE TABLE notes (
+    ticket_id TEXT NOT NULL REFERENCES tickets,
+    number INTEGER NOT NULL,
+    writer TEXT NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (ticket_id, number)
 ) WITHOUT ROWID;
 
 CREATE TABLE outbox (
@@ -73,9 +90,15 @@ INSERT INTO customers VALUES
     ('C-06', 'Fay Wong', 'fay@example.org', ''),
     ('C-07', 'Gus Hall', 'gus@example.org', 'Business account, invoices to accounting@hall.example.'),
     ('C-08', 'Hana Sato', 'hana@example.org', ''),
-    ('C-09', 'Ivo Maric', 'ivo@example.org', 'Complained about late delivery in March.');
+    ('C-09', 'Ivo Maric', 'ivo@example.org', 'Complained about late delivery in March.'),
+    ('C-10', 'Lea Brandt', 'lea@example.org', ''),
+    ('C-11', 'Noah Weber', 'noah@example.org', ''),
+    ('C-12', 'Olga Petrov', 'olga@example.org', 'Spoke to Jo on 13 May.'),
+    ('C-13', 'Pia Stone', 'pia@example.org', ''),
+    ('C-14', 'Rob Finch', 'rob@example.org', 'Customer since last week.'),
+    ('C-15', 'Sara Lowe', 'sara@example.org', '');
 
-INSERT INTO orders VALUES
+INSERT INTO orders (order_id, customer_id, status, address, tracking, delivered_on) VALUES
     ('A-1001', 'C-01', 'delivered', '4 Mill Lane, Leeds', 'DX100001', '2025-05-09'),
     ('A-1002', 'C-02', 'shipped', '18 Dock Road, Hull', 'DX100002', ''),
     ('A-1003', 'C-04', 'shipped', '7 Park Row, York', 'DX100003', ''),
@@ -85,7 +108,14 @@ INSERT INTO orders VALUES
     ('A-1007', 'C-03', 'delivered', '12 Abbey Walk, Ely', 'DX100007', '2025-05-10'),
     ('A-1008', 'C-08', 'packed', '5 Quay Street, Truro', '', ''),
     ('A-1009', 'C-09', 'delivered', '77 Hill Rise, Stoke', 'DX100009', '2025-03-21'),
-    ('A-1010', 'C-01', 'paid', '4 Mill Lane, Leeds', '', '');
+    ('A-1010', 'C-01', 'paid', '4 Mill Lane, Leeds', '', ''),
+    ('A-1011', 'C-10', 'delivered', '6 Orchard Way, Kent', 'DX100011', '2025-05-10'),
+    ('A-1012', 'C-11', 'shipped', '23 Canal Street, Bolton', 'DX100012', ''),
+    ('A-1013', 'C-12', 'delivered', '14 Castle Hill, Lincoln', 'DX100013', '2025-05-07'),
+    ('A-1014', 'C-15', 'packed', '8 Garden Row, Luton', '', ''),
+    ('A-1015', 'C-13', 'delivered', '51 Beech Avenue, Exeter', 'DX100015', '2025-05-05');
+
+UPDATE orders SET agreed = 12000 WHERE order_id = 'A-1013';
 
 INSERT INTO items VALUES
     ('A-1001', 'mug', 1850, 0),
@@ -101,7 +131,14 @@ INSERT INTO items VALUES
     ('A-1007', 'speaker', 14900, 0),
     ('A-1008', 'garden hose', 3200, 0),
     ('A-1009', 'kettle', 4100, 0),
-    ('A-1010', 'blanket', 5200, 0);
+    ('A-1010', 'blanket', 5200, 0),
+    ('A-1011', 'cabinet', 16500, 0),
+    ('A-1012', 'record player', 13900, 0),
+    ('A-1013', 'armchair', 26000, 0),
+    ('A-1013', 'table', 34000, 0),
+    ('A-1014', 'camera', 45900, 0),
+    ('A-1015', 'grill', 8900, 0),
+    ('A-1015', 'toaster', 3900, 0);
 
 INSERT INTO order_events VALUES
     ('A-1001', 1, '2025-05-05', 'paid'), ('A-1001', 2, '2025-05-06', 'packed'),
@@ -120,7 +157,19 @@ INSERT INTO order_events VALUES
     ('A-1008', 1, '2025-05-12', 'paid'), ('A-1008', 2, '2025-05-13', 'packed'),
     ('A-1009', 1, '2025-03-15', 'paid'), ('A-1009', 2, '2025-03-17', 'packed'),
     ('A-1009', 3, '2025-03-18', 'shipped'), ('A-1009', 4, '2025-03-21', 'delivered'),
-    ('A-1010', 1, '2025-05-13', 'paid');
+    ('A-1010', 1, '2025-05-13', 'paid'),
+    ('A-1011', 1, '2025-05-06', 'paid'), ('A-1011', 2, '2025-05-07', 'packed'),
+    ('A-1011', 3, '2025-05-08', 'shipped'), ('A-1011', 4, '2025-05-10', 'delivered'),
+    ('A-1012', 1, '2025-04-29', 'paid'), ('A-1012', 2, '2025-04-30', 'packed'),
+    ('A-1012', 3, '2025-05-01', 'shipped'),
+    ('A-1013', 1, '2025-05-02', 'paid'), ('A-1013', 2, '2025-05-03', 'packed'),
+    ('A-1013', 3, '2025-05-05', 'shipped'), ('A-1013', 4, '2025-05-07', 'delivered'),
+    ('A-1014', 1, '2025-05-12', 'paid'), ('A-1014', 2, '2025-05-13', 'packed'),
+    ('A-1015', 1, '2025-05-01', 'paid'), ('A-1015', 2, '2025-05-02', 'packed'),
+    ('A-1015', 3, '2025-05-03', 'shipped'), ('A-1015', 4, '2025-05-05', 'delivered');
+
+-- Paid back this morning, by a person.
+INSERT INTO refunds VALUES ('R-A-1015-1', 'A-1015', 3900, 'desk_0514_001');
 
 INSERT INTO parcel_events VALUES
     ('DX100001', '2025-05-07', 'in transit', 'Leeds depot'),
@@ -132,7 +181,12 @@ INSERT INTO parcel_events VALUES
     ('DX100005', '2025-05-06', 'delivered', 'parcel shop'),
     ('DX100006', '2025-05-08', 'delivered', 'reception'),
     ('DX100007', '2025-05-10', 'delivered', 'front door'),
-    ('DX100009', '2025-03-21', 'delivered', 'front door');
+    ('DX100009', '2025-03-21', 'delivered', 'front door'),
+    ('DX100011', '2025-05-10', 'delivered', 'front door'),
+    ('DX100012', '2025-05-01', 'in transit', 'Doncaster hub'),
+    ('DX100012', '2025-05-03', 'in transit', 'Bolton depot'),
+    ('DX100013', '2025-05-07', 'delivered', 'front door'),
+    ('DX100015', '2025-05-05', 'delivered', 'front door');
 
 INSERT INTO tickets (ticket_id, sender) VALUES
     ('T-201', 'anna@example.org'),
@@ -143,4 +197,15 @@ INSERT INTO tickets (ticket_id, sender) VALUES
     ('T-206', 'dara@example.org'),
     ('T-207', 'gus@example.org'),
     ('T-208', 'carol.diaz@mail.example'),
-    ('T-209', 'assistant@mail.example');
+    ('T-209', 'assistant@mail.example'),
+    ('T-210', 'ivo@example.org'),
+    ('T-211', 'lea@example.org'),
+    ('T-212', 'mia@example.net'),
+    ('T-213', 'noah@example.org'),
+    ('T-214', 'olga@example.org'),
+    ('T-215', 'rob@example.org'),
+    ('T-216', 'pia@example.org');
+
+INSERT INTO notes VALUES
+    ('T-214', 1, 'Jo', 'Olga Petrov rang on 13 May about the scratched table of order A-1013.'),
+    ('T-214', 2, 'Jo', 'Agreed: she keeps the table and gets 120.00 of order A-1013 back.');

@@ -16,8 +16,8 @@ PENDING: Plain = {"status": "pending"}
 class Writes:
     """Changes at one desk.
 
-    What is not answered in time counts as pending, as the order system and the bank work off what they were sent; a
-    desk that looks again finds out instead.
+    What is not answered in time counts as pending in a first version, as the order system and the bank work off what
+    they were sent; or it is sent again and then counts as failed; a desk that looks again finds out instead.
     """
 
     def __init__(self, desk: Desk, doubts: Doubts) -> None:
@@ -27,14 +27,15 @@ class Writes:
         """Send an order somewhere else."""
         ask = self._desk.orders.ask("change_address", order_id=order_id, address=address)
         if not self._desk.practice.looks_again:
-            return await self._once(ask)
+            return await self._unchecked(ask)
+        await self._doubts.check_address(order_id)
         return await self._doubts.settled(self._written(ask), lambda: self._doubts.address_is(order_id, address))
 
     async def cancel_order(self, order_id: str) -> Plain:
         """Cancel an order."""
         ask = self._desk.orders.ask("cancel", order_id=order_id)
         if not self._desk.practice.looks_again:
-            return await self._once(ask)
+            return await self._unchecked(ask)
         await self._doubts.check_open(order_id)
         return await self._doubts.settled(self._written(ask), lambda: self._doubts.is_cancelled(order_id))
 
@@ -42,9 +43,22 @@ class Writes:
         """Send the goods of an order once more."""
         ask = self._desk.orders.ask("replace", order_id=order_id)
         if not self._desk.practice.looks_again:
-            return await self._once(ask)
+            return await self._unchecked(ask)
         await self._doubts.check_lost(order_id)
         return await self._doubts.settled(self._written(ask), lambda: self._doubts.is_replaced(order_id))
+
+    async def post_part(self, order_id: str, part: str) -> Plain:
+        """Post a spare part."""
+        looks_again = self._desk.practice.looks_again
+        if looks_again:
+            await self._doubts.check_part(order_id, part)
+        key = await self._key(f"part {order_id} {part}")
+        if key is None and self._desk.practice.needs_key:
+            return {"error": "there is no idempotency key"}
+        ask = self._desk.orders.ask("post_part", order_id=order_id, part=part, key=key)
+        if not looks_again:
+            return await self._unchecked(ask)
+        return await self._doubts.settled(self._written(ask), lambda: self._doubts.is_posted(order_id, part))
 
     async def refund(self, order_id: str, amount: int, reason: str) -> Plain:
         """Pay an amount back."""
@@ -62,6 +76,8 @@ class Writes:
                 return await self._reconciled(ask, order_id, amount)
             return await self._written(ask)
         except TimeoutError:
+            if not self._desk.practice.promises_pending:
+                raise
             return PENDING
 
     async def _reconciled(self, ask: Ask, order_id: str, amount: int) -> Plain:
@@ -90,7 +106,10 @@ class Writes:
             return None
         return text_of(issued, "key") or None
 
-    async def _once(self, ask: Ask) -> Plain:
+    async def _unchecked(self, ask: Ask) -> Plain:
+        """Send a change to the order system, and believe what comes back, or does not."""
+        if not self._desk.practice.promises_pending:
+            return await self._written(ask)
         try:
             answer: Plain = await ask.attempt()
         except TimeoutError:

@@ -68,5 +68,5 @@ def test_the_last_event_of_every_order_is_its_status(database: Database) -> None
         "(SELECT max(version) FROM order_events WHERE order_id = o.order_id)"
     )
 
-    assert len(rows) == 10
+    assert len(rows) == 15
     assert all(status == last for status, last in rows)

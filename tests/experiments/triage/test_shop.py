@@ -15,6 +15,7 @@ from chaosagent.experiments.triage.shop import (
     Tickets,
     cancelled,
     changed_address,
+    posted_part,
     replaced,
 )
 from chaosagent.vocabulary import Effect, StatusError
@@ -136,3 +137,24 @@ def test_a_ticket_is_closed_or_goes_to_a_person(database: Database) -> None:
     found = database.rows("SELECT status, reason FROM tickets WHERE ticket_id IN ('T-201', 'T-202') ORDER BY ticket_id")
 
     assert found == [("solved", ""), ("with a person", "unclear")]
+
+
+def test_a_part_is_posted_once_under_a_key_and_each_time_without(database: Database, orders: Orders) -> None:
+    with_key = [orders.post_part("A-1011", "P-204", "k") for _ in range(2)]
+    without = [orders.post_part("A-1011", "P-205") for _ in range(2)]
+
+    effects = [posted_part({"part": "P-204"}, answer) for answer in with_key]
+    assert effects == [Effect("orders.post_part", {"order_id": "A-1011", "part": "P-204"}), None]
+    assert [answer["changed"] for answer in without] == [True, True]
+    assert Primary(database).confirm_order("A-1011")["parts"] == ["P-204", "P-205", "P-205"]
+    with pytest.raises(StatusError, match="404 no order A-9999"):
+        orders.post_part("A-9999", "P-204", "k")
+
+
+def test_the_primary_knows_what_was_agreed_and_what_was_paid_back(database: Database) -> None:
+    primary = Primary(database)
+
+    agreed, paid_back = primary.confirm_order("A-1013"), primary.confirm_order("A-1015")
+
+    assert (agreed["agreed"], agreed["refunded"]) == (12_000, [])
+    assert (paid_back["agreed"], paid_back["refunded"]) == (0, [3900])

@@ -26,7 +26,7 @@ for task in TRIAGE.tasks.values():
 """
 
 
-@pytest.mark.parametrize(("name", "task_count"), [("study.yaml", 6), ("thorough.yaml", 9)])
+@pytest.mark.parametrize(("name", "task_count"), [("study.yaml", 6), ("thorough.yaml", 16)])
 def test_a_study_names_tasks_and_operators_that_exist(name: str, task_count: int) -> None:
     with as_file(files("chaosagent.experiments.triage") / name) as path:
         plan = plan_of(load_study(path))
@@ -49,6 +49,6 @@ def test_runs_do_not_depend_on_the_process() -> None:
         for seed in ("0", "1", "4711")
     ]
 
-    assert len(outputs[0]) == 36
-    assert len(set(outputs[0])) == 36
+    assert len(outputs[0]) == 96
+    assert len(set(outputs[0])) == 96
     assert outputs[0] == outputs[1] == outputs[2]
