@@ -27,6 +27,9 @@ _BIG_INTEGER = 1
 _packer = msgpack.Packer(use_bin_type=True, unicode_errors="surrogatepass")
 
 
+_pack = _packer.pack
+
+
 def pack(value: object) -> bytes:
     """Return the canonical bytes of plain data.
 
@@ -41,7 +44,7 @@ def pack(value: object) -> bytes:
 def pack_plain(value: object) -> bytes:
     """Return the canonical bytes of what `plain` returned."""
     try:
-        return _packer.pack(value)
+        return _pack(value)
     except (OverflowError, ValueError):
         _packer.reset()
         return _packer.pack(_tag_big_integers(cast(Plain, value)))

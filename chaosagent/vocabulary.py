@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-from chaosagent.canonical import Plain, digest_of, plain
+from chaosagent.canonical import Plain, digest_of, plain_mapping
 
 
 class Boundary(enum.Enum):
@@ -147,8 +147,7 @@ class Effect(NamedTuple):
     @property
     def key(self) -> str:
         """Kind and identity in one canonical line."""
-        identity = cast("dict[str, Plain]", plain(self.identity))
-        inside = ", ".join(f"{name}={value!r}" for name, value in identity.items())
+        inside = ", ".join([f"{name}={value!r}" for name, value in plain_mapping(self.identity).items()])
         return f"{self.kind}({inside})"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from types import TracebackType
@@ -46,6 +47,7 @@ class As(AbstractContextManager[None]):
             ACTING.reset(self._token)
 
 
+@functools.lru_cache(maxsize=4096)
 def check_name(kind: str, name: str) -> None:
     """Refuse names that the text form of schedules cannot hold.
 

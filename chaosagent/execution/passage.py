@@ -24,7 +24,7 @@ from chaosagent.faults.dry import (
 )
 from chaosagent.faults.injection import Place
 from chaosagent.governance.action import Action
-from chaosagent.governance.mediator import Mediator
+from chaosagent.governance.mediator import ALLOW, Mediator
 from chaosagent.trace.step import ALLOWED, Decision
 from chaosagent.vocabulary import ActionBlocked, Boundary, Effect, Failure, Mediation
 
@@ -189,6 +189,8 @@ class Passage:
             ruling = mediator.decide(action)
         except Exception as error:  # a mediator's mistake must not look like an answer of the world
             raise TargetError(f"the mediator raised {type(error).__name__}: {message_of(error)}") from error
+        if ruling is ALLOW:
+            return
         if ruling.mediation is Mediation.BLOCK:
             self.blocked, self.decision = True, Decision(Mediation.BLOCK, ruling.reason)
             self.exception = ActionBlocked(ruling.reason)
@@ -286,6 +288,7 @@ class Passage:
     def recorded(self) -> RecordedCrossing:
         """Return what search and dry application need of the passage."""
         door, asked, answered = self.door, self.asked, self.answered
+        read_only = door.options.read_only
         fields = (
             self.place,
             door.boundary,
@@ -296,7 +299,7 @@ class Passage:
             answered,
             self.asked_at,
             self.answered_at,
-            door.is_read_only(self.operation),
+            read_only if read_only is True or read_only is False else self.operation in read_only,
             answered == asked + 1,
             self.executed > 1 or self.deferred,
             self.at_once,

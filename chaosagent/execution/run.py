@@ -252,7 +252,21 @@ class LiveRun:
                 waiting = passage.call_world(passage.operation, passage.arguments)
                 if waiting is not None:
                     await waiting
-            value, exception = self._deliver(passage, armed, altered)
+            if altered is None:
+                told, value, exception = passage.response_bytes, passage.value, passage.exception
+                failure = None if exception is None else failure_of(exception)
+            else:
+                told, value, failure = pack_response(altered), plain(altered.value), altered.failure
+                exception = None if failure is None else exception_of(failure, door.options.errors)
+            if injectable and not passage.blocked:
+                self.crossings.append(passage.recorded())
+            landed = None
+            if armed is not None:
+                has_landed = altered is not None or passage.slept > 0.0 or passage.changed_world
+                landed = self._landed(passage, armed, has_landed=has_landed)
+            self.recorder.append(
+                passage, StepKind.CALL, self.loop.now, told=told, failure=failure, landed=landed, value=value
+            )
         except asyncio.CancelledError:
             self._give_up(passage, armed)
             raise
@@ -307,27 +321,6 @@ class LiveRun:
         landed = self._landed(passage, armed, has_landed=passage.meddled)
         if not self.recorder.full:
             self.recorder.append(passage, StepKind.CANCELLED, self.loop.now, landed=landed)
-
-    def _deliver(
-        self, passage: Passage, armed: Armed | None, altered: Response | None
-    ) -> tuple[Plain, BaseException | None]:
-        """Append the step, and return what the agent is told: a value, or an exception."""
-        if altered is None:
-            told, value, exception = passage.response_bytes, passage.value, passage.exception
-            failure = None if exception is None else failure_of(exception)
-        else:
-            told, value, failure = pack_response(altered), plain(altered.value), altered.failure
-            exception = None if failure is None else exception_of(failure, passage.door.options.errors)
-        if not passage.blocked and passage.door.options.injectable:
-            self.crossings.append(passage.recorded())
-        landed = None
-        if armed is not None:
-            has_landed = altered is not None or passage.slept > 0.0 or passage.changed_world
-            landed = self._landed(passage, armed, has_landed=has_landed)
-        self.recorder.append(
-            passage, StepKind.CALL, self.loop.now, told=told, failure=failure, landed=landed, value=value
-        )
-        return value, exception
 
     def _landed(self, passage: Passage, armed: Armed | None, *, has_landed: bool) -> Landed | None:
         if armed is None:

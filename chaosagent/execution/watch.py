@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
+from typing import TypeAlias
 
 from chaosagent.canonical import DIGEST_BYTES, pack
 from chaosagent.contracts.contract import HOLDS, Contract, End, Looks, Monitor, Reading, Setting
@@ -12,6 +13,8 @@ from chaosagent.faults.evaluation import Fingerprint
 from chaosagent.trace.step import Step
 from chaosagent.trace.trace import ContractVerdict, Violation
 from chaosagent.vocabulary import Verdict
+
+Look: TypeAlias = "Callable[[Step], Reading | None]"
 
 
 class _Watched:
@@ -51,12 +54,12 @@ class Watch:
     """
 
     def __init__(self, contracts: Sequence[Contract], setting: Setting) -> None:
-        self._contracts = contracts
         self._watched = [_Watched(contract, setting) for contract in contracts]
-        self._required = [
-            None if contract.requires is None else _Watched(contract.requires, setting) for contract in contracts
-        ]
-        self._active = [*self._watched, *[watched for watched in self._required if watched is not None]]
+        self._required: dict[int, _Watched] = {}
+        for number, contract in enumerate(contracts):
+            if contract.requires is not None:
+                self._required[number] = _Watched(contract.requires, setting)
+        self._active = [*self._watched, *self._required.values()]
         self._sort_by_interest()
 
     def looks_at(self, step: Step) -> bool:
@@ -83,9 +86,15 @@ class Watch:
 
     def _sort_by_interest(self) -> None:
         """Most monitors look at few steps, and asking five about each would cost a twelfth of a crossing."""
-        seeing = [watched for watched in self._active if watched.looks is not Looks.NEVER]
-        self._of_effects = [(watched.monitor.step, watched) for watched in seeing]
-        self._of_every_step = [pair for pair in self._of_effects if pair[1].looks is Looks.EVERY_STEP]
+        self._of_effects: list[tuple[Look, _Watched]] = []
+        self._of_every_step: list[tuple[Look, _Watched]] = []
+        for watched in self._active:
+            looks = watched.looks
+            if looks is not Looks.NEVER:
+                pair = watched.monitor.step, watched
+                self._of_effects.append(pair)
+                if looks is Looks.EVERY_STEP:
+                    self._of_every_step.append(pair)
 
     def end(self, end: End, last_agent: str) -> tuple[ContractVerdict, ...]:
         """Look at the end of the run and return all verdicts.
@@ -99,26 +108,19 @@ class Watch:
             except Exception as error:  # as above
                 raise watched.failed(error) from error
             watched.note(reading, end.step_count, last_agent)
-        return tuple(
-            self._verdict(contract, watched, required)
-            for contract, watched, required in zip(self._contracts, self._watched, self._required, strict=True)
-        )
-
-    @staticmethod
-    def _verdict(contract: Contract, watched: _Watched, required: _Watched | None) -> ContractVerdict:
-        reading = watched.reading
-        unfair = watched.violation is not None and required is not None and required.violation is not None
-        return ContractVerdict(contract.id, reading.verdict, reading.margin, watched.violation, unfair)
+        verdicts = []
+        for number, watched in enumerate(self._watched):
+            reading, violation, required = watched.reading, watched.violation, self._required.get(number)
+            unfair = violation is not None and required is not None and required.violation is not None
+            verdicts.append(ContractVerdict(watched.contract_id, reading.verdict, reading.margin, violation, unfair))
+        return tuple(verdicts)
 
     def fingerprint(self, position: int, common: bytes) -> Fingerprint:
         """Return the fingerprint of target and monitors at this moment."""
         return Fingerprint(
             position,
             blake2b(common, digest_size=DIGEST_BYTES).digest(),
-            tuple(
-                _state_digest(watched, required)
-                for watched, required in zip(self._watched, self._required, strict=True)
-            ),
+            tuple(_state_digest(watched, self._required.get(number)) for number, watched in enumerate(self._watched)),
         )
 
 
