@@ -122,7 +122,11 @@ class Study:
                 stack.callback(elsewhere.close)
             self._nature = examine(places, self._workbench, elsewhere, stochastic=known)
         if self._nature.stochastic and self._plan.answers is None:
-            raise StudyError("the target is stochastic; give the plan a file for frozen answers (Plan.answers).")
+            raise StudyError(
+                f"the target is stochastic: {self._nature.reason}. Its answers have to be frozen in a file that the "
+                "processes of one machine share (Plan.answers), so it cannot be searched on a cluster: leave out "
+                "--ray-address."
+            )
         self._evaluator.answering = self._nature.answering
         for sink in self._sinks:
             sink.examined(self._nature)
