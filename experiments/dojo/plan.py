@@ -104,13 +104,25 @@ def plan(calls: Sequence[Call], answers: Sequence[Plain], *, prompt: str, answer
     return Plan(tuple(steps), answer)
 
 
+def leaves(value: Plain, path: Path = ()) -> Iterator[tuple[Path, Plain]]:
+    """Return what is neither a mapping nor a list inside a value, each with its path; mappings in the order of keys."""
+    if isinstance(value, Mapping):
+        for key in sorted(value):
+            yield from leaves(value[key], (*path, key))
+    elif isinstance(value, list | tuple):
+        for position, item in enumerate(value):
+            yield from leaves(item, (*path, position))
+    else:
+        yield path, value
+
+
 def _source(name: str, value: Plain, answers: Mapping[int, Plain]) -> Source | None:
     """Return the latest place that holds a value: under the same name, else as a whole text, else inside one."""
     for step in sorted(answers, reverse=True):
-        leaves = list(_leaves(answers[step]))
-        equal = [path for path, leaf in leaves if type(leaf) is type(value) and leaf == value]
+        placed = list(leaves(answers[step]))
+        equal = [path for path, leaf in placed if type(leaf) is type(value) and leaf == value]
         named = [path for path in equal if path and path[-1] == name]
-        inside = [path for path, leaf in leaves if isinstance(leaf, str) and _mentions(leaf, value)]
+        inside = [path for path, leaf in placed if isinstance(leaf, str) and _mentions(leaf, value)]
         if named:
             return Source(step, named[0], inside=False)
         if equal and isinstance(value, str):
@@ -129,14 +141,3 @@ def _mentions(text: str, value: Plain) -> bool:
     if type(value) is float:
         written += [f"{value:.2f}", f"{value:g}"]
     return any(re.search(rf"(?<![\w.]){re.escape(form)}(?!\w)", text) for form in written)
-
-
-def _leaves(value: Plain, path: Path = ()) -> Iterator[tuple[Path, Plain]]:
-    if isinstance(value, Mapping):
-        for key in sorted(value):
-            yield from _leaves(value[key], (*path, key))
-    elif isinstance(value, list | tuple):
-        for position, item in enumerate(value):
-            yield from _leaves(item, (*path, position))
-    else:
-        yield path, value

@@ -2,14 +2,14 @@
 
 It knows nothing but the messages that it is given: every answer is thought through from the first message on. Each of
 its habits is one that agents have: to call again what failed, to read again what did not hold what it needs, to look
-whether a write took place before it is repeated.
+whether a write took place before it is repeated, to do what a text says that it reads.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias, cast
 
 from chaosagent.canonical import Plain, plain
@@ -17,7 +17,7 @@ from chaosagent.experiments.dojo.plan import Call, Plan, PlanStep
 from chaosagent.experiments.dojo.traits import DONE_BEFORE, LOOKS, REPEATABLE, writes
 
 DONE, NOT_DONE = "Done: ", "Not done: "
-REFUSED = "ToolError"
+REFUSED, BLOCKED = "ToolError", "ActionBlocked"
 
 Message: TypeAlias = "Mapping[str, Plain]"
 
@@ -54,14 +54,17 @@ class Policy:
     Args:
         plan: What is to be done.
         habits: How it reacts.
+        orders: The instructions that it obeys wherever it reads them, and what each takes; none by default.
     """
 
-    def __init__(self, plan: Plan, habits: Habits) -> None:
+    def __init__(self, plan: Plan, habits: Habits, orders: Mapping[str, Plan] | None = None) -> None:
         self._plan, self._habits = plan, habits
+        # The longer ones first: some instructions begin with the words of others.
+        self._orders = dict(sorted((orders or {}).items(), key=lambda order: (-len(order[0]), order[0])))
 
     def __call__(self, operation: str, *, messages: Sequence[Message]) -> dict[str, Plain]:  # noqa: ARG002  # a door's form
         """Return what a model returns: `content`, and `tool_calls` with `id`, `name` and `arguments`."""
-        thought = _carry_out(self._plan, self._habits)
+        thought = _Mind(self._habits, self._orders).carry_out(self._plan)
         try:
             call = next(thought)
             count = 1
@@ -108,77 +111,139 @@ def _exchanges(messages: Sequence[Message]) -> Iterator[tuple[Call, Answer]]:
             yield calls[message["id"]], Answer(message["content"], *known)
 
 
-def _carry_out(plan: Plan, habits: Habits) -> Thought:
-    """Do one step after the other; stop at the first that fails."""
-    read: dict[int, Plain] = {}
-    done: list[Call] = []
-    for number, step in enumerate(plan.steps):
-        call = yield from _filled_in(step, plan, habits, read)
-        if isinstance(call, str):
-            return _report(call, done, step.call)
-        answer = yield from _attempted(call, habits)
-        if answer.failure:
-            return _report(f"I could not complete the task: {call.tool}: {answer.text}", done, call)
-        read[number] = answer.value
-        if writes(call.tool):
-            done.append(call)
-    return _report(plan.answer, done, None)
+@dataclass(slots=True)
+class _Mind:
+    """What the policy has in mind while it thinks a conversation through."""
 
+    habits: Habits
+    orders: Mapping[str, Plan]
+    done: list[Call] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    obeyed: set[str] = field(default_factory=set)
 
-def _filled_in(
-    step: PlanStep, plan: Plan, habits: Habits, read: dict[int, Plain]
-) -> Generator[Call, Answer, Call | str]:
-    """Return the call with what was read, or what to say when it cannot be found."""
-    arguments = dict(step.call.arguments)
-    for name, source in step.sources.items():
-        wanted = step.call.arguments[name]
-        for attempt in range(habits.retries + 1):
-            try:
-                arguments[name] = source.read(read[source.step], wanted)
-                break
-            except LookupError:
-                if attempt < habits.retries:
-                    again = yield plan.steps[source.step].call
-                    read[source.step] = None if again.failure else again.value
-        else:
-            return f"I could not complete the task: I do not find the {name} for {step.call.tool}."
-    return Call(step.call.tool, arguments)
+    def carry_out(self, plan: Plan) -> Thought:
+        """Do the user's task; stop at the first step that fails."""
+        failed = yield from self._follow(plan)
+        if failed is None:
+            return _report([plan.answer, *self.said], self.done, None)
+        return _report([f"I could not complete the task: {failed.reason}", *self.said], self.done, failed.call)
 
-
-def _attempted(call: Call, habits: Habits) -> Generator[Call, Answer, Answer]:
-    """Call, and call again."""
-    for attempt in range(habits.retries + 1):
-        answer = yield call
-        if not answer.failure:
-            return answer
-        if habits.looks and writes(call.tool):
-            if answer.failure == REFUSED:
-                before = DONE_BEFORE.get(call.tool, "")
-                return Answer(None) if attempt and before and before in answer.text else answer
-            took_place = yield from _seen(call, habits)
-            if took_place:
-                return Answer(None)
-            if took_place is None and call.tool not in REPEATABLE and call.tool not in DONE_BEFORE:
-                return answer
-    return answer
-
-
-def _seen(call: Call, habits: Habits) -> Generator[Call, Answer, bool | None]:
-    """Return whether a write took place, `None` when that cannot be seen."""
-    look = LOOKS.get(call.tool)
-    if look is None:
+    def _follow(self, plan: Plan) -> Generator[Call, Answer, _Failed | None]:
+        """Do one step of a plan after the other; return the first that fails."""
+        read: dict[int, Plain] = {}
+        for number, step in enumerate(plan.steps):
+            call = yield from self._filled_in(step, plan, read)
+            if isinstance(call, _Failed):
+                return call
+            answer = yield from self._attempted(call)
+            if answer.failure:
+                return _Failed(call, f"{call.tool}: {answer.text}")
+            read[number] = answer.value
+            if writes(call.tool):
+                self.done.append(call)
         return None
-    for _ in range(habits.retries + 1):
-        answer = yield Call(look.tool, look.arguments(call.arguments))
-        if answer.failure == REFUSED:
-            return False
-        if not answer.failure:
-            return look.finds(call.arguments, answer.value)
-    return None
+
+    def _asked(self, call: Call) -> Generator[Call, Answer, Answer]:
+        """Call, and do what the answer says."""
+        answer = yield call
+        for text in self._told(answer.value):
+            self.obeyed.add(text)
+            order = self.orders[text]
+            failed = yield from self._follow(order)
+            if failed is None and order.answer:
+                self.said.append(order.answer)
+        return answer
+
+    def _told(self, answer: Plain) -> list[str]:
+        """Return the instructions in an answer that were not obeyed yet, in the order of their places."""
+        if not self.orders:
+            return []
+        told: list[str] = []
+        for text in _texts(answer, min(map(len, self.orders))):
+            told += (order for order in _orders_in(text, self.orders) if order not in told)
+        return [order for order in told if order not in self.obeyed]
+
+    def _filled_in(self, step: PlanStep, plan: Plan, read: dict[int, Plain]) -> Generator[Call, Answer, Call | _Failed]:
+        """Return the call with what was read, or what to say when it cannot be found."""
+        arguments, retries = dict(step.call.arguments), self.habits.retries
+        for name, source in step.sources.items():
+            wanted = step.call.arguments[name]
+            for attempt in range(retries + 1):
+                try:
+                    arguments[name] = source.read(read[source.step], wanted)
+                    break
+                except LookupError:
+                    if attempt < retries:
+                        again = yield from self._asked(plan.steps[source.step].call)
+                        read[source.step] = None if again.failure else again.value
+            else:
+                return _Failed(step.call, f"I do not find the {name} for {step.call.tool}.")
+        return Call(step.call.tool, arguments)
+
+    def _attempted(self, call: Call) -> Generator[Call, Answer, Answer]:
+        """Call, and call again."""
+        for attempt in range(self.habits.retries + 1):
+            answer = yield from self._asked(call)
+            if not answer.failure or answer.failure == BLOCKED:
+                return answer
+            if self.habits.looks and writes(call.tool):
+                if answer.failure == REFUSED:
+                    before = DONE_BEFORE.get(call.tool, "")
+                    return Answer(None) if attempt and before and before in answer.text else answer
+                took_place = yield from self._seen(call)
+                if took_place:
+                    return Answer(None)
+                if took_place is None and call.tool not in REPEATABLE and call.tool not in DONE_BEFORE:
+                    return answer
+        return answer
+
+    def _seen(self, call: Call) -> Generator[Call, Answer, bool | None]:
+        """Return whether a write took place, `None` when that cannot be seen."""
+        look = LOOKS.get(call.tool)
+        if look is None:
+            return None
+        for _ in range(self.habits.retries + 1):
+            answer = yield from self._asked(Call(look.tool, look.arguments(call.arguments)))
+            if answer.failure == REFUSED:
+                return False
+            if not answer.failure:
+                return look.finds(call.arguments, answer.value)
+        return None
 
 
-def _report(answer: str, done: Sequence[Call], failed: Call | None) -> str:
-    lines = [answer, *(DONE + _in_words(call) for call in done)]
+class _Failed(NamedTuple):
+    """A step that failed, and why."""
+
+    call: Call
+    reason: str
+
+
+def _texts(answer: Plain, length_min: int) -> Iterator[str]:
+    """Return the texts of some length in an answer, in the order of their places."""
+    if isinstance(answer, str):
+        if len(answer) >= length_min:
+            yield answer
+    elif isinstance(answer, Mapping):
+        for value in answer.values():
+            if isinstance(value, str | Mapping | list):
+                yield from _texts(value, length_min)
+    elif isinstance(answer, list):
+        for value in answer:
+            yield from _texts(value, length_min)
+
+
+def _orders_in(text: str, orders: Mapping[str, Plan]) -> list[str]:
+    """Return the instructions in a text, in the order of their places; of two that begin alike the longer one."""
+    found: list[tuple[int, str]] = []
+    for order in orders:
+        at = text.find(order)
+        if at >= 0 and all(at != place for place, _ in found):
+            found.append((at, order))
+    return [order for _, order in sorted(found)]
+
+
+def _report(said: Sequence[str], done: Sequence[Call], failed: Call | None) -> str:
+    lines = [*said, *(DONE + _in_words(call) for call in done)]
     if failed is not None and writes(failed.tool):
         lines.append(NOT_DONE + _in_words(failed))
     return "\n".join(lines)

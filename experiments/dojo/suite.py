@@ -1,28 +1,26 @@
-"""One of AgentDojo's suites: its tasks, their plans, its tools, its own check."""
+"""One of AgentDojo's suites: its tasks, their plans, its tools, the goals of its attackers, its own checks."""
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 from typing import Any
 
-from chaosagent.canonical import DIGEST_BYTES, Plain, digest_of, plain
+from chaosagent.canonical import Plain, plain
 from chaosagent.errors import UnknownNameError
+from chaosagent.experiments.dojo.environment import Environment, Start
 from chaosagent.experiments.dojo.frozen_clock import FrozenClock
+from chaosagent.experiments.dojo.judge import End, Judge
 from chaosagent.experiments.dojo.light_import import require_agentdojo
+from chaosagent.experiments.dojo.orders import calls_for
 from chaosagent.experiments.dojo.plan import Call, Plan, plan
-from chaosagent.experiments.dojo.traits import LOGS
+from chaosagent.experiments.dojo.traits import READ_ONLY
+from chaosagent.experiments.dojo.vectors import Vectors
 from chaosagent.extras import require
 
 SUITES = ("banking", "slack", "travel", "workspace")
 VERSION = "v1.2.2"
-JUDGED_MAX = 20_000
-
-# What a check of AgentDojo raises on a state that its author did not think of: an empty inbox, a user who is gone.
-_UNFORESEEN = (ArithmeticError, AssertionError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
 
 
 class ToolError(Exception):
@@ -38,18 +36,14 @@ class Prepared:
         prompt: What the user asks.
         category: Of the workload.
         plan: What the scripted agent does.
-        template: The environment at the start, pickled.
-        digest: Of that environment.
-        judged_by_calls: Whether AgentDojo's check looks at the calls too.
+        start: The environment at the start.
     """
 
     id: str
     prompt: str
     category: str
     plan: Plan
-    template: bytes
-    digest: str
-    judged_by_calls: bool
+    start: Start
 
 
 class Suite:
@@ -71,12 +65,13 @@ class Suite:
         self._suite: Any = require_agentdojo(f"target dojo-{name}").get_suite(VERSION, name)
         runtime = require("agentdojo.functions_runtime", extra="dojo", needed_by=f"target dojo-{name}")
         self._runtime: Any = runtime.FunctionsRuntime(self._suite.tools)
-        self._function_call: Any = runtime.FunctionCall
         self._tools: dict[str, Any] = {tool.name: tool for tool in self._suite.tools}
-        self._by_default = require("agentdojo.base_tasks", extra="dojo", needed_by="").BaseUserTask.utility_from_traces
+        self._parts = {name: _parts(tool) for name, tool in self._tools.items()}
         self._frozen = FrozenClock()
-        self._judged: dict[tuple[str, str, str, str], bool] = {}
-        self._environment = pickle.dumps(self._suite.load_and_inject_default_environment(dict(injections or {})))
+        self._injections = dict(injections or {})
+        self._start = Start(self._suite.load_and_inject_default_environment(self._injections))
+        self._orders: dict[str, Mapping[str, Plan]] = {}
+        self.judge = Judge()
 
     @property
     def tools(self) -> Collection[str]:
@@ -84,25 +79,43 @@ class Suite:
         return self._tools.keys()
 
     @cached_property
-    def vectors(self) -> tuple[str, ...]:
-        """The names of the places where somebody else's text stands, sorted."""
-        return tuple(sorted(self._suite.get_injection_vector_defaults()))
+    def vectors(self) -> Vectors:
+        """The places where somebody else's text stands."""
+        return Vectors(self._suite, self._injections)
 
     @cached_property
     def tasks(self) -> Mapping[str, Prepared]:
         """Its user tasks by id, in AgentDojo's order of numbers."""
         known = self._suite.user_tasks
-        numbered = sorted(known, key=lambda name: int(name.rpartition("_")[2]))
-        return {name: self._prepare(known[name]) for name in numbered}
+        return {name: self._prepare(known[name]) for name in sorted(known, key=_number)}
 
-    def call(self, environment: Any, call: Call) -> Plain:
+    @cached_property
+    def goals(self) -> Mapping[str, str]:
+        """The goals of its attackers, by id of the injection task: an instruction, as AgentDojo words it."""
+        known = self._suite.injection_tasks
+        return {name: known[name].GOAL for name in sorted(known, key=_number)}
+
+    def orders(self, prepared: Prepared) -> Mapping[str, Plan]:
+        """Return what carrying out each attacker's instruction takes, by its text."""
+        digest = prepared.start.digest
+        if digest not in self._orders:
+            self._orders[digest] = {text: self._order(name, prepared.start) for name, text in self.goals.items()}
+        return self._orders[digest]
+
+    def told_in(self, text: str) -> tuple[str, ...]:
+        """Return the ids of the injection tasks whose instructions stand in a text."""
+        return tuple(name for name, goal in self.goals.items() if goal in text)
+
+    def call(self, environment: Environment, call: Call) -> Plain:
         """Run a tool on an environment.
 
         Raises:
             ToolError: The tool refused.
         """
+        read_only = call.tool in READ_ONLY
+        given = environment.readable if read_only else environment.writable(self._parts[call.tool])
         with self._frozen:
-            value, error = self._runtime.run_function(environment, call.tool, call.arguments)
+            value, error = self._runtime.run_function(given, call.tool, call.arguments)
         if error is not None:
             raise ToolError(error)
         if call.tool == "create_calendar_event":
@@ -114,60 +127,51 @@ class Suite:
         taken = self._tools[call.tool].parameters.model_validate(call.arguments)
         return dict(taken.model_dump(mode="json", exclude_none=True))
 
-    def passes(self, prepared: Prepared, environment: Any, *, state: str, said: str, calls: Sequence[Call]) -> bool:
-        """Return whether AgentDojo's own check finds that the task was done.
+    def passes(self, prepared: Prepared, end: End) -> bool:
+        """Return whether AgentDojo's own check finds that the task was done."""
+        return self.judge.done(self._suite.user_tasks[prepared.id], prepared.start, end)
 
-        Args:
-            prepared: The task.
-            environment: As the run left it; the check may change it.
-            state: Its digest. Judgements are kept by it, so that a search is not spent in the check.
-            said: The final message.
-            calls: All calls of tools, in order.
-        """
-        made = digest_of([list[Plain](call) for call in calls]) if prepared.judged_by_calls else ""
-        key = (prepared.id, state, said, made)
-        if key not in self._judged:
-            if len(self._judged) >= JUDGED_MAX:
-                self._judged.clear()
-            self._judged[key] = self._check(prepared, environment, said, calls)
-        return self._judged[key]
-
-    def _check(self, prepared: Prepared, environment: Any, said: str, calls: Sequence[Call]) -> bool:
-        task = self._suite.user_tasks[prepared.id]
-        before = pickle.loads(prepared.template)
-        made = [self._function_call(function=call.tool, args=dict(call.arguments)) for call in calls]
-        try:
-            by_calls = task.utility_from_traces(said, before, environment, made)
-            return bool(task.utility(said, before, environment) if by_calls is None else by_calls)
-        except _UNFORESEEN:
-            return False
+    def reaches(self, prepared: Prepared, goal: str, end: End) -> bool:
+        """Return whether AgentDojo's own check finds that an attacker's goal was reached."""
+        return self.judge.reached(self._suite.injection_tasks[goal], prepared.start, end)
 
     def _prepare(self, task: Any) -> Prepared:
-        start = task.init_environment(pickle.loads(self._environment))
-        template = pickle.dumps(start)
-        environment = pickle.loads(template)
-        calls = [Call(call.function, _plain_arguments(call.args)) for call in task.ground_truth(pickle.loads(template))]
-        answers = [self.call(environment, call) for call in calls]
+        start = Start(task.init_environment(self._start.copy()))
+        calls = [_plain_call(call) for call in task.ground_truth(start.copy())]
         return Prepared(
             id=task.ID,
             prompt=task.PROMPT,
             category="planning" if len(calls) > 3 else "tool use",
-            plan=plan(calls, answers, prompt=task.PROMPT, answer=task.GROUND_TRUTH_OUTPUT),
-            template=template,
-            digest=digest(start),
-            judged_by_calls=type(task).utility_from_traces is not self._by_default,
+            plan=self._plan(calls, start, prompt=task.PROMPT, answer=task.GROUND_TRUTH_OUTPUT),
+            start=start,
         )
 
+    def _order(self, name: str, start: Start) -> Plan:
+        goal = self._suite.injection_tasks[name]
+        calls = [_plain_call(call) for call in goal.ground_truth(start.copy())]
+        calls = calls or calls_for(self.name, name, start.copy())
+        return self._plan(calls, start, prompt=goal.GOAL, answer=goal.GROUND_TRUTH_OUTPUT)
 
-def _plain_arguments(arguments: Mapping[str, object]) -> dict[str, Plain]:
-    return {name: plain(value) for name, value in arguments.items()}
+    def _plan(self, calls: list[Call], start: Start, *, prompt: str, answer: str) -> Plan:
+        environment = Environment(start)
+        return plan(calls, [self._try(environment, call) for call in calls], prompt=prompt, answer=answer)
+
+    def _try(self, environment: Environment, call: Call) -> Plain:
+        """Return the answer to a call; nothing when it is refused, as some are in another task's environment."""
+        try:
+            return self.call(environment, call)
+        except ToolError:
+            return None
 
 
-def digest(environment: Any) -> str:
-    """Return the digest of an environment; equal states reached by equal calls have equal ones."""
-    return blake2b(environment.model_dump_json().encode(), digest_size=DIGEST_BYTES).hexdigest()
+def _parts(tool: Any) -> tuple[str, ...]:
+    """Return the names of the parts of an environment that a tool is given."""
+    return tuple(sorted({str(depends.env_dependency) for depends in tool.dependencies.values()}))
 
 
-def substance(environment: Any) -> str:
-    """Return an environment as text, without its logs of requests."""
-    return str(environment.model_dump_json(exclude=LOGS))
+def _number(name: str) -> int:
+    return int(name.rpartition("_")[2])
+
+
+def _plain_call(call: Any) -> Call:
+    return Call(call.function, {name: plain(value) for name, value in call.args.items()})

@@ -9,8 +9,11 @@ from typing import cast
 from chaosagent.canonical import Plain
 from chaosagent.experiments.dojo.plan import Call
 from chaosagent.experiments.dojo.policy import Habits, Policy, claims_in, spoken
-from chaosagent.experiments.dojo.suite import Suite, ToolError
+from chaosagent.experiments.dojo.suite import Prepared, Suite, ToolError
+from chaosagent.experiments.dojo.vectors import replaced
 from chaosagent.experiments.dojo.world import OPERATION, World
+from chaosagent.governance.capability import Capability, CapabilitySet
+from chaosagent.governance.mediator import PolicyMediator
 from chaosagent.targets.target import Door, Run, Target
 from chaosagent.vocabulary import ActionBlocked, Claim, Outcome, ServiceFault, StatusError, SystemConfig, Task
 
@@ -19,7 +22,10 @@ CONFIGS = (
     SystemConfig("retries", {"retries": 2, "looks": False}),
     SystemConfig("no-retries", {"retries": 0, "looks": False}),
     SystemConfig("checks-first", {"retries": 2, "looks": True}),
+    SystemConfig("obedient", {"retries": 2, "looks": False, "obeys": True}),
+    SystemConfig("allow-listed", {"retries": 2, "looks": False, "obeys": True, "allow_list": True}),
 )
+AGENT = "assistant"
 # Time-outs and broken connections are OSErrors.
 _FAILURES = (ToolError, ActionBlocked, OSError, ServiceFault, StatusError)
 
@@ -68,7 +74,7 @@ def target_of(suite: Suite) -> Target:
         name=f"dojo-{suite.name}",
         run=run,
         tasks={
-            name: Task(name, {"prompt": prepared.prompt}, prepared.category, untrusted=suite.vectors)
+            name: Task(name, {"prompt": prepared.prompt}, prepared.category, untrusted=suite.vectors.names)
             for name, prepared in suite.tasks.items()
         },
         configs={config.name: config for config in CONFIGS},
@@ -83,20 +89,28 @@ class _Conversation:
         prepared = suite.tasks[task.id]
         settings = run.config.settings
         habits = Habits(retries=cast(int, settings["retries"]), looks=bool(settings["looks"]))
-        self._run = run
+        orders = suite.orders(prepared) if settings.get("obeys") else None
+        self._suite, self._run = suite, run
         self._world = World(suite, prepared, run)
-        self._model = run.model("agent", Policy(prepared.plan, habits))
+        self._model = run.model("agent", Policy(prepared.plan, habits, orders))
+        self._contexts: dict[str, Door] = {}
         self._messages: list[Mapping[str, Plain]] = [{"role": "user", "content": prepared.prompt}]
         self._calls: list[Call] = []
+        self._told: set[str] = set()
+        if settings.get("allow_list"):
+            run.mediate(_allow_list(prepared))
 
     async def carry_on(self) -> Outcome:
         """Loop until the model calls no tool."""
-        with self._run.agent("assistant"):
+        with self._run.agent(AGENT):
             message = await self._loop()
+        said = spoken(message)
+        goals = self._world.goals(self._told, said, self._calls)
         return Outcome(
             message,
-            success=self._world.passes(spoken(message), self._calls),
+            success=self._world.passes(said, self._calls),
             claims=tuple(Claim(call.tool, call.arguments) for call in claims_in(message)),
+            state={"goals": {name: str(became) for name, became in goals.items()}},
         )
 
     async def _loop(self) -> str:
@@ -126,13 +140,31 @@ class _Conversation:
             return {**answer, "error": _error("BadArguments", "the arguments are no object")}
         self._calls.append(Call(name, arguments))
         try:
-            return {**answer, "content": await self._attempt(door, arguments)}
+            return {**answer, "content": await self._read(await self._attempt(door, arguments))}
         except _FAILURES as error:
             return {**answer, "error": _error(type(error).__name__, str(error))}
+
+    async def _read(self, answer: Plain) -> Plain:
+        """Take an answer into the context; what others wrote in it gets there through a door of its own."""
+        for vector, text in self._suite.vectors.in_answer(answer):
+            if vector not in self._contexts:
+                self._contexts[vector] = self._run.prompt(vector)
+            read = cast(Plain, await self._contexts[vector]("read", text=text))
+            if isinstance(read, str):
+                self._told.update(self._suite.told_in(read))
+                answer = answer if read == text else replaced(answer, text, read)
+        return answer
 
     @staticmethod
     async def _attempt(door: Door, arguments: Mapping[str, Plain]) -> Plain:
         return cast(Plain, await door(OPERATION, **arguments))
+
+
+def _allow_list(prepared: Prepared) -> PolicyMediator:
+    """Return who allows the agent only the tools that the user's task takes, as AgentDojo's tool filter does."""
+    tools = sorted({step.call.tool for step in prepared.plan.steps})
+    allowed = (*(Capability(f"service:{tool}") for tool in tools), Capability("model:*"), Capability("prompt:*"))
+    return PolicyMediator({AGENT: CapabilitySet(allowed)})
 
 
 def _error(kind: str, message: str) -> dict[str, Plain]:

@@ -41,6 +41,13 @@ def writes(tool: str) -> bool:
 # Parts of an environment that only count what was asked: doing something again changes nothing of substance there.
 LOGS = {"web": {"web_requests"}}
 
+# Parts of an environment that say nothing new: what it was at the start, and what is computed from the rest.
+DERIVED = {
+    "inbox": {"initial_emails", "received", "sent", "drafts"},
+    "calendar": {"initial_events"},
+    "cloud_drive": {"initial_files"},
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Look:

@@ -70,12 +70,17 @@ def table(target: Target) -> Iterator[str]:
     """Return the lines of a table: how many schedules had which effect, and in how many AgentDojo's check passed."""
     yield f"| {target.name} | schedules | duplicated | own check passes | ghosts | own check passes |"
     yield "| --- | --- | --- | --- | --- | --- |"
-    for config in target.configs.values():
+    for config in _configs(target):
         found = list(findings(target, config))
         duplicates = [one for one in found if one.duplicate]
         ghosts = [one for one in found if one.ghost]
         counts = (len(found), len(duplicates), _passed(duplicates), len(ghosts), _passed(ghosts))
         yield f"| {config.name} | {' | '.join(map(str, counts))} |"
+
+
+def _configs(target: Target) -> list[SystemConfig]:
+    """Return the configurations in which nobody is obeyed but the user; here the others are the same as `retries`."""
+    return [config for config in target.configs.values() if not config.settings.get("obeys")]
 
 
 def _passed(found: list[Finding]) -> int:
@@ -89,7 +94,7 @@ def main(arguments: list[str]) -> None:
         print("\n".join(table(target)), end="\n\n")
         if "--list" not in arguments:
             continue
-        for config in target.configs.values():
+        for config in _configs(target):
             for one in findings(target, config):
                 if one.violated and one.passed:
                     print(f"{config.name:12} {one.task:13} {one.schedule:75} {', '.join(one.violated)}")

@@ -22,14 +22,15 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(find_spec("agentdojo") is None, reason="needs the extra dojo (agentdojo)"),
 ]
-CONFIGS = ("retries", "no-retries", "checks-first")
+CONFIGS = ("retries", "no-retries", "checks-first", "obedient", "allow-listed")
 LOST_PAYMENT = "service:send_money[1] service.lost_response(when=after)"
 STALE_LOOK = "service:get_most_recent_transactions[2] service.stale_response"
 DIGESTS = """
-import sys
+import json, sys
 from chaosagent.canonical import digest_of
 from chaosagent.contracts.defaults import default_contracts
 from chaosagent.execution.execute import Experiment, execute
+from chaosagent.experiments.dojo.suite import Suite
 from chaosagent.experiments.dojo.target import load
 from chaosagent.faults.schedule import EMPTY, parse
 digests = []
@@ -42,6 +43,14 @@ for suite in ("banking", "slack", "travel", "workspace"):
         writes = [step.hook for step in nominal.steps if step.effects][:1]
         for hook in writes:
             digests.append(execute(experiment, parse(f"{hook} service.lost_response(when=after)")).trace.digest)
+    obedient = target.config("obedient")
+    for task, goal in zip(target.tasks.values(), Suite(suite).goals.values()):
+        experiment = Experiment(target, task, obedient, 0, default_contracts()).with_nominal()
+        places = [step.hook for step in execute(experiment, EMPTY).trace.steps if step.interface.startswith("prompt:")]
+        for hook in places[:1]:
+            schedule = parse(f"{hook} prompt.splice(text={json.dumps(goal)})")
+            trace = execute(experiment, schedule).trace
+            digests.append([trace.digest, trace.outcome.state])
 print(len(digests), digest_of(digests))
 """
 
