@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection, inject
 from chaosagent.faults.schedule import Schedule
+from chaosagent.faults.schedule import schedule as schedule_of
 from chaosagent.faults.space import Space
 from chaosagent.vocabulary import Verdict
 
 Rerun: TypeAlias = Callable[[Schedule], Evaluation]
+Reducing: TypeAlias = Generator[Schedule, Evaluation, Evaluation]
 
 
 class Necessity(NamedTuple):
@@ -45,27 +48,41 @@ def spares(evaluation: Evaluation, contract: str) -> bool:
 
 
 def minimise(found: Evaluation, contract: str, space: Space, rerun: Rerun, *, runs_max: int = 500) -> Evaluation:
-    """Reduce a schedule that breaks a contract.
+    """Reduce a schedule that breaks a contract; see `reducing`, whose requests it answers with `rerun`."""
+    steps = reducing(found, contract, space, runs_max=runs_max)
+    try:
+        wanted = next(steps)
+        while True:
+            wanted = steps.send(rerun(wanted))
+    except StopIteration as end:
+        smallest: Evaluation = end.value
+        return smallest
+
+
+def reducing(found: Evaluation, contract: str, space: Space, *, runs_max: int = 500) -> Reducing:
+    """Reduce a schedule that breaks a contract, one run at a time.
 
     Args:
         found: A run that breaks the contract; it is not changed.
         contract: Id of the contract.
         space: The operators that an injection may be exchanged for.
-        rerun: Runs the target under a schedule.
         runs_max: Limit in runs.
+
+    Yields:
+        Schedules to be run; each is sent what it told.
 
     Returns:
         A run of the cheapest schedule met that breaks the same contract; its cost is never above that of `found`.
         Unless the limit was reached, no injection of it can be dropped, weakened, shortened or moved to a cheaper
         operator.
 
-    Determinism: equal inputs give equal results.
+    Determinism: equal inputs give equal requests.
     Source: Zeller and Hildebrandt 2002 (ddmin), on single injections, with weakening.
     """
     best = found
     runs = 0
     if found.effective != found.schedule:
-        best = rerun(found.effective)
+        best = yield found.effective
         runs += 1
         if not violates(best, contract):
             return found
@@ -76,7 +93,7 @@ def minimise(found: Evaluation, contract: str, space: Space, rerun: Rerun, *, ru
             if runs >= runs_max:
                 break
             runs += 1
-            evaluation = rerun(candidate)
+            evaluation = yield candidate
             if violates(evaluation, contract) and _size(evaluation, space) < _size(best, space):
                 best, improved = evaluation, True
                 break
@@ -90,7 +107,22 @@ def necessity_of(minimal: Schedule, contract: str, rerun: Rerun) -> tuple[Necess
 
 
 def _reductions(schedule: Schedule, evaluation: Evaluation, space: Space) -> Iterator[Schedule]:
-    """Yield cheaper schedules, the most promising first: without an injection, then with a cheaper one in its place."""
+    """Yield cheaper schedules, the most promising first: parts, without an injection, with a cheaper one in its place.
+
+    The parts are those of ddmin: halves and what they leave, then quarters, and so on, as long as a part is more than
+    one injection.
+    """
+    injections = list(schedule)
+    parts = 2
+    while len(injections) >= 2 * parts:
+        cuts = [len(injections) * part // parts for part in range(parts + 1)]
+        pieces = [injections[start:end] for start, end in pairwise(cuts)]
+        for piece in pieces:
+            yield schedule_of(piece)
+        if parts > 2:
+            for piece in pieces:
+                yield schedule_of(injection for injection in injections if injection not in piece)
+        parts *= 2
     for injection in schedule:
         yield schedule.without(injection)
     for injection in schedule:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from chaosagent.contracts.contract import Contract, sees_faults
 from chaosagent.faults.evaluation import Evaluation, Status
+from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.searcher import SEARCHERS, Problem, Purpose, Searcher
+from chaosagent.study.shrinker import Shrinker
 from chaosagent.vocabulary import Verdict
 
 
@@ -62,18 +64,29 @@ class Search:
         self._asked = 0
         self._has_answered = True
         self._audit_over = False
+        self._shrinker = Shrinker(contract.id, plan.space)
 
     def top_up(self, evaluator: Evaluator) -> None:
-        """Ask for as many schedules as the window has room for, once after each tell."""
+        """Ask for as many schedules as the window has room for, once after each tell.
+
+        What shrinks a violation comes first: a cheaper one spares more runs than it costs.
+        """
         room = min(self.plan.lookahead - len(self._window), self.plan.limits.trials_max - self._asked)
         if room <= 0 or self.limit_reached or not self._has_answered:
             self.limit_reached = self.limit_reached or self._asked >= self.plan.limits.trials_max
             return
         self._has_answered = False
+        wanted = self._shrinker.take()
+        if wanted is not None:
+            self._put(evaluator, wanted, Purpose.SHRINK)
+            room -= 1
         for proposal in self.searcher.ask(room):
-            self._asked += 1
-            self._window.append((proposal.schedule, proposal.purpose))
-            evaluator.request(self.at, proposal.schedule)
+            self._put(evaluator, proposal.schedule, proposal.purpose)
+
+    def _put(self, evaluator: Evaluator, schedule: Schedule, purpose: Purpose) -> None:
+        self._asked += 1
+        self._window.append((schedule, purpose))
+        evaluator.request(self.at, schedule)
 
     def tell_next(self, evaluator: Evaluator) -> Trial | None:
         """Tell the oldest trial in flight if it has ended, and return it."""
@@ -87,6 +100,10 @@ class Search:
         trial = Trial(self.trials, schedule, purpose, evaluation)
         self.trials += 1
         self._learn(evaluation)
+        if purpose is Purpose.SHRINK:
+            self._shrinker.told(evaluation)
+        elif purpose is Purpose.EXPLORE and schedule != EMPTY and violates(evaluation, self.contract.id):
+            self._shrinker.add(evaluation)
         return trial
 
     def _learn(self, evaluation: Evaluation) -> None:
@@ -123,7 +140,7 @@ class Search:
     def _keep_best(self, evaluation: Evaluation) -> None:
         if violates(evaluation, self.contract.id):
             cost = evaluation.effective.declared_cost(self.plan.space.model)
-            if cost < self.best_cost:
+            if cost < self.best_cost and cost <= self.plan.budget + 10**-COST_DECIMALS / 2:
                 self.best, self.best_cost = evaluation, cost
 
     @property
@@ -139,6 +156,8 @@ class Search:
     @property
     def _exhausted(self) -> bool:
         if self._window:
+            return False
+        if self._asked < self.plan.limits.trials_max and not self.limit_reached and self._shrinker.busy:
             return False
         return self.searcher.finished or self._asked >= self.plan.limits.trials_max or self.limit_reached
 

@@ -14,9 +14,13 @@ from chaosagent.registry import Registry
 
 
 class Purpose(enum.Enum):
-    """Why a schedule is run."""
+    """Why a schedule is run.
+
+    A violation that is met by exploring is shrunk at once, by the study; one that is met by certifying is minimal.
+    """
 
     EXPLORE = "explore"
+    SHRINK = "shrink"
     CERTIFY = "certify"
     AUDIT = "audit"
 
