@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -11,6 +11,7 @@ from chaosagent.cli import output
 from chaosagent.errors import UnknownNameError
 
 OUT = Path("chaosagent-out")
+T = TypeVar("T")
 
 
 def search(
@@ -75,15 +76,8 @@ def search(
 
     if executor not in EXECUTORS:
         raise UnknownNameError("executor", executor, EXECUTORS, "--executor")
-    overrides = Overrides(
-        config=config,
-        tasks=tuple(task) if task else None,
-        seeds=tuple(seed) if seed else None,
-        contracts=tuple(contract) if contract else None,
-        budget=budget,
-        trials=trials,
-    )
-    file = load_study(study, overrides)
+    asked = Overrides(config, _tuple(task), _tuple(seed), _tuple(contract), budget, trials)
+    file = load_study(study, asked)
     name = f"{file.name}-{config}" if config else file.name
     findings = run_study(
         file, out or OUT / name, Workforce(executor, workers, ray_address), title=file.name, resume=resume
@@ -93,3 +87,7 @@ def search(
     else:
         output.answer(findings_page(findings, every=every).add(next_page(findings)))
     return exit_code_of(findings)
+
+
+def _tuple(values: list[T] | None) -> tuple[T, ...] | None:
+    return tuple(values) if values else None
