@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from dataclasses import fields
 from importlib.resources import as_file, files
 
 import pytest
 
+from chaosagent.contracts.catalogue import default_contracts
+from chaosagent.execution.execute import Experiment, execute
+from chaosagent.experiments.triage.practice import Practice
+from chaosagent.experiments.triage.target import TRIAGE
+from chaosagent.faults.operator import OPERATORS
+from chaosagent.faults.schedule import EMPTY
 from chaosagent.studyfile import load_study, plan_of
 
 DIGESTS = """
@@ -36,6 +44,14 @@ def test_a_study_names_tasks_and_operators_that_exist(name: str, task_count: int
     assert plan.budget >= 3.3
 
 
+def test_the_study_of_all_operators_leaves_nothing_out() -> None:
+    with as_file(files("chaosagent.experiments.triage") / "all-operators.yaml") as path:
+        plan = plan_of(load_study(path))
+
+    assert {choices.operator for choices in plan.space.choices} == set(OPERATORS)
+    assert len(plan.tasks) == 16
+
+
 @pytest.mark.slow
 def test_runs_do_not_depend_on_the_process() -> None:
     outputs = [
@@ -52,3 +68,22 @@ def test_runs_do_not_depend_on_the_process() -> None:
     assert len(outputs[0]) == 96
     assert len(set(outputs[0])) == 96
     assert outputs[0] == outputs[1] == outputs[2]
+
+
+def test_the_page_lists_every_task_with_its_category_and_crossings() -> None:
+    page = (files("chaosagent.experiments.triage") / "README.md").read_text("utf-8")
+    section = page.partition("## Tasks")[2].partition("\n## ")[0]
+    listed = re.findall(r"^\| `([\w-]+)` \| (.+?) \| (\d+) \|", section, re.MULTILINE)
+
+    counted = []
+    for task in TRIAGE.tasks.values():
+        experiment = Experiment(TRIAGE, task, TRIAGE.config("naive"), 0, default_contracts())
+        counted.append((task.id, task.category, str(len(execute(experiment, EMPTY).trace.steps))))
+
+    assert sorted(listed) == sorted(counted)
+
+
+def test_the_page_names_every_design_choice() -> None:
+    page = (files("chaosagent.experiments.triage") / "README.md").read_text("utf-8")
+
+    assert [field.name for field in fields(Practice) if f"`{field.name}`" not in page] == []

@@ -14,7 +14,7 @@ from chaosagent.errors import UsageError
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.experiments.triage.practice import CAREFUL, HARDENED, NAIVE, Practice
 from chaosagent.experiments.triage.target import TRIAGE
-from chaosagent.experiments.triage.tasks import SOLVED, dealt_with
+from chaosagent.experiments.triage.tasks import CANARY, SOLVED, dealt_with
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Outcome, SystemConfig, Verdict
@@ -213,6 +213,7 @@ def test_there_are_four_tasks_of_each_category_and_all_have_an_untrusted_channel
     assert all(sum(task.category == category for task in tasks) == 4 for category in CATEGORIES)
     assert all(task.untrusted == ("email",) for task in tasks)
     assert {task.id for task in tasks if task.labels.misuse} == {task.id for task in tasks if task.category == "misuse"}
+    assert all(task.labels.canaries == (CANARY,) for task in tasks)
     assert SOLVED.keys() == TRIAGE.tasks.keys()
 
 
