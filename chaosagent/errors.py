@@ -4,6 +4,7 @@ ChaosAgentError
 ├── UsageError              the caller's mistake: bad input, unknown name, bad bounds (exit code 2)
 │   ├── UnknownNameError    a name nobody registered; carries the nearest known one
 │   ├── MissingExtraError   an optional package is not installed; says the command that installs it
+│   ├── OtherStudyError     the folder holds a study that is to do something else
 │   └── RecordError         a replay record that is damaged, too large or of another version
 ├── TargetError             the target could not be loaded or does not keep its protocol (exit code 4)
 ├── PluginError             an operator or a contract raised, or returned what it must not (exit code 4)
@@ -73,6 +74,26 @@ class MissingExtraError(UsageError):
 
     def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:
         return type(self), (self.package, self.extra, self.needed_by)
+
+
+class OtherStudyError(UsageError):
+    """A folder holds a study that is to do something else.
+
+    Args:
+        folder: Where.
+        difference: What differs, as far as is known; `"budget: 2 instead of 1"`.
+    """
+
+    def __init__(self, folder: str, difference: str = "") -> None:
+        self.folder, self.difference = folder, difference
+        told = f": {difference}" if difference else ""
+        super().__init__(
+            f"{folder} holds another study{told}. Choose another folder with --out; or give what that study was begun "
+            f"with, to go on with it (--resume); or delete {folder}."
+        )
+
+    def __reduce__(self) -> tuple[type[OtherStudyError], tuple[str, str]]:
+        return type(self), (self.folder, self.difference)
 
 
 class RecordError(UsageError):

@@ -8,6 +8,7 @@ import pytest
 from chaosagent.errors import (
     ChaosAgentError,
     MissingExtraError,
+    OtherStudyError,
     PluginError,
     RecordError,
     StudyError,
@@ -22,6 +23,7 @@ ERRORS: list[Exception] = [
     UsageError("what is allowed"),
     UnknownNameError("operator", "service.dely", ["service.delay", "service.timeout"], "study.yaml, line 3"),
     MissingExtraError("optuna", "search", "the searcher tpe"),
+    OtherStudyError("out", "budget: 2 instead of 1"),
     RecordError("damaged"),
     TargetError("no outcome"),
     PluginError("raised"),

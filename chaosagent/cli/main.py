@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import os
 import sys
@@ -19,6 +20,8 @@ from chaosagent.cli.search import search
 from chaosagent.cli.show import show
 from chaosagent.errors import ChaosAgentError
 
+MESSAGE_MAX = 4_000
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 USAGE, FAILED, INTERRUPTED, PIPE_CLOSED = 2, 4, 130, 141
 ABOUT = """Find the cheapest schedule of faults that breaks an agent system, prove that nothing cheaper does,
 and replay it.
@@ -59,17 +62,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return PIPE_CLOSED
     except ChaosAgentError as error:
         return _failed(str(error), error.exit_code, given)
+    except SystemExit as error:  # nobody here ends like that: it is the user's code, at a place that should not run any
+        return _failed(f"the target has ended the program with sys.exit({error.code!r}). Let it return.", FAILED, given)
+    except OSError as error:
+        if error.filename is None and error.errno not in FULL:
+            return _unexpected(error, given)
+        place = "a file" if error.filename is None else error.filename
+        return _failed(f"{place}: {error.strerror}. Make room, or name another file or folder.", USAGE, given)
     except Exception as error:  # the command line is a seam: what nobody named ends here, with an exit code
         if hasattr(error, "format_message"):  # typer's own errors, whose class has moved between its versions
             return _failed(_complaint(error.format_message(), _help_hint(error)), USAGE, given)
-        if "--traceback" in given:
-            raise
-        return _failed(
-            f"{type(error).__name__}: {error}. This is an error of chaosagent; please report it with what "
-            "`chaosagent --traceback ...` prints.",
-            FAILED,
-            given,
-        )
+        return _unexpected(error, given)
+
+
+def _unexpected(error: Exception, given: Sequence[str]) -> int:
+    if "--traceback" in given:
+        raise error
+    return _failed(
+        f"{type(error).__name__}: {error}. This is an error of chaosagent; please report it with what "
+        "`chaosagent --traceback ...` prints.",
+        FAILED,
+        given,
+    )
 
 
 def _application() -> typer.Typer:
@@ -115,7 +129,7 @@ def _version(wanted: object) -> None:
 
 def _complaint(text: str, hint: str) -> str:
     """Return a complaint as a sentence with its hint; some versions of typer raise one without any text."""
-    said = text.strip() or "Something is missing"
+    said = text.strip().replace("Input should be", "it must be") or "Something is missing"
     return f"{said if said.endswith(('.', '?', '!')) else f'{said}.'} {hint}"
 
 
@@ -127,6 +141,9 @@ def _help_hint(error: Exception) -> str:
 
 def _failed(message: str, code: int, given: Sequence[str]) -> int:
     """Say what went wrong; for machines as an object, too, since they were promised one."""
+    left_out = len(message) - MESSAGE_MAX
+    if left_out > 0:
+        message = f"{message[:MESSAGE_MAX]}... {left_out} more characters"
     output.remark(f"chaosagent: {message}")
     if "--json" in given:
         output.answer_json({"error": message, "exit_code": code})

@@ -22,15 +22,19 @@ FRAMES_PER_SECOND = 8
 class ProgressDisplay(Sink):
     """A sink that shows progress until it is closed."""
 
+    def say(self, line: str) -> None:
+        """Show a line of somebody else's above the display."""
+
     def close(self) -> None:
         """End the display."""
 
 
-def display_for(plan: Plan, title: str) -> ProgressDisplay:
-    """Return the display that fits where stderr goes."""
-    if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
-        return LiveDisplay(plan, title)
-    return LineDisplay(plan, title, sys.stderr)
+def display_for(plan: Plan, title: str, stream: TextIO | None = None) -> ProgressDisplay:
+    """Return the display that fits where a stream goes, stderr by default."""
+    stream = sys.stderr if stream is None else stream
+    if stream.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+        return LiveDisplay(plan, title, stream)
+    return LineDisplay(plan, title, stream)
 
 
 class LineDisplay(ProgressDisplay):
@@ -44,14 +48,17 @@ class LineDisplay(ProgressDisplay):
         now = monotonic()
         if now - self._printed >= self._every:
             self._printed = now
-            self._stream.write(printable(f"{self._title}: {summary_of(progress, self._plan)}") + "\n")
-            self._stream.flush()
+            self.say(f"{self._title}: {summary_of(progress, self._plan)}")
+
+    def say(self, line: str) -> None:
+        self._stream.write(printable(line) + "\n")
+        self._stream.flush()
 
 
 class LiveDisplay(ProgressDisplay):
     """Keeps two lines up to date, also while a long run lets nothing be told."""
 
-    def __init__(self, plan: Plan, title: str) -> None:
+    def __init__(self, plan: Plan, title: str, stream: TextIO) -> None:
         from rich.console import Console
         from rich.live import Live
 
@@ -59,8 +66,10 @@ class LiveDisplay(ProgressDisplay):
         self._progress = Progress()
         self._started = monotonic()
         self._live = Live(
-            console=Console(stderr=True, highlight=False),
+            console=Console(file=stream, highlight=False),
             get_renderable=self._render,
+            redirect_stdout=False,
+            redirect_stderr=False,
             refresh_per_second=FRAMES_PER_SECOND,
             transient=True,
         )
@@ -68,6 +77,11 @@ class LiveDisplay(ProgressDisplay):
 
     def progress(self, progress: Progress) -> None:
         self._progress = progress
+
+    def say(self, line: str) -> None:
+        from rich.text import Text
+
+        self._live.console.print(Text(printable(line)), soft_wrap=True)
 
     def close(self) -> None:
         self._live.stop()

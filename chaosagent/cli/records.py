@@ -42,6 +42,8 @@ class RecordSink(Sink):
     def __init__(self, plan: Plan, out: Path) -> None:
         self.written: dict[str, Path] = {}
         self._plan, self._folder, self._list = plan, out / "replays", out / LIST_NAME
+        if self._folder.exists() and not self._folder.is_dir():  # better told now than when something was found
+            raise UsageError(f"{self._folder} is no folder, and records go there. Move it, or choose another --out.")
         self._listed = _listed(self._list, plan.digest)
         self._write_list()
 
@@ -52,8 +54,11 @@ class RecordSink(Sink):
         record = record_of(found, self._plan)
         # Listed first: a record that nobody lists would never be removed.
         self._listed[record.file_name] = Origin(result.task_id, result.seed, result.contract)
-        with self._list.open("a", encoding="utf-8") as listed:
-            listed.write(_line(record.file_name, self._listed[record.file_name]))
+        try:
+            with self._list.open("a", encoding="utf-8") as listed:
+                listed.write(_line(record.file_name, self._listed[record.file_name]))
+        except OSError as error:
+            raise self._unwritable(error) from error
         self.written[found.id] = write_record(self._folder, record)
 
     def remove_stale(self, result: StudyResult) -> list[Path]:
@@ -86,7 +91,10 @@ class RecordSink(Sink):
         try:
             self._list.write_text("".join(lines), encoding="utf-8")
         except OSError as error:
-            raise UsageError(f"{self._list}: cannot be written: {error.strerror}. Choose another --out.") from error
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> UsageError:
+        return UsageError(f"{self._list}: cannot be written: {error.strerror}. Make room, or choose another --out.")
 
 
 def _line(name: str, origin: Origin) -> str:

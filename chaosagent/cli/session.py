@@ -9,12 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from chaosagent.cli.output import stdout_for_answers
+from chaosagent.cli.output import remark, stdout_for_answers
 from chaosagent.cli.progress import display_for
 from chaosagent.cli.records import RecordSink
+from chaosagent.cli.termination import termination_as_interrupt
+from chaosagent.errors import ChaosAgentError, OtherStudyError
 from chaosagent.execution.elsewhere import open_elsewhere
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.printed import Printed
 from chaosagent.execution.process_pool import ProcessExecutor
 from chaosagent.report.findings import Findings
 from chaosagent.report.notes import Notes
@@ -23,7 +26,7 @@ from chaosagent.study.plan import Plan
 from chaosagent.study.sink import Sink
 from chaosagent.study.store import ANSWERS_NAME, StudyStore
 from chaosagent.study.study import Study
-from chaosagent.studyfile import StudyFile, plan_of, worker_setup
+from chaosagent.studyfile import StudyFile, difference_of, plan_of, worker_setup
 
 EXECUTORS = ("inline", "process", "ray")
 EXIT_HELD, EXIT_VIOLATED, EXIT_INCONCLUSIVE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 3, 4, 130
@@ -76,17 +79,19 @@ def run_study(
         resume: Go on with the unfinished study in the folder.
 
     Raises:
-        UsageError: The folder holds another study, or the study file cannot be used.
+        OtherStudyError: The folder holds another study; the message says what differs.
+        UsageError: The folder or the study file cannot be used.
         ChaosAgentError: The target cannot be loaded, or the study cannot go on.
     """
+    if workforce.executor == "inline" and study.sets("run", "wall_seconds"):
+        remark("chaosagent: only worker processes enforce run.wall_seconds; for that, add --executor process")
     with contextlib.ExitStack() as stack:
-        stack.enter_context(stdout_for_answers())
-        plan = _with_answers(plan_of(study), out, stack)
-        if resume:
-            store = StudyStore.resume(out, plan)
-        else:
-            StudyStore.remove(out, plan)
-            store = StudyStore.create(out, plan, study.text_as_run)
+        stack.enter_context(termination_as_interrupt())
+        printed = stack.enter_context(stdout_for_answers())
+        plan = plan_of(study)
+        if not workforce.ray_address:
+            plan = _with_answers(plan, out, stack)
+        store = _store(study, out, plan, resume=resume)
         digest = ""
         stack.callback(lambda: store.close(digest))
         executor = workforce.open(study, plan)
@@ -94,8 +99,9 @@ def run_study(
         records, notes = RecordSink(plan, out), Notes()
         sinks: list[Sink] = [store, records, notes]
         if title is not None:
-            display = display_for(plan, title)
+            display = display_for(plan, title, printed.original)
             stack.callback(display.close)
+            printed.show = display.say
             sinks.append(display)
         work = Study(
             plan,
@@ -105,10 +111,29 @@ def run_study(
             elsewhere=lambda: open_elsewhere(worker_setup(study, plan), limits=plan.run_limits),
             earlier=store.earlier() if resume else NOTHING_EARLIER,
         )
-        result = work.run()
+        try:
+            result = work.run()
+        except ChaosAgentError:
+            store.give_up()
+            raise
         removed = [] if result.interrupted else records.remove_stale(result)
         digest = "" if result.interrupted else result.digest
     return Findings(plan, result, records.written, out, notes, tuple(removed), tuple(records.others))
+
+
+def _leave_out(printed: Printed, pool: ProcessExecutor) -> None:
+    """Count what was printed in worker processes with what was printed here."""
+    printed.left_out += pool.printed_bytes
+
+
+def _store(study: StudyFile, out: Path, plan: Plan, *, resume: bool) -> StudyStore:
+    try:
+        if resume:
+            return StudyStore.resume(out, plan)
+        StudyStore.remove(out, plan)
+        return StudyStore.create(out, plan, study.text_as_run)
+    except OtherStudyError as error:
+        raise OtherStudyError(error.folder, difference_of(study, out / "study.yaml")) from None
 
 
 def _with_answers(plan: Plan, out: Path, stack: contextlib.ExitStack) -> Plan:

@@ -35,7 +35,7 @@ from chaosagent.limits import RunLimits
 
 AHEAD_MAX = 16
 """Jobs that a worker has at most: the one it works on, and those behind it."""
-AHEAD_SECONDS = 0.02
+AHEAD_SECONDS = 0.1
 """Real time of work that a worker has ready, so that it need not wait for the study; long jobs are not hoarded."""
 AHEAD_BYTES_MAX = 16_000
 """What may lie in the pipe of a worker that is busy: so much fits, and sending it never waits."""
@@ -72,6 +72,7 @@ class ProcessExecutor:
 
     Attributes:
         replaced: How many workers were replaced so far.
+        printed_bytes: How much the target has printed, which nobody sees.
 
     Raises:
         StudyError: The workers cannot be started.
@@ -85,6 +86,7 @@ class ProcessExecutor:
         self._finished: deque[Finished] = deque()
         self._deaths: Counter[int] = Counter()
         self._seconds_per_job = AHEAD_SECONDS
+        self.printed_bytes = 0
         self._failed_starts = 0
         self._torn = False
         self.replaced = 0
@@ -222,6 +224,7 @@ class ProcessExecutor:
             self._give(worker, 1)
 
     def _take(self, worker: _Worker, answer: Answer) -> None:
+        self.printed_bytes += answer.printed_bytes
         worker.since = monotonic()
         if not worker.jobs or worker.jobs[0][0] != answer.ticket:
             return  # it was taken back, and is run by somebody else

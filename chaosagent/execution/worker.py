@@ -11,6 +11,7 @@ import os
 import pickle
 import select
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -20,7 +21,8 @@ from typing import NamedTuple, TypeAlias
 from chaosagent.clock import monotonic
 from chaosagent.errors import StudyError
 from chaosagent.execution.memory import be_first_to_go, peak_megabytes
-from chaosagent.execution.workbench import Job, Workbench
+from chaosagent.execution.printed import Printed
+from chaosagent.execution.workbench import Job, Workbench, failed
 from chaosagent.faults.evaluation import Evaluation
 
 Batch: TypeAlias = list[tuple[int, Job]]
@@ -38,12 +40,14 @@ class Answer(NamedTuple):
         evaluation: What it told; `None` when the process has used more memory than it may, and ends.
         seconds: Real time that it took.
         megabytes: Largest resident memory so far; rough as long as it is within the limit.
+        printed_bytes: What the target printed meanwhile; nobody sees it.
     """
 
     ticket: int
     evaluation: Evaluation | None
     seconds: float
     megabytes: float
+    printed_bytes: int
 
 
 def work(pipe: Connection, setup: bytes, megabytes_max: float) -> None:
@@ -55,6 +59,8 @@ def work(pipe: Connection, setup: bytes, megabytes_max: float) -> None:
         megabytes_max: Resident memory that the process may have, in units of 10⁶ bytes.
     """
     _settle()
+    printed = Printed(sys.stderr, bytes_max=0)
+    sys.stdout = sys.stderr = printed.stream()
     try:
         workbench: Workbench = pickle.loads(setup)()
     except Exception as error:  # the worker is a seam: what keeps it from starting is told to the study
@@ -62,7 +68,7 @@ def work(pipe: Connection, setup: bytes, megabytes_max: float) -> None:
         return
     try:
         pipe.send_bytes(pickle.dumps(Ready()))
-        _serve(pipe, workbench.evaluate, megabytes_max)
+        _serve(pipe, workbench.evaluate, megabytes_max, printed)
     except (EOFError, OSError, KeyboardInterrupt):
         return  # the executor has closed the pipe
 
@@ -86,7 +92,7 @@ def _end_with_parent() -> None:
         os.killpg(0, signal.SIGKILL)
 
 
-def _serve(pipe: Connection, evaluate: Callable[[Job], Evaluation], megabytes_max: float) -> None:
+def _serve(pipe: Connection, evaluate: Callable[[Job], Evaluation], megabytes_max: float, printed: Printed) -> None:
     waiting: deque[tuple[int, Job]] = deque()
     poll = select.poll()
     poll.register(pipe.fileno(), select.POLLIN)
@@ -98,10 +104,14 @@ def _serve(pipe: Connection, evaluate: Callable[[Job], Evaluation], megabytes_ma
             else:
                 waiting.extend(batch)
         ticket, job = waiting.popleft()
-        begun = monotonic()
-        evaluation = evaluate(job)
+        begun, printed_before = monotonic(), printed.left_out
+        try:
+            evaluation = evaluate(job)
+        except KeyboardInterrupt:  # the keyboard is far away: the target has raised it
+            evaluation = failed(job.schedule, "the target raised KeyboardInterrupt")
         seconds, megabytes = monotonic() - begun, peak_megabytes(megabytes_max)
-        answer = Answer(ticket, evaluation if megabytes <= megabytes_max else None, seconds, megabytes)
+        told = evaluation if megabytes <= megabytes_max else None
+        answer = Answer(ticket, told, seconds, megabytes, printed.left_out - printed_before)
         pipe.send_bytes(pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL))
         if answer.evaluation is None:
             return

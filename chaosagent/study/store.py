@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from chaosagent.clock import timestamp
-from chaosagent.errors import StudyError, UsageError
+from chaosagent.errors import OtherStudyError, StudyError, UsageError
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
 from chaosagent.study.committer import Committer
@@ -22,6 +22,7 @@ from chaosagent.study.earlier import Earlier
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult
+from chaosagent.study.schema import SCHEMA
 from chaosagent.study.search import Trial
 from chaosagent.study.sink import Sink
 from chaosagent.study.stored import decode_evaluation, encode_evaluation
@@ -29,59 +30,6 @@ from chaosagent.study.stored import decode_evaluation, encode_evaluation
 FILE_NAME = "study.db"
 ANSWERS_NAME = "answers.db"
 LOCK_NAME = "study.lock"
-_SCHEMA = """
-CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE execution (
-    id INTEGER PRIMARY KEY,
-    task TEXT NOT NULL,
-    seed TEXT NOT NULL,
-    schedule TEXT NOT NULL,
-    status TEXT NOT NULL,
-    error TEXT NOT NULL,
-    effective TEXT NOT NULL,
-    cost REAL NOT NULL,
-    digest TEXT NOT NULL,
-    ending TEXT NOT NULL,
-    success INTEGER,
-    steps INTEGER NOT NULL,
-    evaluation BLOB,
-    UNIQUE (task, seed, schedule)
-);
-CREATE TABLE draw (
-    task TEXT NOT NULL,
-    seed TEXT NOT NULL,
-    schedule TEXT NOT NULL,
-    number INTEGER NOT NULL,
-    evaluation BLOB NOT NULL,
-    PRIMARY KEY (task, seed, schedule, number)
-) WITHOUT ROWID;
-CREATE TABLE trial (
-    task TEXT NOT NULL,
-    seed TEXT NOT NULL,
-    contract TEXT NOT NULL,
-    number INTEGER NOT NULL,
-    purpose TEXT NOT NULL,
-    execution INTEGER NOT NULL REFERENCES execution (id),
-    verdict INTEGER,
-    margin REAL,
-    unfair INTEGER,
-    PRIMARY KEY (task, seed, contract, number)
-) WITHOUT ROWID;
-CREATE TABLE search (
-    task TEXT NOT NULL,
-    seed TEXT NOT NULL,
-    contract TEXT NOT NULL,
-    trials INTEGER NOT NULL,
-    violated_nominally INTEGER NOT NULL,
-    certificate TEXT NOT NULL,
-    certified INTEGER NOT NULL,
-    lower_bound REAL,
-    counterexample TEXT,
-    schedule TEXT,
-    cost REAL,
-    PRIMARY KEY (task, seed, contract)
-) WITHOUT ROWID;
-"""
 
 
 def _facts(path: Path) -> dict[str, str]:
@@ -92,9 +40,20 @@ def _facts(path: Path) -> dict[str, str]:
         with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True)) as connection:
             if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'study'").fetchone() is None:
                 return {}
-            return dict(connection.execute("SELECT key, value FROM study"))
+            facts = dict(connection.execute("SELECT key, value FROM study"))
+            if connection.execute("SELECT 1 FROM execution LIMIT 1").fetchone() is not None:
+                facts["begun_running"] = "yes"  # before that there is nothing to lose
+            return facts
     except sqlite3.Error as error:
         raise UsageError(f"{path} is no store of a study: {error}. Choose another --out, or delete it.") from error
+
+
+def _clear(folder: Path, *others: str) -> None:
+    """Delete the store in a folder, and other files of its study."""
+    stores = [name + ending for name in (FILE_NAME, ANSWERS_NAME) for ending in ("", "-wal", "-shm")]
+    for name in (*stores, *others):
+        with contextlib.suppress(IsADirectoryError):  # not ours
+            (folder / name).unlink(missing_ok=True)
 
 
 def _opened(path: Path) -> sqlite3.Connection:
@@ -106,7 +65,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 def _begin_study(connection: sqlite3.Connection, plan: Plan) -> None:
     """Write the tables and what the study is to do, all of it or nothing."""
-    connection.executescript(f"BEGIN; {_SCHEMA}")
+    connection.executescript(f"BEGIN; {SCHEMA}")
     facts = {
         "plan": plan.digest,
         "target": plan.target_reference,
@@ -138,9 +97,12 @@ def _locked(folder: Path) -> IO[str]:
         raise StudyError(
             f"{folder} is in use by {holder}. Wait for it, or choose another folder with --out."
         ) from error
-    lock.truncate(0)
-    lock.write(f"process {os.getpid()} on {platform.node()} since {timestamp()}")
-    lock.flush()
+    try:
+        lock.truncate(0)
+        os.write(lock.fileno(), f"process {os.getpid()} on {platform.node()} since {timestamp()}".encode())
+    except OSError as error:
+        lock.close()
+        raise UsageError(f"{folder}: cannot store a study there: {error.strerror}. Choose another --out.") from error
     return lock
 
 
@@ -153,6 +115,7 @@ class StudyStore(Sink):
     def __init__(self, connection: sqlite3.Connection, path: Path, plan: Plan, lock: IO[str]) -> None:
         self._connection, self._path, self._plan, self._lock = connection, path, plan, lock
         self._committer = Committer(connection)
+        self._failed = False
 
     @classmethod
     def create(cls, folder: Path, plan: Plan, study_text: str) -> StudyStore:
@@ -173,11 +136,15 @@ class StudyStore(Sink):
                 "delete it."
             )
         lock = _locked(folder)
+        connection = None
         try:
             (folder / "study.yaml").write_text(study_text, encoding="utf-8")
             connection = _opened(path)
             _begin_study(connection, plan)
         except (OSError, sqlite3.Error) as error:
+            if connection is not None:
+                connection.close()
+            _clear(folder, "study.yaml")
             lock.close()
             raise UsageError(f"{folder}: cannot store a study there: {error}. Choose another --out.") from error
         return cls(connection, path, plan, lock)
@@ -187,7 +154,8 @@ class StudyStore(Sink):
         """Go on with the store of a study that was ended, in whatever way.
 
         Raises:
-            UsageError: The folder holds no study, or one that is to do something else.
+            OtherStudyError: The study in the folder is to do something else.
+            UsageError: The folder holds none, or it cannot be read.
             StudyError: Another process works on it.
         """
         path = folder / FILE_NAME
@@ -202,15 +170,14 @@ class StudyStore(Sink):
             found = connection.execute("SELECT value FROM study WHERE key = 'plan'").fetchone()
         except sqlite3.Error as error:
             lock.close()
-            raise UsageError(f"{path} cannot be read: {error}. Choose another --out.") from error
+            raise UsageError(f"{path} cannot be read: {error}. Choose another --out, or delete {folder}.") from error
         if found is None or found[0] != plan.digest:
             connection.close()
             lock.close()
-            raise UsageError(
-                f"{folder} holds a study that is to do something else: its target, tasks, contracts, space, budget or "
-                "limits differ. Choose another folder with --out."
-            )
-        return cls(connection, path, plan, lock)
+            raise OtherStudyError(str(folder))
+        store = cls(connection, path, plan, lock)
+        store._execute("DELETE FROM study WHERE key IN ('ended', 'failed')")
+        return store
 
     @classmethod
     def remove(cls, folder: Path, plan: Plan, *, unfinished_too: bool = False) -> None:
@@ -222,7 +189,8 @@ class StudyStore(Sink):
             unfinished_too: Delete it although it could be resumed.
 
         Raises:
-            UsageError: The folder holds another study, or an unfinished one.
+            OtherStudyError: The folder holds another study.
+            UsageError: It holds an unfinished one, or something else.
             StudyError: Another process works on it.
         """
         path = folder / FILE_NAME
@@ -231,17 +199,14 @@ class StudyStore(Sink):
         with _locked(folder):
             facts = _facts(path)
             if facts.get("plan", plan.digest) != plan.digest:
-                raise UsageError(
-                    f"{folder} holds another study. Choose another folder with --out, or delete {folder} first."
-                )
-            if facts and "ended" not in facts and not unfinished_too:
+                raise OtherStudyError(str(folder))
+            over = "ended" in facts or "failed" in facts
+            if "begun_running" in facts and not over and not unfinished_too:
                 raise UsageError(
                     f"{folder} holds an unfinished run of this study. Go on with it (--resume), choose another folder "
                     f"(--out), or delete {folder} first."
                 )
-            for name in (FILE_NAME, ANSWERS_NAME):
-                for ending in ("", "-wal", "-shm"):
-                    path.with_name(name + ending).unlink(missing_ok=True)
+            _clear(folder)
 
     def earlier(self) -> Earlier:
         """Return what was done so far, for `Study(..., earlier=...)`.
@@ -317,6 +282,11 @@ class StudyStore(Sink):
             ),
         )
 
+    def give_up(self) -> None:
+        """Keep that the study failed; unless a search has come to its end, it may be begun anew without ado."""
+        if not self._failed and self._execute("SELECT 1 FROM search LIMIT 1").fetchone() is None:
+            self._put("failed", timestamp())
+
     def close(self, digest: str = "") -> None:
         """Commit everything and close the file.
 
@@ -324,12 +294,15 @@ class StudyStore(Sink):
             digest: Of the study's result, when it has come to its end; without it the study is unfinished.
         """
         self._committer.stop()
-        if digest:
-            self._put("digest", digest)
-            self._put("ended", timestamp())
-        self._execute("COMMIT")
-        self._connection.close()
-        self._lock.close()
+        try:
+            if not self._failed:  # what failed to be written has been told, and its transaction is gone
+                if digest:
+                    self._put("digest", digest)
+                    self._put("ended", timestamp())
+                self._execute("COMMIT")
+        finally:
+            self._connection.close()
+            self._lock.close()
 
     def _execution(self, at: Experimental, evaluation: Evaluation) -> int:
         key = (at.task_id, str(at.seed), str(evaluation.schedule))
@@ -363,4 +336,8 @@ class StudyStore(Sink):
                     raise self._committer.error
                 return self._connection.execute(statement, values)
         except sqlite3.Error as error:
-            raise StudyError(f"{self._path}: cannot be written: {error}. What was committed before is kept.") from error
+            self._failed = True
+            raise StudyError(
+                f"{self._path}: cannot be written: {error}. What was committed before is kept: when that is mended, "
+                "go on with --resume."
+            ) from error

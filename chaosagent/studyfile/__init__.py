@@ -26,7 +26,8 @@ that names file, line and key.
 
 from __future__ import annotations
 
+from chaosagent.studyfile.difference import difference_of
 from chaosagent.studyfile.file import Overrides, StudyFile, load_study
 from chaosagent.studyfile.plan import WorkerSetup, plan_of, worker_setup
 
-__all__ = ["Overrides", "StudyFile", "WorkerSetup", "load_study", "plan_of", "worker_setup"]
+__all__ = ["Overrides", "StudyFile", "WorkerSetup", "difference_of", "load_study", "plan_of", "worker_setup"]

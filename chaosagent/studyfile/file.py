@@ -44,6 +44,15 @@ class StudyFile:
         """Where targets and contracts in files are looked for."""
         return self.path.resolve().parent
 
+    def sets(self, *keys: str) -> bool:
+        """Return whether the file gives the value of a key; `"run", "steps"` is `run.steps`."""
+        value: object = self.located.data
+        for key in keys:
+            if not isinstance(value, Mapping) or key not in value:
+                return False
+            value = value[key]
+        return True
+
     @property
     def text_as_run(self) -> str:
         """The text of the file with what options changed."""

@@ -231,7 +231,7 @@ def test_a_folder_of_another_study_is_not_touched(chaosagent: Command) -> None:
     answer = chaosagent("search", "study.yaml", "--budget", 0.5, "--out", "here")
 
     assert answer.code == 2
-    assert "here holds another study. Choose another folder with --out, or delete here first." in answer.err
+    assert "here holds another study: budget: 0.5 instead of 1.2. Choose another folder with --out" in answer.err
     assert sorted(Path("here").rglob("*")) == before
 
 

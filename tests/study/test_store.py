@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from chaosagent.contracts.catalogue import default_contracts
-from chaosagent.errors import StudyError, UsageError
+from chaosagent.errors import OtherStudyError, StudyError, UsageError
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.workbench import Workbench
 from chaosagent.faults.space import Choices, Space
@@ -95,9 +95,29 @@ def test_a_store_that_fails_later_ends_the_study(tmp_path: Path, plan: Plan) -> 
     store = StudyStore.create(tmp_path, plan, "")
     store._connection.execute("DROP TABLE trial")
 
-    with pytest.raises(StudyError, match="cannot be written: no such table"):
+    with pytest.raises(StudyError, match=r"cannot be written: no such table.*go on with --resume"):
         run(plan, store)
-    store.close()
+    store.give_up()
+    store.close("digest")  # says nothing more of it
+
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as database:
+        assert database.execute("SELECT key FROM study WHERE key IN ('failed', 'ended')").fetchall() == []
+
+
+def test_a_store_that_cannot_be_begun_leaves_nothing_behind(tmp_path: Path, plan: Plan) -> None:
+    (tmp_path / "answers.db").mkdir()  # somebody else's
+    connect = sqlite3.connect
+
+    class Full(sqlite3.Connection):
+        def executescript(self, script: str, /) -> sqlite3.Cursor:
+            raise sqlite3.OperationalError(f"disk is full: {script[:5]}")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite3, "connect", lambda path, **terms: connect(path, factory=Full, **terms))
+        with pytest.raises(UsageError, match=r"cannot store a study there: disk is full: BEGIN\. Choose another --out"):
+            StudyStore.create(tmp_path, plan, "text")
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.db", "study.lock"]
 
 
 def test_an_ended_study_makes_room_for_the_same_study_again(tmp_path: Path, plan: Plan) -> None:
@@ -109,7 +129,9 @@ def test_an_ended_study_makes_room_for_the_same_study_again(tmp_path: Path, plan
 
 
 def test_an_unfinished_study_is_not_thrown_away(tmp_path: Path, plan: Plan) -> None:
-    StudyStore.create(tmp_path, plan, "").close()
+    store = StudyStore.create(tmp_path, plan, "")
+    run(plan, store)
+    store.close()
 
     with pytest.raises(UsageError, match=r"holds an unfinished run of this study\. Go on with it \(--resume\)"):
         StudyStore.remove(tmp_path, plan)
@@ -117,11 +139,49 @@ def test_an_unfinished_study_is_not_thrown_away(tmp_path: Path, plan: Plan) -> N
     StudyStore.resume(tmp_path, plan).close("digest")
 
 
+def test_a_study_that_has_run_nothing_is_not_in_the_way_of_the_next(tmp_path: Path, plan: Plan) -> None:
+    StudyStore.create(tmp_path, plan, "").close()
+
+    StudyStore.remove(tmp_path, plan)
+
+    assert not (tmp_path / FILE_NAME).exists()
+
+
+def test_a_study_that_was_given_up_is_not_in_the_way_until_somebody_resumes_it(tmp_path: Path, plan: Plan) -> None:
+    store = StudyStore.create(tmp_path, plan, "")
+    run(replace(plan, seeds=(0,)), store)
+    store._execute("DELETE FROM search")  # as if no search had come to its end
+    store.give_up()
+    store.close()
+    StudyStore.resume(tmp_path, plan).close()
+
+    with pytest.raises(UsageError, match="holds an unfinished run of this study"):
+        StudyStore.remove(tmp_path, plan)
+
+    resumed = StudyStore.resume(tmp_path, plan)
+    resumed.give_up()
+    resumed.close()
+    StudyStore.remove(tmp_path, plan)
+    assert not (tmp_path / FILE_NAME).exists()
+
+
+def test_finished_searches_are_not_thrown_away_because_a_later_one_failed(tmp_path: Path, plan: Plan) -> None:
+    store = StudyStore.create(tmp_path, plan, "")
+    run(plan, store)
+    store.give_up()
+    store.close()
+
+    with pytest.raises(UsageError, match="holds an unfinished run of this study"):
+        StudyStore.remove(tmp_path, plan)
+
+
 def test_another_study_is_not_thrown_away(tmp_path: Path, plan: Plan) -> None:
     StudyStore.create(tmp_path, plan, "").close("digest")
 
-    with pytest.raises(UsageError, match="holds another study"):
+    with pytest.raises(OtherStudyError, match="holds another study"):
         StudyStore.remove(tmp_path, replace(plan, budget=1.5))
+    with pytest.raises(OtherStudyError, match="holds another study"):
+        StudyStore.resume(tmp_path, replace(plan, budget=1.5))
 
 
 def test_what_is_no_store_is_left_alone(tmp_path: Path, plan: Plan) -> None:

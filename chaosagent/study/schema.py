@@ -1,0 +1,57 @@
+"""The tables of a study's store."""
+
+from __future__ import annotations
+
+SCHEMA = """
+CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE execution (
+    id INTEGER PRIMARY KEY,
+    task TEXT NOT NULL,
+    seed TEXT NOT NULL,
+    schedule TEXT NOT NULL,
+    status TEXT NOT NULL,
+    error TEXT NOT NULL,
+    effective TEXT NOT NULL,
+    cost REAL NOT NULL,
+    digest TEXT NOT NULL,
+    ending TEXT NOT NULL,
+    success INTEGER,
+    steps INTEGER NOT NULL,
+    evaluation BLOB,
+    UNIQUE (task, seed, schedule)
+);
+CREATE TABLE draw (
+    task TEXT NOT NULL,
+    seed TEXT NOT NULL,
+    schedule TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    evaluation BLOB NOT NULL,
+    PRIMARY KEY (task, seed, schedule, number)
+) WITHOUT ROWID;
+CREATE TABLE trial (
+    task TEXT NOT NULL,
+    seed TEXT NOT NULL,
+    contract TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    purpose TEXT NOT NULL,
+    execution INTEGER NOT NULL REFERENCES execution (id),
+    verdict INTEGER,
+    margin REAL,
+    unfair INTEGER,
+    PRIMARY KEY (task, seed, contract, number)
+) WITHOUT ROWID;
+CREATE TABLE search (
+    task TEXT NOT NULL,
+    seed TEXT NOT NULL,
+    contract TEXT NOT NULL,
+    trials INTEGER NOT NULL,
+    violated_nominally INTEGER NOT NULL,
+    certificate TEXT NOT NULL,
+    certified INTEGER NOT NULL,
+    lower_bound REAL,
+    counterexample TEXT,
+    schedule TEXT,
+    cost REAL,
+    PRIMARY KEY (task, seed, contract)
+) WITHOUT ROWID;
+"""

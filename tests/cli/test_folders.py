@@ -1,0 +1,189 @@
+"""The folder of a study, in every state that it should not be in: told in a sentence, and nothing is spoilt."""
+
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chaosagent.study.store import LOCK_NAME, _locked
+
+Command = Callable[..., Any]
+HERE = ("search", "study.yaml", "--out", "here")
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("options", "difference"),
+    [
+        (("--budget", 0.5), "budget: 0.5 instead of 1.2."),
+        (("--task", "late", "--seed", 1), "tasks: ['late'] instead of empty, seeds: [1] instead of [0]."),
+        (
+            ("--trials", 7, "--config", "hardened"),
+            "config: 'hardened' instead of empty, search.trials: 7 instead of 20",
+        ),
+    ],
+)
+@pytest.mark.parametrize("resume", [(), ("--resume",)])
+def test_another_study_in_the_folder_is_told_with_what_differs(
+    chaosagent: Command, options: tuple[object, ...], difference: str, resume: tuple[str, ...]
+) -> None:
+    chaosagent(*HERE)
+    before = files_below(Path("here/replays"))
+
+    answer = chaosagent(*HERE, *options, *resume)
+
+    assert (answer.code, answer.out) == (2, "")
+    assert f"here holds another study: {difference}" in answer.err
+    assert "Choose another folder with --out; or give what that study was begun with" in answer.err
+    assert files_below(Path("here/replays")) == before
+
+
+def test_what_differs_is_cut_where_it_is_much(chaosagent: Command, folder: Path) -> None:
+    chaosagent(*HERE)
+    (folder / "study.yaml").write_text(
+        "target: agent.py:shop\nbudget: 2\nseeds: [1]\ncost: {c_mag: 0.2}\n"
+        "search: {seed: 3, lookahead: 2, seconds: 9, settings: {r3: false}}\n"
+    )
+
+    answer = chaosagent(*HERE)
+
+    assert answer.code == 2
+    assert "seeds: [1] instead of [0], contracts: ['default'] instead of ['at-most-once', 'no-crash']" in answer.err
+    assert ", ... 3 more. Choose another" in answer.err
+    assert "search.seconds" not in answer.err
+
+
+def test_a_target_that_has_changed_is_suspected_where_the_files_are_the_same(chaosagent: Command, folder: Path) -> None:
+    chaosagent(*HERE)
+    agent = folder / "agent.py"
+    agent.write_text(agent.read_text("utf-8").replace("input=7", "input=9"), encoding="utf-8")
+    for name in [name for name in sys.modules if name.startswith("chaosagent_file_")]:
+        del sys.modules[name]
+
+    answer = chaosagent(*HERE)
+    (folder / "here" / "study.yaml").write_text("tar")
+    unreadable = chaosagent(*HERE)
+
+    assert answer.code == unreadable.code == 2
+    assert "the study files are the same, so it is the target (its name, tasks or configuration)" in answer.err
+    assert "holds another study: what it was begun with cannot be read." in unreadable.err
+
+
+def test_a_folder_in_use_is_told_with_its_holder(chaosagent: Command, folder: Path) -> None:
+    (folder / "here").mkdir()
+    with _locked(folder / "here"):
+        answer = chaosagent(*HERE)
+
+    assert (answer.code, answer.out) == (4, "")
+    assert "here is in use by process " in answer.err
+    assert "Wait for it, or choose another folder with --out." in answer.err
+    assert [path.name for path in (folder / "here").iterdir()] == [LOCK_NAME]
+    assert chaosagent(*HERE).code == 1
+
+
+@pytest.mark.parametrize("damage", ["garbage", "cut", "empty", "zeros", "noise"])
+@pytest.mark.parametrize("resume", [(), ("--resume",)])
+def test_a_damaged_store_is_told_or_done_without(chaosagent: Command, damage: str, resume: tuple[str, ...]) -> None:
+    chaosagent(*HERE)
+    store = Path("here/study.db")
+    sound = store.read_bytes()
+    data = {
+        "garbage": b"something else entirely, " * 100,
+        "cut": sound[: len(sound) // 2],
+        "empty": b"",
+        "zeros": sound[:4096] + bytes(len(sound) - 4096),
+        "noise": bytes(byte ^ 0x55 if place % 97 == 0 else byte for place, byte in enumerate(sound)),
+    }[damage]
+    store.write_bytes(data)
+
+    answer = chaosagent(*HERE, *resume)
+
+    if damage == "empty":  # as a process leaves it that is killed at once
+        assert answer.code == 1
+        return
+    assert (answer.code, answer.out) == (2, "")
+    assert "study.db" in answer.err
+    assert "Choose another --out, or delete" in answer.err
+    assert store.read_bytes() == data
+
+
+@pytest.mark.parametrize("name", ["study.db", "study.lock", "study.yaml", "records.jsonl", "replays"])
+def test_something_else_of_the_same_name_is_told_and_left(chaosagent: Command, folder: Path, name: str) -> None:
+    there = folder / "here" / name
+    there.parent.mkdir()
+    if name == "replays":
+        there.write_text("mine")
+    else:
+        there.mkdir()
+
+    first, second = chaosagent(*HERE), chaosagent(*HERE)
+
+    assert (first.code, second.code) == (2, 2)
+    assert first.err == second.err
+    assert "--out" in first.err
+    assert there.exists()
+
+
+@pytest.mark.parametrize("out", ["x" * 300, "agent.py", "agent.py/below"])
+def test_a_folder_that_cannot_be_is_told(chaosagent: Command, out: str) -> None:
+    answer = chaosagent("search", "study.yaml", "--out", out)
+
+    assert (answer.code, answer.out) == (2, "")
+    assert "This is an error of chaosagent" not in answer.err
+
+
+def test_a_study_that_fails_is_not_in_the_way_of_the_next(chaosagent: Command, folder: Path) -> None:
+    agent = folder / "agent.py"
+    sound = agent.read_text("utf-8")
+    agent.write_text(sound.replace("known = set()", "known = set()\n    import os; run.note(os.urandom(8).hex())"))
+    failed = chaosagent(*HERE)
+    agent.write_text(sound)
+    for name in [name for name in sys.modules if name.startswith("chaosagent_file_")]:
+        del sys.modules[name]
+
+    again = chaosagent(*HERE)
+
+    assert (failed.code, failed.out) == (4, "")
+    assert again.code == 1
+
+
+def limited(size: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command where no file can become larger than some bytes, as if the disk were full."""
+    return subprocess.run(
+        [sys.executable, "-m", "chaosagent", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [10, 1_000, 20_000, 60_000, 120_000])
+def test_a_full_disk_is_told_and_nothing_is_in_the_way_when_there_is_room_again(
+    chaosagent: Command, folder: Path, size: int
+) -> None:
+    study = (folder / "study.yaml").read_text("utf-8")
+    (folder / "study.yaml").write_text(f"{study}seeds: {list(range(150))}\n", encoding="utf-8")
+
+    full = limited(size, *HERE)
+    unfinished = chaosagent(*HERE)
+    resumed = chaosagent(*HERE, "--resume")
+
+    assert full.returncode in (2, 4), full.stderr
+    assert "Traceback" not in full.stderr
+    assert "This is an error of chaosagent" not in full.stderr
+    assert any(hint in full.stderr for hint in ("--out", "go on with --resume")), full.stderr
+    assert "no transaction" not in full.stderr
+    if unfinished.code == 2:  # something was kept
+        assert "holds an unfinished run of this study. Go on with it (--resume)" in unfinished.err
+    assert resumed.code == 1, resumed.err
+    assert not list((folder / "here").rglob(".writing-*"))
