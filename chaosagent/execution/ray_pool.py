@@ -11,7 +11,9 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import signal
 import sys
+import threading
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -132,12 +134,15 @@ class RayExecutor:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_AUTH_MODE", "disabled")
         local = {"num_cpus": workers, "object_store_memory": OBJECT_STORE_BYTES, "include_dashboard": False}
+        before = signal.getsignal(signal.SIGTERM)
         try:
             self._ray.init(
                 address=address or "local", log_to_driver=False, logging_level="ERROR", **({} if address else local)
             )
         except (ConnectionError, RuntimeError, ValueError) as error:
             raise StudyError(f"Ray cannot be reached at {address or 'this machine'}: {error}") from error
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)  # Ray takes it for itself; what it does is for the study to say
 
     def _start(self) -> _Actor:
         return _Actor(self._kind.remote(self._setup, self._limits), since=monotonic())

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import json
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -78,27 +81,86 @@ def test_a_study_finds_the_same_in_worker_processes_as_here(workers: int) -> Non
     assert here.counterexamples
 
 
-@pytest.mark.slow
-def test_a_study_finds_the_same_whatever_the_hash_seed() -> None:
-    script = (
-        "import runpy, sys\n"
-        f"names = runpy.run_path({__file__!r})\n"
-        "study = names['Study'](names['refund_plan'](), names['InlineExecutor'](names['refund_bench']()))\n"
-        "print(names['essence'](study.run()))\n"
-    )
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for hash_seed in ("0", "1", "4242")
-    }
+STUDIES = {
+    "triage": """
+target: triage
+config: naive
+tasks: [refund-damaged, missing-parcel]
+seeds: [0, 1]
+contracts: [default, objective]
+budget: 2.3
+operators: [service.timeout, service.lost_response, retrieval.truncate, model.refusal, memory.stale_read]
+search: {trials: 40, audit: 4}
+""",
+    "refund": """
+target: refund
+config: naive
+seeds: [0, 1]
+budget: 2.2
+operators: [service.timeout, service.lost_response, service.error_status, service.field_corruption]
+search: {trials: 400}
+""",
+}
+TRIALS = """
+SELECT task, seed, contract, number, purpose, schedule, effective, status, digest, ending, success, steps, verdict,
+    margin, unfair
+FROM trial JOIN execution USING (task, seed) WHERE execution.id = trial.execution
+ORDER BY task, seed, contract, number
+"""
+EXECUTORS = [
+    ("process --workers 1", "0"),
+    ("process --workers 2", "4242"),
+    pytest.param("ray --workers 2", "7", marks=pytest.mark.ray),
+    ("inline", "1"),
+]
 
-    assert len(outputs) == 1
-    assert outputs.pop().strip()
+
+def found_by(study: str, executor: str, hash_seed: str, folder: Path) -> dict[str, object]:
+    """Everything that a study has found, as it stands in its folder."""
+    file, out = folder / f"{study}.yaml", folder / f"{study}-{executor.replace(' ', '')}-{hash_seed}"
+    file.write_text(STUDIES[study])
+    command = f"search {file} --out {out} --json --executor {executor}"
+    answer = subprocess.run(
+        [sys.executable, "-c", "from chaosagent.cli.main import main; raise SystemExit(main())", *command.split()],
+        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode in (1, 3), answer.stderr
+    with contextlib.closing(sqlite3.connect(out / "study.db")) as database:
+        return {
+            "digest": json.loads(answer.stdout)["digest"],
+            "trials": database.execute(TRIALS).fetchall(),
+            "searches": database.execute("SELECT * FROM search").fetchall(),
+            "runs": database.execute("SELECT task, seed, schedule, digest FROM execution ORDER BY 1, 2, 3").fetchall(),
+            "records": sorted(path.name for path in (out / "replays").glob("*")),
+        }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("executor", "hash_seed"), EXECUTORS)
+def test_a_study_finds_the_same_wherever_it_runs_and_whatever_the_hash_seed(
+    executor: str, hash_seed: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    for study in STUDIES:
+        there = found_by(study, executor, hash_seed, tmp_path_factory.mktemp("there"))
+
+        assert there == found_here(study, tmp_path_factory)
+        assert there["records"]
+        trials = there["trials"]
+        assert isinstance(trials, list)
+        assert len({tuple(trial[:3]) for trial in trials}) >= 16  # tasks, seeds and contracts
+        assert len(trials) > 500
+
+
+HERE: dict[str, dict[str, object]] = {}
+
+
+def found_here(study: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    if study not in HERE:
+        HERE[study] = found_by(study, "inline", "0", tmp_path_factory.mktemp("here"))
+    return HERE[study]
 
 
 TOUCHY = """
