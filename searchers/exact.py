@@ -17,7 +17,10 @@ is applied when a schedule would be asked.
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterable
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from chaosagent.errors import UsageError
@@ -25,7 +28,7 @@ from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection
 from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.searchers.points import Expander
+from chaosagent.searchers.points import Candidate, Expander
 from chaosagent.seeds import derive
 from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
 from chaosagent.vocabulary import Verdict
@@ -35,11 +38,16 @@ Rank: TypeAlias = tuple[float, str]
 """The place of a run in the order of expanding: its cost, then the text of its schedule."""
 
 
+_Extended: TypeAlias = tuple[Schedule, Injection | None]
+"""A schedule, and what is added to it."""
+
+
 class _Child(NamedTuple):
     """A schedule of the frontier, as its parent and what is added; ordered by cost, then by content.
 
     Of equal costs those come first whose parent acted late: less is left to search behind them, and they are closer to
-    what the run was made for.
+    what the run was made for. Only the first of the children of a run is on the frontier, and brings the others along:
+    most are never asked.
     """
 
     cost: float
@@ -49,6 +57,30 @@ class _Child(NamedTuple):
     position: int
     parent: Schedule
     injection: Injection | None
+    family: _Family | None
+
+
+class _Family:
+    """The children of one run, which go to the frontier one after the other.
+
+    Args:
+        evaluation: The run.
+        cost: Of its schedule.
+        candidates: What could be added, with their numbers, in the order of cost.
+    """
+
+    __slots__ = ("_candidates", "_cost", "_earliness", "_parent")
+
+    def __init__(self, evaluation: Evaluation, cost: float, candidates: Iterable[tuple[int, Candidate]]) -> None:
+        self._parent, self._earliness, self._cost = evaluation.schedule, -evaluation.acted, cost
+        self._candidates = iter(candidates)
+
+    def next_child(self) -> _Child | None:
+        """Return the next in the order of the frontier, `None` when there is none."""
+        for number, (cost, position, injection) in self._candidates:
+            total = round(self._cost + cost, COST_DECIMALS)
+            return _Child(total, self._earliness, str(self._parent), number, position, self._parent, injection, self)
+        return None
 
 
 class _Sample(NamedTuple):
@@ -80,7 +112,7 @@ class ExactSearcher:
         """Begin the tree anew; what was told is kept."""
         problem = self._problem
         self._expander = Expander(problem.space, problem.seed, dry=self._rules["R2"], kinds_matter=problem.kinds_matter)
-        self._frontier = [_Child(0.0, 0, "", 0, -1, EMPTY, None)]
+        self._frontier = [_Child(0.0, 0, "", 0, -1, EMPTY, None, None)]
         self._asked: set[Schedule] = set()
         self._open: dict[Schedule, float] = {}
         self._owners: dict[tuple[bytes, bytes], tuple[Rank, Schedule]] = {}
@@ -98,8 +130,9 @@ class ExactSearcher:
         proposals: list[Proposal] = []
         while len(proposals) < count and self._frontier and not self._decided(self._frontier[0].cost):
             child = heapq.heappop(self._frontier)
-            schedule = child.parent if child.injection is None else child.parent.with_injection(child.injection)
-            if schedule in self._asked or self._converged(child):
+            self._push_next_of(child.family)
+            schedule = _extended((child.parent, child.injection))
+            if schedule in self._asked or self._converged(child.parent, child.position, child.injection):
                 continue
             self._asked.add(schedule)
             known = self._told.get(schedule)
@@ -199,18 +232,20 @@ class ExactSearcher:
         after = evaluation.acted if self._rules["R1"] else -1
         expansion = self._expander.expand(evaluation, after=after)
         affordable = self._problem.budget - cost + 10**-COST_DECIMALS / 2
-        for number, candidate in enumerate(expansion.candidates):
-            if candidate.cost > affordable:
-                break
-            total = round(cost + candidate.cost, COST_DECIMALS)
-            child = _Child(total, -evaluation.acted, text, number, candidate.position, parent, candidate.injection)
-            if not self._converged(child):
-                heapq.heappush(self._frontier, child)
+        known = expansion.candidates
+        numbered: Iterable[tuple[int, Candidate]] = enumerate(known[: bisect_right(known, affordable, key=_cost)])
+        if evaluation.fingerprints and self._rules["R3"]:  # without them nothing converges
+            numbered = [pair for pair in numbered if not self._converged(parent, pair[1].position, pair[1].injection)]
+        self._push_next_of(_Family(evaluation, cost, numbered))
         for pruned in expansion.pruned:
             if pruned.candidate.cost <= affordable and self._owner_before(parent, pruned.candidate.position) is None:
                 self._pruned["R2"] += 1
-                twin = parent if pruned.representative is None else parent.with_injection(pruned.representative)
-                self._sample("R2", parent.with_injection(pruned.candidate.injection), twin)
+                self._sample("R2", (parent, pruned.candidate.injection), (parent, pruned.representative))
+
+    def _push_next_of(self, family: _Family | None) -> None:
+        child = None if family is None else family.next_child()
+        if child is not None:
+            heapq.heappush(self._frontier, child)
 
     def _own(self, evaluation: Evaluation, rank: Rank) -> None:
         """Keep a run as the one whose continuations are searched from its fingerprints on, unless one before it is."""
@@ -232,27 +267,34 @@ class ExactSearcher:
                 return owner
         return None
 
-    def _converged(self, child: _Child) -> bool:
-        """Whether rule R3 makes a schedule of the frontier unnecessary."""
-        if child.injection is None:
+    def _converged(self, parent: Schedule, position: int, injection: Injection | None) -> bool:
+        """Whether rule R3 makes it unnecessary to add an injection to a run."""
+        if injection is None:
             return False
-        owner = self._owner_before(child.parent, child.position)
+        owner = self._owner_before(parent, position)
         if owner is None:
             return False
         self._pruned["R3"] += 1
-        injection = child.injection
         if not any(injection.hook.overlaps(other.hook) for other in owner):
-            self._sample("R3", child.parent.with_injection(injection), owner.with_injection(injection))
+            self._sample("R3", (parent, injection), (owner, injection))
         return True
 
-    def _sample(self, rule: str, schedule: Schedule, twin: Schedule) -> None:
+    def _sample(self, rule: str, pruned: _Extended, twin: _Extended) -> None:
         """Keep a random sample of what a rule pruned (reservoir sampling)."""
         kept = self._samples[rule]
         slot = len(kept) if len(kept) < SAMPLES_MAX else self._audit_rng.randrange(self._pruned[rule])
         if slot >= SAMPLES_MAX:
             return
-        sample = _Sample(rule, schedule, twin)
+        sample = _Sample(rule, _extended(pruned), _extended(twin))
         if slot == len(kept):
             kept.append(sample)
         else:
             kept[slot] = sample
+
+
+_cost = attrgetter("cost")
+
+
+def _extended(pair: _Extended) -> Schedule:
+    parent, injection = pair
+    return parent if injection is None else parent.with_injection(injection)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
+from operator import itemgetter
 from typing import NamedTuple
 
 from chaosagent.faults.dry import DryKind, RecordedCrossing, apply_dry, is_interchangeable
 from chaosagent.faults.evaluation import Evaluation
-from chaosagent.faults.injection import Injection, Place, hook_at, inject
+from chaosagent.faults.injection import Hook, Injection, hook_at, inject
 from chaosagent.faults.operator import Phase
 from chaosagent.faults.space import Priced, Space
 
@@ -50,6 +52,56 @@ class Expansion(NamedTuple):
     pruned: tuple[Pruned, ...]
 
 
+class _Choice(NamedTuple):
+    """An injection at a place, whenever a run comes there.
+
+    Attributes:
+        cost: What it costs when it lands.
+        injection: What and where.
+        acts_on_answer: It acts when the world has answered, else when it is asked.
+    """
+
+    cost: float
+    injection: Injection
+    acts_on_answer: bool
+
+    def at(self, asked: int, answered: int) -> Candidate | None:
+        """Return the candidate when the crossing is asked and answered at positions; `None` where that is -1."""
+        position = answered if self.acts_on_answer else asked
+        return None if position < 0 else Candidate(self.cost, position, self.injection)
+
+
+class _Choices:
+    """What could be injected at a crossing, and what need not be, with what has the same outcome.
+
+    Runs differ little in when things act, so what was found at a position is kept for the next run.
+    """
+
+    __slots__ = ("_kept", "_known", "_left_out")
+
+    def __init__(self, kept: Iterable[_Choice], left_out: Iterable[tuple[_Choice, Injection | None]]) -> None:
+        self._kept, self._left_out = tuple(kept), tuple(left_out)
+        self._known: dict[tuple[int, int], Expansion] = {}
+
+    def at(self, asked: int, answered: int, after: int) -> Expansion:
+        """Return what acts behind a position, when the crossing is asked and answered at others."""
+        key = (asked if asked > after else -1, answered if answered > after else -1)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = Expansion(
+                tuple(found for choice in self._kept if (found := choice.at(*key)) is not None),
+                tuple(
+                    Pruned(found, representative)
+                    for choice, representative in self._left_out
+                    if (found := choice.at(*key)) is not None
+                ),
+            )
+        return known
+
+
+_cost_and_position = itemgetter(0, 1)
+
+
 class Expander:
     """Finds what could be added to executed runs; remembers what was the same before.
 
@@ -63,15 +115,14 @@ class Expander:
     def __init__(self, space: Space, seed: int, *, dry: bool = True, kinds_matter: bool = False) -> None:
         self._space, self._seed, self._dry, self._kinds_matter = space, seed, dry, kinds_matter
         self._history_matters = space.reads_history
-        self._known: dict[tuple[object, ...], tuple[tuple[Priced, ...], tuple[tuple[Priced, Priced | None], ...]]] = {}
+        self._known: dict[tuple[object, ...], _Choices] = {}
 
-    def expand(self, evaluation: Evaluation, *, after: int, before: float = float("inf")) -> Expansion:
+    def expand(self, evaluation: Evaluation, *, after: int) -> Expansion:
         """Return what could be added to a run.
 
         Args:
             evaluation: The run.
             after: Only at points that act behind this position (rule R1); -1 for all.
-            before: Only at points that act at or before this position.
         """
         taken = {injection.hook for injection in evaluation.schedule}
         histories: dict[str, list[RecordedCrossing]] = defaultdict(list)
@@ -80,35 +131,22 @@ class Expander:
         candidates: list[Candidate] = []
         pruned: list[Pruned] = []
         for crossing in evaluation.crossings:
-            if max(crossing.asked, crossing.answered) <= after or crossing.asked > before:
+            asked, answered = crossing.asked, crossing.answered
+            if max(asked, answered) <= after:
                 continue
             if any(hook.matches(crossing.place) for hook in taken):
                 continue
-            kept, left_out = self._choices(crossing, histories[crossing.place.interface])
-            for priced in kept:
-                position = acts_at(priced, crossing)
-                if position is not None and after < position <= before:
-                    candidates.append(_candidate(priced, position, crossing.place))
-            for priced, representative in left_out:
-                position = acts_at(priced, crossing)
-                if position is not None and after < position <= before:
-                    better = (
-                        None if representative is None else inject(hook_at(crossing.place), representative.operator)
-                    )
-                    pruned.append(Pruned(_candidate(priced, position, crossing.place), better))
-        candidates.sort(key=lambda candidate: (candidate.cost, candidate.position))
+            choices = self._choices(crossing, histories[crossing.place.interface])
+            found = choices.at(asked, answered, after)
+            candidates += found.candidates
+            pruned += found.pruned
+        candidates.sort(key=_cost_and_position)
         return Expansion(tuple(candidates), tuple(pruned))
 
-    def _choices(
-        self, crossing: RecordedCrossing, history: list[RecordedCrossing]
-    ) -> tuple[tuple[Priced, ...], tuple[tuple[Priced, Priced | None], ...]]:
-        """Return the operators worth trying at a crossing, and those that are not, with their representatives."""
-        place = crossing.place
-        everything = self._space.at(crossing.boundary, place.interface, place.agent)
-        if not self._dry:
-            return everything, ()
+    def _choices(self, crossing: RecordedCrossing, history: list[RecordedCrossing]) -> _Choices:
+        """Return the injections worth trying at a crossing, and those that are not, with their representatives."""
         key = (
-            place,
+            crossing.place,
             crossing.request,
             crossing.response,
             crossing.earlier,
@@ -121,13 +159,26 @@ class Expander:
                 for past in sorted(history, key=lambda past: past.answered)
                 if past.asked < crossing.asked or 0 <= past.answered < crossing.answered
             )
-            if self._history_matters
+            if self._history_matters and self._dry
             else (),
         )
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = self._apply_all(everything, crossing, history)
+            known = self._known[key] = self._worked_out(crossing, history)
         return known
+
+    def _worked_out(self, crossing: RecordedCrossing, history: list[RecordedCrossing]) -> _Choices:
+        place = crossing.place
+        everything = self._space.at(crossing.boundary, place.interface, place.agent)
+        kept, left_out = self._apply_all(everything, crossing, history) if self._dry else (everything, ())
+        hook = hook_at(place)
+        return _Choices(
+            tuple(_choice(priced, hook) for priced in kept),
+            tuple(
+                (_choice(priced, hook), None if twin is None else inject(hook, twin.operator))
+                for priced, twin in left_out
+            ),
+        )
 
     def _apply_all(
         self, everything: tuple[Priced, ...], crossing: RecordedCrossing, history: list[RecordedCrossing]
@@ -155,12 +206,5 @@ class Expander:
         return tuple(kept), tuple(left_out)
 
 
-def acts_at(priced: Priced, crossing: RecordedCrossing) -> int | None:
-    """Return when an operator would act at a crossing; `None` when the world never answered and it acts on answers."""
-    if priced.operator.phase is not Phase.AFTER:
-        return crossing.asked
-    return crossing.answered if crossing.answered >= 0 else None
-
-
-def _candidate(priced: Priced, position: int, place: Place) -> Candidate:
-    return Candidate(priced.cost, position, inject(hook_at(place), priced.operator))
+def _choice(priced: Priced, hook: Hook) -> _Choice:
+    return _Choice(priced.cost, inject(hook, priced.operator), priced.operator.phase is Phase.AFTER)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator, Sequence
 
 from chaosagent.errors import UsageError
 from chaosagent.faults.evaluation import Evaluation, Status
@@ -64,9 +65,13 @@ class RandomSearcher:
         self._told[evaluation.schedule] = evaluation
         if evaluation.status is Status.ERROR:
             return
+        budget, pool = self._problem.budget, self._pool
         for candidate in self._expander.expand(evaluation, after=-1).candidates:
-            if candidate.cost <= self._problem.budget and candidate.injection not in self._pool:
-                self._pool[candidate.injection] = candidate
+            cost, _, injection = candidate
+            if cost > budget:
+                break  # they come in the order of cost
+            if injection not in pool:
+                pool[injection] = candidate
                 self._order.append(candidate)
                 self._exhausted = False
 
@@ -99,7 +104,7 @@ class RandomSearcher:
         wanted = rng.randint(1, self._injections_max)
         left = self._problem.budget
         chosen: list[Injection] = []
-        for candidate in rng.sample(self._order, len(self._order)):
+        for candidate in shuffled(self._order, rng):
             if len(chosen) == wanted:
                 break
             injection = candidate.injection
@@ -109,3 +114,12 @@ class RandomSearcher:
                 chosen.append(injection)
                 left -= candidate.cost
         return schedule(chosen)
+
+
+def shuffled(candidates: Sequence[Candidate], rng: random.Random) -> Iterator[Candidate]:
+    """Yield candidates in the order of `rng.sample(candidates, len(candidates))`; few of them are wanted."""
+    pool = list(candidates)
+    for left in range(len(pool), 0, -1):
+        place = rng.randrange(left)
+        yield pool[place]
+        pool[place] = pool[left - 1]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from chaosagent.faults.operator import Operator, ParameterValue, bind, parameters_of
@@ -105,25 +104,40 @@ class Injection:
     hook: Hook
     operator_name: str
     parameters: tuple[tuple[str, ParameterValue], ...] = ()
+    # Searchers look injections and schedules up dozens of times a trial, so what they cost is worked out once. Hashes
+    # of texts differ from process to process: see `__reduce__`.
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
+    _text: str = field(default="", init=False, repr=False, compare=False)
+    _operator: Operator | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def operator(self) -> Operator:
         """The operator with its parameters."""
-        return bind(self.operator_name, self.parameters)
+        known = self._operator
+        if known is None:
+            known = bind(self.operator_name, self.parameters)
+            object.__setattr__(self, "_operator", known)
+        return known
 
     def __str__(self) -> str:
-        return _text(self)
+        if not self._text:
+            inside = ", ".join(f"{name}={format_value(value)}" for name, value in self.parameters)
+            text = f"{self.hook} {self.operator_name}" + (f"({inside})" if inside else "")
+            object.__setattr__(self, "_text", text)
+        return self._text
+
+    def __hash__(self) -> int:
+        if not self._hash:
+            object.__setattr__(self, "_hash", hash((self.hook, self.operator_name, self.parameters)))
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[Injection], tuple[object, ...]]:
+        return Injection, (self.hook, self.operator_name, self.parameters)
 
 
 def inject(hook: Hook, operator: Operator) -> Injection:
     """Return the injection of an operator at a hook."""
     return Injection(hook, operator.name, parameters_of(operator))
-
-
-@functools.lru_cache(maxsize=65_536)
-def _text(injection: Injection) -> str:
-    inside = ", ".join(f"{name}={format_value(value)}" for name, value in injection.parameters)
-    return f"{injection.hook} {injection.operator_name}" + (f"({inside})" if inside else "")
 
 
 _NOT_BARE = frozenset({"true", "false", "nan", "inf", "infinity"})

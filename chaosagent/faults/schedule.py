@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chaosagent.canonical import digest
 from chaosagent.errors import UnknownNameError, UsageError
@@ -39,6 +39,8 @@ class Schedule:
     """
 
     injections: tuple[Injection, ...] = ()
+    _hash: int = field(default=0, init=False, repr=False, compare=False)  # as those of an injection
+    _text: str | None = field(default=None, init=False, repr=False, compare=False)
 
     def __iter__(self) -> Iterator[Injection]:
         return iter(self.injections)
@@ -47,7 +49,19 @@ class Schedule:
         return len(self.injections)
 
     def __str__(self) -> str:
-        return "; ".join(str(injection) for injection in self.injections)
+        known = self._text
+        if known is None:
+            known = "; ".join([str(injection) for injection in self.injections])
+            object.__setattr__(self, "_text", known)
+        return known
+
+    def __hash__(self) -> int:
+        if not self._hash:
+            object.__setattr__(self, "_hash", hash(self.injections))
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[Schedule], tuple[tuple[Injection, ...]]]:
+        return Schedule, (self.injections,)
 
     @property
     def text(self) -> str:

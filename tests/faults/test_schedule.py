@@ -189,3 +189,12 @@ def test_injections_can_be_added_and_taken_out() -> None:
     assert EMPTY.declared_cost(CostModel()) == 0.0
     with pytest.raises(UsageError, match="could act at the same place"):
         both.with_injection(inject(Hook("service:crm", "", 1, None), Delay()))
+
+
+def test_a_schedule_that_was_hashed_and_printed_is_pickled_without_either() -> None:
+    used, fresh = parse("service:crm[1] service.timeout"), parse("service:crm[1] service.timeout")
+    hash(used), str(used)
+
+    assert pickle.dumps(used) == pickle.dumps(fresh)
+    assert used == fresh
+    assert repr(used) == repr(fresh)
