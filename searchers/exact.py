@@ -237,10 +237,10 @@ class ExactSearcher:
         if evaluation.fingerprints and self._rules["R3"]:  # without them nothing converges
             numbered = [pair for pair in numbered if not self._converged(parent, pair[1].position, pair[1].injection)]
         self._push_next_of(_Family(evaluation, cost, numbered))
-        for pruned in expansion.pruned:
-            if pruned.candidate.cost <= affordable and self._owner_before(parent, pruned.candidate.position) is None:
+        for (added, position, injection), representative in expansion.pruned:
+            if added <= affordable and self._owner_before(parent, position) is None:
                 self._pruned["R2"] += 1
-                self._sample("R2", (parent, pruned.candidate.injection), (parent, pruned.representative))
+                self._sample("R2", (parent, injection), (parent, representative))
 
     def _push_next_of(self, family: _Family | None) -> None:
         child = None if family is None else family.next_child()

@@ -30,6 +30,8 @@ from chaosagent.study.stored import decode_evaluation, encode_evaluation
 FILE_NAME = "study.db"
 ANSWERS_NAME = "answers.db"
 LOCK_NAME = "study.lock"
+RECENT_MAX = 4096
+"""Of how many runs that were kept the row is remembered."""
 
 
 def _facts(path: Path) -> dict[str, str]:
@@ -115,6 +117,7 @@ class StudyStore(Sink):
     def __init__(self, connection: sqlite3.Connection, path: Path, plan: Plan, lock: IO[str]) -> None:
         self._connection, self._path, self._plan, self._lock = connection, path, plan, lock
         self._committer = Committer(connection)
+        self._recent: dict[tuple[str, str, str], int] = {}
         self._failed = False
 
     @classmethod
@@ -306,6 +309,9 @@ class StudyStore(Sink):
 
     def _execution(self, at: Experimental, evaluation: Evaluation) -> int:
         key = (at.task_id, str(at.seed), str(evaluation.schedule))
+        recent = self._recent.get(key)  # most runs are told soon; asking for each would double the statements
+        if recent is not None:
+            return recent
         known = self._execute("SELECT id FROM execution WHERE task = ? AND seed = ? AND schedule = ?", key).fetchone()
         if known is not None:
             return int(known[0])
@@ -324,7 +330,10 @@ class StudyStore(Sink):
                 None if self._plan.target.secrets else encode_evaluation(evaluation),
             ),
         )
-        return int(cursor.lastrowid or 0)
+        if len(self._recent) >= RECENT_MAX:
+            self._recent.clear()
+        recent = self._recent[key] = int(cursor.lastrowid or 0)
+        return recent
 
     def _put(self, key: str, value: str) -> None:
         self._execute("INSERT OR REPLACE INTO study VALUES (?, ?)", (key, value))
