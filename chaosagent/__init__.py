@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from chaosagent.contracts.custom import contract
     from chaosagent.contracts.temporal import always, count, never, since, until, within
     from chaosagent.errors import ChaosAgentError, UsageError
+    from chaosagent.execution.untraced import UntracedRun
     from chaosagent.governance.capability import Capability, CapabilitySet
     from chaosagent.governance.mediator import Mediator, PolicyMediator, Ruling
     from chaosagent.targets.target import Run, Target, effect, target
@@ -60,6 +61,7 @@ __all__ = [
     "SystemConfig",
     "Target",
     "Task",
+    "UntracedRun",
     "UsageError",
     "always",
     "contract",
@@ -78,6 +80,7 @@ _HOMES = {
     **dict.fromkeys(("Run", "Target", "effect", "target"), "chaosagent.targets.target"),
     **dict.fromkeys(("Capability", "CapabilitySet"), "chaosagent.governance.capability"),
     **dict.fromkeys(("Mediator", "PolicyMediator", "Ruling"), "chaosagent.governance.mediator"),
+    "UntracedRun": "chaosagent.execution.untraced",
     "contract": "chaosagent.contracts.custom",
 }
 

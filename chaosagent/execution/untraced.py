@@ -1,0 +1,206 @@
+"""A run outside a study: a target in earnest, with its doors in place and nothing recorded, checked or injected.
+
+    outcome = await shop.run(task, UntracedRun(task))
+
+The program of the target stays as it is. Time is real, nothing is copied, and only the mediator goes on to decide: it
+is part of the target.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from chaosagent.canonical import Plain
+from chaosagent.clock import Clock, monotonic
+from chaosagent.execution.acting import ACTING, As
+from chaosagent.execution.doors import DictionaryMemory, Mailbox, dispatcher, read_text
+from chaosagent.governance.action import Action
+from chaosagent.governance.mediator import Mediator
+from chaosagent.seeds import derive
+from chaosagent.targets.target import Door, EffectRule, Implementation
+from chaosagent.vocabulary import ActionBlocked, Boundary, Mediation, SystemConfig, Task
+
+
+class UntracedRun:
+    """Implements `chaosagent.targets.target.Run`.
+
+    Args:
+        task: The task instance.
+        config: The configuration; the default one when not given.
+        seed: From which the target's random streams are derived.
+        synchronous: The target is a plain function and calls its doors without `await`.
+    """
+
+    def __init__(
+        self, task: Task, config: SystemConfig | None = None, seed: int = 0, *, synchronous: bool = False
+    ) -> None:
+        self.task, self.config, self.seed = task, SystemConfig() if config is None else config, seed
+        self.clock: Clock = RealClock(synchronous=synchronous)
+        self.mediator: Mediator | None = None
+        self._door_class = SynchronousDoor if synchronous else UntracedDoor
+        self._doors: dict[str, Door] = {}
+        self._mailboxes: dict[str, Mailbox] = {}
+        self._streams: dict[str, random.Random] = {}
+
+    # ------------------------------------------------------------------ doors
+
+    def service(
+        self,
+        name: str,
+        implementation: Implementation,
+        *,
+        effects: Mapping[str, EffectRule] | None = None,  # noqa: ARG002  # here and below: what only a study asks for
+        read_only: bool | Iterable[str] = False,  # noqa: ARG002
+        pure: bool | Iterable[str] = False,  # noqa: ARG002
+        stale: Callable[[str, Mapping[str, Plain]], Plain] | None = None,  # noqa: ARG002
+        errors: Sequence[type[Exception]] = (),  # noqa: ARG002
+        egress: bool = False,  # noqa: ARG002
+    ) -> Door:
+        """See `chaosagent.targets.target.Run`, as for the other doors."""
+        return self._door(Boundary.SERVICE, name, implementation)
+
+    def retrieval(self, name: str, implementation: Implementation, *, pure: bool = False) -> Door:  # noqa: ARG002
+        return self._door(Boundary.RETRIEVAL, name, implementation)
+
+    def memory(self, name: str, implementation: Implementation | None = None) -> Door:
+        return self._door(Boundary.MEMORY, name, implementation, DictionaryMemory)
+
+    def model(self, name: str, implementation: Implementation, *, pure: bool = True) -> Door:  # noqa: ARG002
+        return self._door(Boundary.MODEL, name, implementation)
+
+    def message(self, name: str, implementation: Implementation | None = None) -> Door:
+        return self._door(Boundary.MESSAGE, name, implementation, lambda: self._mailbox(name))
+
+    def prompt(self, name: str) -> Door:
+        return self._door(Boundary.PROMPT, name, read_text)
+
+    def receive(self, name: str, agent: str) -> Any:
+        boxes = {"receive": self._mailbox(name).receive}
+        return self._door_class(self, Boundary.MESSAGE, f"{name}:inbox", boxes)("receive", agent=agent)
+
+    def _mailbox(self, name: str) -> Mailbox:
+        return self._mailboxes.setdefault(name, Mailbox())
+
+    def _door(
+        self,
+        boundary: Boundary,
+        name: str,
+        implementation: Implementation | None,
+        default: Callable[[], object] | None = None,
+    ) -> Door:
+        key = f"{boundary.value}:{name}"
+        door = self._doors.get(key)
+        if door is None:
+            behind = default() if implementation is None and default is not None else implementation
+            door = self._doors[key] = self._door_class(self, boundary, name, behind)
+        return door
+
+    # ------------------------------------------------------------------ what else a target may say and ask
+
+    def agent(self, name: str, role: str = "") -> AbstractContextManager[None]:
+        return As(name, role)
+
+    def mediate(self, mediator: Mediator | None) -> None:
+        self.mediator = mediator
+
+    def rng(self, label: str) -> random.Random:
+        stream = self._streams.get(label)
+        if stream is None:
+            stream = self._streams[label] = derive(self.seed, "target", label)
+        return stream
+
+    def note(self, kind: str, /, **facts: Any) -> None:
+        """Nobody reads it."""
+
+    def link(self, source: str, relation: str, target: str) -> None:
+        """Nobody reads it."""
+
+    def artifact(self) -> str:
+        return ""
+
+    def checkpoint(self, place: str, state: Any, *, clock_matters: bool = True) -> None:
+        """Nobody compares it."""
+
+
+class UntracedDoor:
+    """One interface of a run outside a study: hands every call on as it is."""
+
+    __slots__ = ("_call", "_run", "boundary", "interface")
+
+    def __init__(self, run: UntracedRun, boundary: Boundary, name: str, implementation: Implementation) -> None:
+        self._run, self.boundary, self.interface = run, boundary, f"{boundary.value}:{name}"
+        self._call = dispatcher(self.interface, implementation)
+
+    async def __call__(self, operation: str, /, **arguments: Any) -> Any:
+        if self._run.mediator is not None:
+            arguments = permitted(self, self._run.mediator, operation, arguments)
+        value = self._call(operation, arguments)
+        return await value if hasattr(value, "__await__") else value
+
+    def ask(self, operation: str, /, **arguments: Any) -> UntracedAsk:
+        """Return one logical call that may be attempted several times."""
+        return UntracedAsk(self, operation, arguments)
+
+
+class SynchronousDoor(UntracedDoor):
+    """The same for a target that calls its doors without `await`."""
+
+    __slots__ = ()
+
+    def __call__(self, operation: str, /, **arguments: Any) -> Any:
+        if self._run.mediator is not None:
+            arguments = permitted(self, self._run.mediator, operation, arguments)
+        value = self._call(operation, arguments)
+        return asyncio.run(_awaited(value)) if hasattr(value, "__await__") else value
+
+
+async def _awaited(value: Awaitable[Any]) -> Any:
+    return await value
+
+
+class UntracedAsk:
+    """One logical call."""
+
+    __slots__ = ("_arguments", "_door", "_operation")
+
+    def __init__(self, door: UntracedDoor, operation: str, arguments: dict[str, Any]) -> None:
+        self._door, self._operation, self._arguments = door, operation, arguments
+
+    def attempt(self) -> Any:
+        """Send the request, again if it was sent before."""
+        return self._door(self._operation, **self._arguments)
+
+
+class RealClock(Clock):
+    """The clock of a run outside a study: seconds pass as they do."""
+
+    __slots__ = ("_begun",)
+
+    def __init__(self, *, synchronous: bool = False) -> None:
+        self._synchronous, self._begun = synchronous, monotonic()
+
+    def now(self) -> float:
+        """Return the real seconds since the run began."""
+        return monotonic() - self._begun
+
+    def sleep(self, seconds: float) -> Any:
+        """Wait for some real seconds: `await clock.sleep(5)`, in a synchronous target without `await`."""
+        return threading.Event().wait(max(seconds, 0.0)) if self._synchronous else asyncio.sleep(seconds)
+
+
+def permitted(door: UntracedDoor, mediator: Mediator, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that a mediator lets pass.
+
+    Raises:
+        ActionBlocked: It blocks the action.
+    """
+    agent, role = ACTING.get()
+    ruling = mediator.decide(Action(agent, role, door.boundary, door.interface, operation, arguments))
+    if ruling.mediation is Mediation.BLOCK:
+        raise ActionBlocked(ruling.reason)
+    return dict(arguments if ruling.arguments is None else ruling.arguments)
