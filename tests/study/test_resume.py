@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import random
@@ -9,22 +10,27 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
+from chaosagent.clock import monotonic
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.errors import StudyError, UsageError
+from chaosagent.execution.executor import Finished
 from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Job, load_workbench
-from chaosagent.faults.evaluation import Fingerprinting
-from chaosagent.faults.schedule import parse
+from chaosagent.execution.process_pool import ProcessExecutor
+from chaosagent.execution.workbench import Job, Workbench, load_workbench
+from chaosagent.faults.evaluation import Evaluation, Fingerprinting
+from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.faults.space import Choices, Space
+from chaosagent.study.evaluator import Experimental
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
-from chaosagent.study.store import StudyStore
+from chaosagent.study.sink import Sink
+from chaosagent.study.store import FILE_NAME, StudyStore
 from chaosagent.study.stored import decode_evaluation, encode_evaluation
 from chaosagent.study.study import Study
 from chaosagent.targets.loading import load_target
@@ -47,15 +53,6 @@ def plan() -> Plan:
         ),
         budget=3.3,
     )
-
-
-def run(folder: Path) -> StudyResult:
-    """Begin a study in a folder, or go on with it."""
-    doing = plan()
-    store = StudyStore.resume(folder, doing) if (folder / "study.db").exists() else StudyStore.create(folder, doing, "")
-    result = Study(doing, InlineExecutor(bench()), sinks=[store], remembered=store.evaluations()).run()
-    store.close(result.digest)
-    return result
 
 
 def essence(result: StudyResult) -> list[object]:
@@ -92,43 +89,217 @@ def test_there_must_be_something_to_go_on_with(tmp_path: Path) -> None:
         StudyStore.resume(tmp_path, plan())
 
 
+SLOW = """
+import threading
+from dataclasses import replace
+from chaosagent.targets.loading import load_target
+
+fast = load_target("refund")
+
+async def run(task, run):
+    threading.Event().wait(0.01)
+    return await fast.run(task, run)
+
+slow = replace(fast, run=run)
+"""
 CHILD = """
 import runpy, sys
 from pathlib import Path
-runpy.run_path({file!r})["run"](Path({folder!r}))
+if __name__ == "__main__":
+    runpy.run_path({file!r})["run_in_processes"](Path({folder!r}))
+"""
+KILLS = 20
+TRIALS = """
+SELECT task, seed, contract, number, purpose, schedule, effective, status, digest, ending, steps, verdict, margin
+FROM trial JOIN execution USING (task, seed) WHERE execution.id = trial.execution
+ORDER BY task, seed, contract, number
 """
 
 
-def kill_at(folder: Path, seconds: float) -> None:
-    """Run a study in another process and kill that after some time."""
-    child = subprocess.Popen([sys.executable, "-c", CHILD.format(file=__file__, folder=str(folder))])
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "slow.py").write_text(SLOW)
+    return tmp_path / "out"
+
+
+def run_in_processes(folder: Path, *sinks: Sink) -> StudyResult:
+    """Begin a study of a slow target in a folder, or go on with it, with two worker processes."""
+    setup = functools.partial(load_workbench, "slow.py:slow", "naive", SPECS, folder=folder.parent)
+    doing = replace(plan(), target=load_target("slow.py:slow", folder=folder.parent))
+    begun = (folder / FILE_NAME).exists()
+    store = StudyStore.resume(folder, doing) if begun else StudyStore.create(folder, doing, "")
+    with contextlib.closing(ProcessExecutor(setup, workers=2)) as pool:
+        result = Study(doing, pool, sinks=[store, *sinks], groups_max=2, earlier=store.earlier()).run()
+    store.close(result.digest)
+    return result
+
+
+def executions_in(folder: Path) -> int:
+    """How many runs are on disk, as another process sees it."""
     try:
-        child.wait(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        child.send_signal(signal.SIGKILL)
-        child.wait()
+        with contextlib.closing(sqlite3.connect(f"file:{folder / FILE_NAME}?mode=ro", uri=True)) as database:
+            (count,) = database.execute("SELECT count(*) FROM execution").fetchone()
+            return int(count)
+    except sqlite3.OperationalError:
+        return 0  # it is being made
 
 
-@pytest.mark.slow
-@settings(max_examples=8, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 10_000))
-def test_a_study_killed_again_and_again_ends_with_the_same_result(
-    tmp_path_factory: pytest.TempPathFactory, seed: int
-) -> None:
-    folder = tmp_path_factory.mktemp("study")
-    rng = random.Random(seed)
-    for _ in range(3):
-        kill_at(folder, rng.uniform(0.4, 2.5))
+def workers_of(pid: int) -> list[int]:
+    """The worker processes of a study; what Python itself has started beside them is no worker."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in children if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text()]
 
-    resumed = run(folder)
 
-    assert essence(resumed) == essence(uninterrupted())
-    connection = sqlite3.connect(folder / "study.db")
-    assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    assert connection.execute("SELECT COUNT(*) FROM trial").fetchone() == (resumed.trials,)
-    connection.close()
+def kill_after(folder: Path, executions: int, seconds: float, *, workers_too: bool) -> bool:
+    """Go on with a study in another process, and kill that when so many runs are on disk and some time has passed.
+
+    Returns whether it was still at work.
+    """
+    child = subprocess.Popen([sys.executable, "-c", CHILD.format(file=__file__, folder=str(folder))])
+    while executions_in(folder) < executions and child.poll() is None:
+        threading.Event().wait(0.02)
+    threading.Event().wait(seconds)
+    workers = workers_of(child.pid) if workers_too and child.poll() is None else []
+    for pid in (child.pid, *workers):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return child.wait() == -signal.SIGKILL
 
 
 @functools.cache
-def uninterrupted() -> StudyResult:
-    return Study(plan(), InlineExecutor(bench())).run()
+def uninterrupted(at: Path) -> tuple[list[object], list[object]]:
+    """What the study finds when nobody disturbs it, with fast runs in this process."""
+    doing = plan()
+    store = StudyStore.create(at, doing, "")
+    result = Study(doing, InlineExecutor(bench()), sinks=[store]).run()
+    store.close(result.digest)
+    return essence(result), stored(at)
+
+
+def stored(folder: Path) -> list[object]:
+    """What stands in a folder; sound, and each trial once."""
+    with contextlib.closing(sqlite3.connect(folder / FILE_NAME)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+        runs = "SELECT task, seed, schedule, status, digest FROM execution ORDER BY task, seed, schedule"
+        return [database.execute(query).fetchall() for query in (TRIALS, "SELECT * FROM search", runs)]
+
+
+@pytest.mark.slow
+def test_a_study_killed_at_twenty_moments_ends_with_the_same_result(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    expected, expected_rows = uninterrupted(tmp_path_factory.mktemp("uninterrupted"))
+    rng = random.Random(20)
+    count = int(str(expected[2]))
+    alive = 0
+    for kill, executions in enumerate(sorted(rng.sample(range(count - 20), KILLS))):
+        before = executions_in(folder)
+        alive += kill_after(folder, executions, rng.uniform(0.0, 0.5), workers_too=kill % 2 == 1)
+        assert executions_in(folder) >= max(before, executions)
+    assert alive >= KILLS - 2  # the last ones may come too late
+
+    resumed = run_in_processes(folder)
+
+    assert essence(resumed) == expected
+    assert stored(folder) == expected_rows
+
+
+class Killer(Sink):
+    """Kills a worker, any of them, some time after so many runs have come back."""
+
+    def __init__(self, moments: list[int], rng: random.Random) -> None:
+        self._moments, self._rng, self._count = sorted(moments), rng, 0
+        self.timers: list[threading.Timer] = []
+
+    def executed(self, at: Experimental, evaluation: Evaluation) -> None:
+        del at, evaluation
+        self._count += 1
+        if self._moments and self._count >= self._moments[0]:
+            del self._moments[0]
+            self.timers.append(threading.Timer(self._rng.uniform(0.0, 0.05), self._kill, [self._rng.random()]))
+            self.timers[-1].start()
+
+    def _kill(self, which: float) -> None:
+        pids = workers_of(os.getpid())
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pids[int(which * len(pids))], signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_a_study_whose_workers_are_killed_at_twenty_moments_ends_with_the_same_result(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    expected, expected_rows = uninterrupted(tmp_path_factory.mktemp("uninterrupted"))
+    rng = random.Random(21)
+    killer = Killer(rng.sample(range(int(str(expected[2]))), KILLS), rng)
+
+    result = run_in_processes(folder, killer)
+
+    assert len(killer.timers) == KILLS
+    assert essence(result) == expected
+    assert stored(folder) == expected_rows
+
+
+class OneLong(InlineExecutor):
+    """Keeps one run back until nothing else can be done, and then until it is let go."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        super().__init__(workbench)
+        self.finished, self.stuck, self.let_go = 0, threading.Event(), threading.Event()
+        self._long: list[tuple[int, Job]] = []
+
+    def submit(self, ticket: int, job: Job) -> None:
+        if job.schedule != EMPTY and not self._long:
+            self._long.append((ticket, job))
+        else:
+            super().submit(ticket, job)
+
+    def next_finished(self) -> Finished:
+        if not self._waiting:
+            self.stuck.set()
+            self.let_go.wait(10.0)
+            super().submit(*self._long[0])
+        self.finished += 1
+        return super().next_finished()
+
+
+@pytest.mark.slow
+def test_a_run_is_on_disk_within_a_second_of_its_end_although_an_earlier_one_takes_long(tmp_path: Path) -> None:
+    doing = replace(plan(), seeds=(0,), budget=1.1)
+    store, executor = StudyStore.create(tmp_path / "out", doing, ""), OneLong(bench())
+    latencies: list[float] = []
+
+    def look() -> None:
+        executor.stuck.wait(10.0)
+        begun, ended = monotonic(), executor.finished
+        while executions_in(tmp_path / "out") < ended and monotonic() - begun < 5.0:
+            threading.Event().wait(0.01)
+        latencies.append(monotonic() - begun)
+        executor.let_go.set()
+
+    outside = threading.Thread(target=look)
+    outside.start()
+    result = Study(doing, executor, sinks=[store]).run()
+    outside.join()
+    store.close(result.digest)
+
+    assert executor.stuck.is_set()
+    assert latencies[0] < 1.0
+
+
+@pytest.mark.slow
+def test_workers_do_not_outlive_a_study_that_was_killed(folder: Path) -> None:
+    child = subprocess.Popen([sys.executable, "-c", CHILD.format(file=__file__, folder=str(folder))])
+    while executions_in(folder) < 5 and child.poll() is None:
+        threading.Event().wait(0.02)
+    workers = workers_of(child.pid)
+    child.kill()
+    child.wait()
+
+    deadline = monotonic() + 5.0
+    while any(Path(f"/proc/{pid}").exists() for pid in workers) and monotonic() < deadline:
+        threading.Event().wait(0.02)
+
+    assert workers
+    assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
