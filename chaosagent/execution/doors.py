@@ -162,14 +162,14 @@ def _check_effects(interface: str, implementation: Implementation, options: Door
                 f"{interface} declares {operation!r} pure and declares its effects, too. What has effects must not be "
                 "answered from memory: leave it out of `pure`."
             )
-        if _function(implementation, operation) is None:
+        if function_of(implementation, operation) is None:
             known = list(implementation) if _is_mapping(implementation) else dir(implementation)
             nearest = difflib.get_close_matches(operation, known, n=1, cutoff=0.4)
             meant = f"Did you mean {nearest[0]!r}?" if nearest else "Correct the name."
             raise TargetError(f"{interface} declares effects of {operation!r}, an operation it does not have. {meant}")
 
 
-def _function(implementation: Implementation, operation: str) -> Callable[..., Any] | None:
+def function_of(implementation: Implementation, operation: str) -> Callable[..., Any] | None:
     """Return the function behind an operation, `None` when there is none."""
     if _is_mapping(implementation):
         return implementation.get(operation)
@@ -185,7 +185,7 @@ def _is_mapping(implementation: Implementation) -> TypeGuard[Mapping[str, Callab
 
 def _parameters(implementation: Implementation, operation: str) -> frozenset[str]:
     """Return the names of what a function takes; an argument that a call leaves out has its default."""
-    function = _function(implementation, operation)
+    function = function_of(implementation, operation)
     try:
         return frozenset(inspect.signature(function).parameters) if function is not None else frozenset()
     except (TypeError, ValueError):  # a function that does not tell

@@ -9,6 +9,7 @@ is part of the target.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import random
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -18,7 +19,7 @@ from typing import Any
 from chaosagent.canonical import Plain
 from chaosagent.clock import Clock, monotonic
 from chaosagent.execution.acting import ACTING, As
-from chaosagent.execution.doors import DictionaryMemory, Mailbox, dispatcher, read_text
+from chaosagent.execution.doors import DictionaryMemory, Mailbox, dispatcher, function_of, read_text
 from chaosagent.governance.action import Action
 from chaosagent.governance.mediator import Mediator
 from chaosagent.seeds import derive
@@ -130,17 +131,35 @@ class UntracedRun:
 class UntracedDoor:
     """One interface of a run outside a study: hands every call on as it is."""
 
-    __slots__ = ("_call", "_run", "boundary", "interface")
+    __slots__ = ("_asynchronous", "_call", "_implementation", "_known", "_run", "boundary", "interface")
 
     def __init__(self, run: UntracedRun, boundary: Boundary, name: str, implementation: Implementation) -> None:
         self._run, self.boundary, self.interface = run, boundary, f"{boundary.value}:{name}"
-        self._call = dispatcher(self.interface, implementation)
+        self._implementation, self._call = implementation, dispatcher(self.interface, implementation)
+        self._known: dict[str, Callable[..., Any]] = {}
+        self._asynchronous: dict[str, Callable[..., Any]] = {}
 
-    async def __call__(self, operation: str, /, **arguments: Any) -> Any:
+    def __call__(self, operation: str, /, **arguments: Any) -> Any:
         if self._run.mediator is not None:
-            arguments = permitted(self, self._run.mediator, operation, arguments)
-        value = self._call(operation, arguments)
-        return await value if hasattr(value, "__await__") else value
+            return self._mediated(self._run.mediator, operation, arguments)
+        asynchronous = self._asynchronous.get(operation)
+        if asynchronous is not None:
+            return asynchronous(**arguments)
+        return _called(self._known.get(operation) or self.find(operation), arguments)
+
+    async def _mediated(self, mediator: Mediator, operation: str, arguments: dict[str, Any]) -> Any:
+        allowed = permitted(self, mediator, operation, arguments)
+        return await _called(self._known.get(operation) or self.find(operation), allowed)
+
+    def find(self, operation: str) -> Callable[..., Any]:
+        """Return what an operation calls; a method is looked up once, which halves what a door costs."""
+        function = None if callable(self._implementation) else function_of(self._implementation, operation)
+        if function is None:
+            return lambda **arguments: self._call(operation, arguments)
+        self._known[operation] = function
+        if inspect.iscoroutinefunction(function):
+            self._asynchronous[operation] = function
+        return function
 
     def ask(self, operation: str, /, **arguments: Any) -> UntracedAsk:
         """Return one logical call that may be attempted several times."""
@@ -155,12 +174,17 @@ class SynchronousDoor(UntracedDoor):
     def __call__(self, operation: str, /, **arguments: Any) -> Any:
         if self._run.mediator is not None:
             arguments = permitted(self, self._run.mediator, operation, arguments)
-        value = self._call(operation, arguments)
+        value = (self._known.get(operation) or self.find(operation))(**arguments)
         return asyncio.run(_awaited(value)) if hasattr(value, "__await__") else value
 
 
 async def _awaited(value: Awaitable[Any]) -> Any:
     return await value
+
+
+async def _called(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    value = function(**arguments)
+    return await value if hasattr(value, "__await__") else value
 
 
 class UntracedAsk:

@@ -1,18 +1,20 @@
-"""What one crossing costs: bare, traced, with five contracts, and with a mediator, too.
+"""What one crossing costs: bare, through doors without tracing, traced, with five contracts, and with a mediator.
 
 Run: python -m chaosagent.experiments.benchmarks.crossings
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import argparse
+from collections.abc import Callable, Sequence
 
 from chaosagent.canonical import Plain
 from chaosagent.clock import virtual_loop
-from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.contracts.contract import Contract
-from chaosagent.execution.execute import Experiment, execute
+from chaosagent.execution.execute import execute
+from chaosagent.execution.untraced import UntracedRun
 from chaosagent.experiments.benchmarks.measuring import machine, medians, table
+from chaosagent.experiments.benchmarks.scripted import experiment, five_contracts
 from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.governance.capability import Capability, CapabilitySet
@@ -22,6 +24,7 @@ from chaosagent.vocabulary import Outcome, Task
 
 CROSSINGS = 200
 RUNS = 5
+BARE = "bare call in the loop"
 
 
 class Orders:
@@ -32,7 +35,7 @@ class Orders:
         return {"order": order, "amount": 40, "status": "delivered"}
 
 
-def agent(*, mediated: bool) -> Target:
+def agent(crossings: int, *, mediated: bool) -> Target:
     """Return an agent that looks up orders and pays one back."""
     mediator = PolicyMediator({"support": CapabilitySet((Capability("service:*"),))})
 
@@ -45,7 +48,7 @@ def agent(*, mediated: bool) -> Target:
         orders = run.service("orders", Orders(), read_only=True)
         payments = run.service("payments", {"refund": _refund}, effects={"refund": effect("order")})
         with run.agent("support"):
-            for order in range(CROSSINGS - 1):
+            for order in range(crossings - 1):
                 await orders("get", order=order)
             await payments("refund", order=1)
         return Outcome("done", success=True)
@@ -57,47 +60,70 @@ def _refund(order: int) -> dict[str, Plain]:
     return {"order": order}
 
 
-def bare() -> int:
-    """Await as many calls in a bare loop of virtual time."""
+def bare(crossings: int) -> Callable[[], int]:
+    """Return the work of as many calls in a bare loop of virtual time."""
 
-    async def work() -> None:
+    async def calls() -> None:
         orders = Orders()
-        for order in range(CROSSINGS):
+        for order in range(crossings):
             await orders.get(order)
-
-    for _ in range(RUNS):
-        loop = virtual_loop(turns_max=100_000, turns_total_max=1_000_000, seconds_max=1e9)
-        loop.run_until_complete(work())
-        loop.end()
-    return RUNS * CROSSINGS
-
-
-def runs(contracts: tuple[Contract, ...], *, mediated: bool) -> Callable[[], int]:
-    """Return the work of a few runs."""
-    found = agent(mediated=mediated)
-    experiment = Experiment(found, found.task("only"), found.config("default"), 0, contracts).with_nominal()
 
     def work() -> int:
         for _ in range(RUNS):
-            execute(experiment, EMPTY, fingerprinting=Fingerprinting.OFF)
-        return RUNS * CROSSINGS
+            loop = virtual_loop(turns_max=100_000, turns_total_max=1_000_000, seconds_max=1e9)
+            loop.run_until_complete(calls())
+            loop.end()
+        return RUNS * crossings
 
     return work
 
 
-def main() -> None:
+def untraced(crossings: int) -> Callable[[], int]:
+    """Return the work of a run outside a study: the doors are there, and nothing is recorded."""
+    found = agent(crossings, mediated=False)
+
+    def work() -> int:
+        for _ in range(RUNS):
+            loop = virtual_loop(turns_max=100_000, turns_total_max=1_000_000, seconds_max=1e9)
+            loop.run_until_complete(found.run(found.task("only"), UntracedRun(found.task("only"))))
+            loop.end()
+        return RUNS * crossings
+
+    return work
+
+
+def runs(crossings: int, contracts: tuple[Contract, ...], *, mediated: bool) -> Callable[[], int]:
+    """Return the work of a few runs."""
+    found = agent(crossings, mediated=mediated)
+    tried = experiment(contracts, found)
+
+    def work() -> int:
+        for _ in range(RUNS):
+            execute(tried, EMPTY, fingerprinting=Fingerprinting.OFF)
+        return RUNS * crossings
+
+    return work
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
-    five = default_contracts()[:5]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--crossings", type=int, default=CROSSINGS, help="of one run")
+    parser.add_argument("--rounds", type=int, default=15)
+    options = parser.parse_args(arguments)
+    crossings, five = options.crossings, five_contracts()
     rows = medians(
         {
-            "bare call in the loop": bare,
-            "traced": runs((), mediated=False),
-            "traced, five contracts": runs(five, mediated=False),
-            "traced, five contracts, mediator": runs(five, mediated=True),
-        }
+            BARE: bare(crossings),
+            "through doors, tracing off": untraced(crossings),
+            "traced": runs(crossings, (), mediated=False),
+            "traced, five contracts": runs(crossings, five, mediated=False),
+            "traced, five contracts, mediator": runs(crossings, five, mediated=True),
+        },
+        rounds=options.rounds,
     )
     print(machine())
-    print(table(rows, unit="us/crossing", scale=1e6, baseline="bare call in the loop"))
+    print(table(rows, unit="us/crossing", scale=1e6, baseline=BARE))
 
 
 if __name__ == "__main__":

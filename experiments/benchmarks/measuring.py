@@ -17,21 +17,24 @@ def machine() -> str:
     return f"{platform.machine()}, {os.cpu_count()} cores, Python {sys.version.split()[0]}, load {load}"
 
 
-def medians(pieces: Mapping[str, Callable[[], int]], *, rounds: int = 15) -> dict[str, float]:
-    """Return the processor seconds per unit of work of each piece.
+def medians(
+    pieces: Mapping[str, Callable[[], int]], *, rounds: int = 15, clock: Callable[[], float] = cpu
+) -> dict[str, float]:
+    """Return the seconds per unit of work of each piece.
 
     Args:
         pieces: Each does some work and returns how many units that was.
         rounds: The pieces take turns this often, so that a busy machine slows all of them alike.
+        clock: What is measured: processor seconds of this process, or real ones.
     """
     seconds: dict[str, list[float]] = {name: [] for name in pieces}
     for work in pieces.values():
         work()
     for _ in range(rounds):
         for name, work in pieces.items():
-            begun = cpu()
+            begun = clock()
             units = work()
-            seconds[name].append((cpu() - begun) / units)
+            seconds[name].append((clock() - begun) / units)
     return {name: statistics.median(values) for name, values in seconds.items()}
 
 

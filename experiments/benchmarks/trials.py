@@ -1,0 +1,193 @@
+"""What a trial costs besides its run: the searcher, the store, and the loop of the study.
+
+Every search is made twice. The first time its runs are executed and kept; the second time they are only handed out, and
+that is measured.
+
+Run: python -m chaosagent.experiments.benchmarks.trials
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from chaosagent.execution.executor import Executor, Finished
+from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.workbench import Job
+from chaosagent.experiments.benchmarks.measuring import machine, medians, table
+from chaosagent.experiments.benchmarks.scripted import five_contracts, six_crossings
+from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.schedule import Schedule
+from chaosagent.faults.space import Space
+from chaosagent.limits import StudyLimits
+from chaosagent.study.plan import Plan
+from chaosagent.study.searcher import SEARCHERS, Problem, Proposal, Standing
+from chaosagent.study.store import StudyStore
+from chaosagent.study.study import Study
+
+CONTRACT = "no-crash"
+BUDGET = 4.5
+GIVEN = "benchmarks/given"
+LOOP = "the study's loop"
+
+
+class Keeping:
+    """Hands jobs on to another executor and keeps what they told, by ticket."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self.told: dict[int, Evaluation] = {}
+
+    def submit(self, ticket: int, job: Job) -> None:
+        self._executor.submit(ticket, job)
+
+    def next_finished(self) -> Finished:
+        finished = self._executor.next_finished()
+        self.told[finished.ticket] = finished.evaluation
+        return finished
+
+    def drop_waiting(self) -> None:
+        self._executor.drop_waiting()
+
+    def close(self) -> None:
+        self._executor.close()
+
+
+class Ready:
+    """Does nothing: what each job told is known."""
+
+    def __init__(self, told: dict[int, Evaluation]) -> None:
+        self._told = told
+        self._waiting: deque[int] = deque()
+
+    def submit(self, ticket: int, job: Job) -> None:
+        del job
+        self._waiting.append(ticket)
+
+    def next_finished(self) -> Finished:
+        ticket = self._waiting.popleft()
+        return Finished(ticket, self._told[ticket])
+
+    def drop_waiting(self) -> None:
+        self._waiting.clear()
+
+    def close(self) -> None:
+        self._waiting.clear()
+
+
+class GivenSearcher:
+    """Asks for the schedules that it is given, in order: a searcher that costs nothing."""
+
+    schedules: Sequence[Schedule] = ()
+
+    def __init__(self, problem: Problem) -> None:
+        del problem
+        self._left = deque(self.schedules)
+
+    def ask(self, count: int) -> list[Proposal]:
+        return [Proposal(self._left.popleft()) for _ in range(min(count, len(self._left)))]
+
+    def tell(self, evaluation: Evaluation) -> None:
+        """Learn nothing."""
+
+    @property
+    def finished(self) -> bool:
+        return not self._left
+
+    @property
+    def standing(self) -> Standing:
+        return Standing()
+
+    def audit(self, count: int) -> list[Proposal]:
+        del count
+        return []
+
+
+class Recorded(NamedTuple):
+    """A search and what its runs told."""
+
+    plan: Plan
+    told: dict[int, Evaluation]
+
+
+def plan_of(searcher: str, trials_max: int) -> Plan:
+    """Return a study with one search that nothing ends but its limit."""
+    contracts = tuple(contract for contract in five_contracts() if contract.id == CONTRACT)
+    return Plan(
+        target=six_crossings,
+        target_reference="chaosagent.experiments.benchmarks.scripted:six_crossings",
+        config=six_crossings.config("default"),
+        tasks=(six_crossings.task("only"),),
+        seeds=(0,),
+        contracts=contracts,
+        space=Space(),
+        budget=BUDGET,
+        searcher=searcher,
+        limits=StudyLimits(trials_max=trials_max),
+        audit=0,
+        stochastic=None,
+    )
+
+
+def recorded(plan: Plan) -> Recorded:
+    """Make a search and keep what its runs told."""
+    executor = Keeping(InlineExecutor(plan.workbench()))
+    Study(plan, executor).run()
+    return Recorded(plan, executor.told)
+
+
+def again(search: Recorded, *, stored: bool) -> Callable[[], int]:
+    """Return the work of making a search again with runs that cost nothing."""
+
+    def work() -> int:
+        executor = Ready(search.told)
+        if not stored:
+            return Study(search.plan, executor).run().trials
+        with tempfile.TemporaryDirectory() as folder:
+            store = StudyStore.create(Path(folder) / "study", search.plan, "")
+            result = Study(search.plan, executor, sinks=[store]).run()
+            store.close(result.digest)
+        return result.trials
+
+    return work
+
+
+def given(search: Recorded) -> Recorded:
+    """Return the same runs for a searcher that costs nothing."""
+    if GIVEN not in SEARCHERS:
+        SEARCHERS.register(GIVEN, GivenSearcher)
+    told = list({evaluation.schedule: evaluation for evaluation in search.told.values()}.values())
+    GivenSearcher.schedules = [evaluation.schedule for evaluation in told]
+    return recorded(plan_of(GIVEN, len(told)))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trials", type=int, nargs="+", default=[1_000, 10_000])
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args(arguments)
+    print(machine())
+    for trials in options.trials:
+        exact, random = recorded(plan_of("exact", trials)), recorded(plan_of("random", trials))
+        loop = given(exact)
+        rows = medians(
+            {
+                LOOP: again(loop, stored=False),
+                "exact": again(exact, stored=False),
+                "exact, store": again(exact, stored=True),
+                "random": again(random, stored=False),
+                "random, store": again(random, stored=True),
+            },
+            rounds=options.rounds,
+        )
+        print(f"{trials} trials; the loop alone takes {1 / rows[LOOP]:.0f} results a second")
+        print(table(rows, unit="us/trial", scale=1e6, baseline=LOOP))
+
+
+if __name__ == "__main__":
+    main()

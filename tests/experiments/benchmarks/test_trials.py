@@ -1,0 +1,37 @@
+"""The benchmark of trials: the second search is the first one, with runs that cost nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaosagent.experiments.benchmarks.trials import Ready, given, main, plan_of, recorded
+from chaosagent.study.study import Study
+
+
+@pytest.mark.parametrize("searcher", ["exact", "random"])
+def test_a_search_with_runs_that_cost_nothing_goes_the_same_way(searcher: str) -> None:
+    search = recorded(plan_of(searcher, 60))
+
+    again, first = (Study(search.plan, Ready(search.told)).run() for _ in range(2))
+
+    assert first.trials == 60
+    assert again.digest == first.digest
+    assert any(len(evaluation.effective) for evaluation in search.told.values())
+
+
+def test_a_searcher_that_costs_nothing_makes_the_same_runs() -> None:
+    search = recorded(plan_of("exact", 30))
+
+    loop = given(search)
+
+    schedules = {evaluation.schedule for evaluation in search.told.values()}
+    assert {evaluation.schedule for evaluation in loop.told.values()} == schedules
+
+
+@pytest.mark.slow
+def test_the_command_prints_results_a_second(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--trials", "20", "--rounds", "1"])
+
+    printed = capsys.readouterr().out
+    assert "results a second" in printed
+    assert "random, store" in printed
