@@ -201,7 +201,7 @@ def _read(record: Section) -> ReplayRecord:
         trace_digest=record.text("trace_digest"),
         proof=Proof(
             proof.flag("certified"),
-            proof.number("lower_bound"),
+            proof.bound("lower_bound"),
             proof.text("text"),
             tuple(_read_pair(pair) for pair in proof.items("necessity")),
         ),
@@ -227,9 +227,9 @@ def _read_limits(section: Section) -> RunLimits:
         steps_max=section.integer("steps_max"),
         turns_max=section.integer("turns_max"),
         turns_total_max=section.integer("turns_total_max"),
-        virtual_seconds_max=section.number("virtual_seconds_max"),
+        virtual_seconds_max=section.bound("virtual_seconds_max"),
         payload_bytes_max=section.integer("payload_bytes_max"),
-        wall_seconds_max=section.number("wall_seconds_max"),
+        wall_seconds_max=section.bound("wall_seconds_max"),
         memory_megabytes_max=section.integer("memory_megabytes_max")
         if "memory_megabytes_max" in section
         else RunLimits().memory_megabytes_max,

@@ -19,10 +19,12 @@ def write_record(folder: Path, record: ReplayRecord) -> Path:
     """Write a record into a folder, whole or not at all, and return its path.
 
     Raises:
+        RecordError: The record is larger than a record may be, or holds what could not be read again.
         UsageError: The folder cannot be written to.
     """
     data = encode(record)
     path = folder / record.file_name
+    decode(data, str(path))  # what could not be read again must not be kept as if it could
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=folder, prefix=".writing-")
@@ -50,6 +52,8 @@ def read_record(path: Path) -> ReplayRecord:
         RecordError: The file does not exist, cannot be read, or is no sound record.
     """
     try:
+        if not (path.is_file() or path.is_dir()) and path.exists():  # to open a pipe may take for ever
+            raise RecordError(f"{path} cannot be read: it is no file.")
         with path.open("rb") as file:
             data = file.read(RECORD_BYTES_MAX + HEADER.size + 1)
     except OSError as error:

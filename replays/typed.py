@@ -59,6 +59,12 @@ class Section:
         return value
 
     def number(self, key: str) -> float:
+        """Return a finite number."""
+        value = self.bound(key)
+        return value if math.isfinite(value) else refuse(f"{self._path}.{key}", "a finite number", value)
+
+    def bound(self, key: str) -> float:
+        """Return a number, or infinity: a bound that is none."""
         value = self.raw(key)
         if isinstance(value, bool) or not isinstance(value, int | float):
             refuse(f"{self._path}.{key}", "a number", value)

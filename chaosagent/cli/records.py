@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from chaosagent.errors import UsageError
+from chaosagent.errors import RecordError, UsageError
 from chaosagent.replays.record import record_of
 from chaosagent.replays.store import SUFFIX, write_record
 from chaosagent.report.findings import is_open
@@ -37,10 +37,12 @@ class RecordSink(Sink):
 
     Attributes:
         written: Path of each record, by the id of its counterexample.
+        unwritten: Why there is no record of a counterexample, a sentence each.
     """
 
     def __init__(self, plan: Plan, out: Path) -> None:
         self.written: dict[str, Path] = {}
+        self.unwritten: list[str] = []
         self._plan, self._folder, self._list = plan, out / "replays", out / LIST_NAME
         if self._folder.exists() and not self._folder.is_dir():  # better told now than when something was found
             raise UsageError(f"{self._folder} is no folder, and records go there. Move it, or choose another --out.")
@@ -59,7 +61,10 @@ class RecordSink(Sink):
                 listed.write(_line(record.file_name, self._listed[record.file_name]))
         except OSError as error:
             raise self._unwritable(error) from error
-        self.written[found.id] = write_record(self._folder, record)
+        try:
+            self.written[found.id] = write_record(self._folder, record)
+        except RecordError as error:  # one counterexample without a record is no reason to lose the study
+            self.unwritten.append(str(error))
 
     def remove_stale(self, result: StudyResult) -> list[Path]:
         """Remove what earlier runs of this plan have written and this one has refuted, and return it.

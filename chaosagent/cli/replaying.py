@@ -68,10 +68,11 @@ def replay_all(
             try:
                 record = read_record(path)
                 refuse_foreign_code(record, trusts_target=target is not None)
+                loaded = _target_of(record, path, target, targets)
+                _refuse_other_target(record, loaded)
             except RecordError as error:
                 reruns.append(Rerun(path, None, Replay(ReplayOutcome.ERROR, mode, None, str(error))))
                 continue
-            loaded = _target_of(record, path, target, targets)
             for one in ("exact", "schedule") if mode == "both" else (mode,):
                 reruns.append(Rerun(path, record, _replay(record, loaded, one, config, draws)))
     return reruns
@@ -122,6 +123,18 @@ def refuse_foreign_code(record: ReplayRecord, *, trusts_target: bool) -> None:
             )
 
 
+def _refuse_other_target(record: ReplayRecord, target: Target | ChaosAgentError) -> None:
+    """Refuse a record of something else: what holds there would say nothing, and look like a success.
+
+    A target may have been renamed, or lost a task; where both is so, it is another one.
+    """
+    if isinstance(target, Target) and target.name != record.target_name and record.task.id not in target.tasks:
+        raise RecordError(
+            f"the record is of target {record.target_name!r}, task {record.task.id!r}; the target {target.name!r} has "
+            "no such task. Name the target that it is of with --target."
+        )
+
+
 def _stays_inside(place: str) -> bool:
     """Whether a place is a relative file without `..`, or the name of a module."""
     if place.endswith(".py"):
@@ -153,7 +166,8 @@ def _target_of(
         except ChaosAgentError as error:
             if given is not None:
                 raise
-            return ChaosAgentError(f"{error} Name today's target with --target.")
+            full_stop = "" if str(error).endswith(".") else "."
+            return ChaosAgentError(f"{error}{full_stop} Name today's target with --target.")
     return known[reference]
 
 

@@ -118,7 +118,16 @@ def run_study(
             raise
         removed = [] if result.interrupted else records.remove_stale(result)
         digest = "" if result.interrupted else result.digest
-    return Findings(plan, result, records.written, out, notes, tuple(removed), tuple(records.others))
+    return Findings(
+        plan,
+        result,
+        records.written,
+        out,
+        notes,
+        removed=removed,
+        others=records.others,
+        unwritten=records.unwritten,
+    )
 
 
 def _leave_out(printed: Printed, pool: ProcessExecutor) -> None:

@@ -26,6 +26,7 @@ _KNOWN: dict[str, type[Exception]] = {
 _KNOWN |= {kind.__name__: kind for kind in (ServiceFault, StatusError, ActionBlocked, JSONDecodeError)}
 MESSAGE_MAX = 2_000
 FACTS_BYTES_MAX = 20_000
+SECONDS_MAX = 1e15
 
 
 def failure_of(error: BaseException) -> Failure:
@@ -41,12 +42,23 @@ def failure_of(error: BaseException) -> Failure:
     if isinstance(error, StatusError):
         given = cast("tuple[object, object, object]", (error.status, error.message, error.retry_after))
         message = given[1] if type(given[1]) is str else message
-        status = given[0] if isinstance(given[0], int) else 500
-        after = given[2] if isinstance(given[2], int | float) else None
+        status, after = _status_of(given[0]), _seconds_of(given[2])
         if own is StatusError:
             return Failure(kind, message, status, after)
     args, attributes = _facts(error, message)
     return Failure(kind, message, status, after, name, args, attributes)
+
+
+def _status_of(value: object) -> int:
+    """Return a status as a plain number: of a member of an enum, too, and 500 for what is none."""
+    return int(value) if isinstance(value, int) and abs(value) < 2**31 else 500
+
+
+def _seconds_of(value: object) -> float | None:
+    """Return a number of seconds; `None` for what is none, as not-a-number is not: it is equal to nothing."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= SECONDS_MAX:
+        return None
+    return int(value) if isinstance(value, int) else float(value)
 
 
 def _facts(error: BaseException, message: str) -> tuple[tuple[Plain, ...], dict[str, Plain] | None]:

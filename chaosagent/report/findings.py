@@ -36,6 +36,7 @@ class Findings:
         notes: Why runs failed, and how the contracts break that break without faults.
         removed: Records of earlier runs that were removed, since what they hold no longer happens.
         others: Records in the folder that this run has not written.
+        unwritten: Why there is no record of a counterexample, a sentence each.
     """
 
     plan: Plan
@@ -45,6 +46,7 @@ class Findings:
     notes: Notes = field(default_factory=Notes)
     removed: Sequence[Path] = ()
     others: Sequence[Path] = ()
+    unwritten: Sequence[str] = ()
 
     @property
     def by_cost(self) -> list[Counterexample]:
@@ -333,7 +335,9 @@ def _tell_empty_proofs(page: Page, findings: Findings) -> None:
 
 
 def _tell_records(page: Page, findings: Findings) -> None:
-    """Tell what became of records that this run has not written."""
+    """Tell what became of records that this run has not written, or could not write."""
+    for reason in findings.unwritten[:ERRORS_MAX]:
+        page.gap().line(notice("A counterexample has no record: "), printable(reason, characters_max=600))
     if findings.removed:
         page.gap().line(
             f"{counted(len(findings.removed), 'record').capitalize()} of an earlier run removed: "

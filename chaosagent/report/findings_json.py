@@ -34,6 +34,7 @@ def findings_json(findings: Findings) -> dict[str, Plain]:
         "searches": [_search_json(search, findings) for search in result.searches],
         "unmatched": list(plan.space.unmatched),
         "removed": [str(path) for path in findings.removed],
+        "unwritten": list(findings.unwritten),
         "other_records": [str(path) for path in findings.others],
         "stochastic": result.nature.reason if result.nature.stochastic else None,
         "unlike": list(result.unlike),

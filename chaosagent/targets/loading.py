@@ -109,7 +109,8 @@ def _from_module(name: str, where: str) -> ModuleType:
 
 
 def _told(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"[:MESSAGE_MAX]
+    text = f": {error}" if str(error) else ""
+    return f"{type(error).__name__}{text}"[:MESSAGE_MAX]
 
 
 def _from_file(place: str, folder: Path | None, where: str) -> ModuleType:

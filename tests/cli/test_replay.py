@@ -279,3 +279,62 @@ def test_show_as_json_holds_the_story(chaosagent: Command, records: Path) -> Non
     assert story["effects"] == ["refund(order=7)"] * 2
     assert story["effects_without_faults"] == ["refund(order=7)"]
     assert story["necessity"][0]["then"].endswith("holds")
+
+
+@pytest.mark.parametrize("mode", ["schedule", "exact", "both"])
+def test_a_record_of_another_target_is_refused(chaosagent: Command, records: Path, mode: str) -> None:
+    answer = chaosagent("replay", first_of(records), "--target", "refund", "--mode", mode, "--json")
+
+    assert answer.code == 2
+    (told,) = answer.json["records"]
+    assert told["outcome"] == "ERROR"
+    assert "is of target 'shop', task 'late'; the target 'refund' has no such task" in told["detail"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [
+        (lambda _data: b"", "is no replay record"),
+        (lambda data: data[:20], "is cut off"),
+        (lambda data: data[:-1], "is cut off"),
+        (lambda data: data[:99] + bytes([data[99] ^ 4]) + data[100:], "is damaged: its checksum does not match"),
+        (lambda data: data[:8] + b"\0\x63" + data[10:], "has format version 99; this chaosagent reads up to"),
+        (lambda data: data[:10] + (2 * 1024**3).to_bytes(4, "big") + data[14:], "claims 2147483648 bytes; at most"),
+        (lambda data: data + b"\0", "has bytes behind its end"),
+    ],
+)
+def test_a_damaged_record_is_told_by_show_and_by_replay(
+    chaosagent: Command, records: Path, damage: Callable[[bytes], bytes], complaint: str
+) -> None:
+    record = first_of(records)
+    record.write_bytes(damage(record.read_bytes()))
+
+    shown, replayed = chaosagent("show", record), chaosagent("replay", record)
+    among_others = chaosagent("replay", records, "--config", "hardened")
+
+    assert (shown.code, shown.out) == (2, "")
+    assert f"{record} {complaint}" in shown.err
+    assert replayed.code == among_others.code == 2
+    assert f"{record} {complaint}" in replayed.out
+    assert "two replays: 1 HELD, 1 ERROR" in among_others.out
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("1 / 0", "fails on import: ZeroDivisionError: division by zero. Name today's target with --target."),
+        ("import sys; sys.exit()", "fails on import: SystemExit. Name today's target with --target."),
+        ("shop = 3", "agent.py:shop is int, not a target."),
+    ],
+)
+def test_a_target_that_cannot_be_loaded_is_told_for_its_record(
+    chaosagent: Command, records: Path, folder: Path, text: str, complaint: str
+) -> None:
+    (folder / "agent.py").write_text(text, encoding="utf-8")
+    forget("agent")
+
+    answer = chaosagent("replay", first_of(records))
+
+    assert answer.code == 4
+    assert complaint in answer.out
+    assert "one replay: 1 ERROR" in answer.out

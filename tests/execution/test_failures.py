@@ -1,6 +1,8 @@
 """Exceptions as data and back."""
 
 import json
+import math
+from http import HTTPStatus
 
 import pytest
 
@@ -147,3 +149,22 @@ def test_addresses_which_differ_from_process_to_process_are_left_out() -> None:
 
 def test_messages_are_cut() -> None:
     assert len(message_of(ValueError("x" * 10_000))) == MESSAGE_MAX
+
+
+@pytest.mark.parametrize("after", [math.nan, math.inf, -math.inf, 10**400, True, "soon", 1e300])
+def test_a_retry_after_that_is_no_number_of_seconds_is_none(after: object) -> None:
+    failure = failure_of(StatusError(429, "busy", after))  # type: ignore[arg-type]  # as some client might
+
+    assert failure == Failure("status", "busy", 429, None)
+
+
+@pytest.mark.parametrize(
+    ("status", "stored"), [(HTTPStatus.NOT_FOUND, 404), (10**30, 500), (True, 1), ("404", 500), (404, 404)]
+)
+def test_a_status_is_stored_as_a_plain_number(status: object, stored: int) -> None:
+    failure = failure_of(StatusError(status, "no", 2))  # type: ignore[arg-type]  # as some client might
+
+    assert failure.status == stored
+    assert type(failure.status) is int
+    assert (failure.retry_after, type(failure.retry_after)) == (2, int)
+    assert unpack_response(pack_response(Response(failure=failure))).failure == failure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import os
 import struct
 from collections.abc import Iterator
 from dataclasses import replace
@@ -264,6 +265,28 @@ def test_a_file_that_is_missing_or_too_large_is_refused(tmp_path: Path) -> None:
         read_record(tmp_path / "none.replay")
     with pytest.raises(RecordError, match="cannot be read: Is a directory"):
         read_record(tmp_path)
+    with pytest.raises(RecordError, match=r"/dev/zero cannot be read: it is no file"):
+        read_record(Path("/dev/zero"))
+    os.mkfifo(tmp_path / "pipe.replay")
+    with pytest.raises(RecordError, match=r"pipe\.replay cannot be read: it is no file"):
+        read_record(tmp_path / "pipe.replay")
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path: Path, record: ReplayRecord) -> None:
+    with pytest.raises(RecordError, match=r"record\.cost must be a finite number; the record has inf"):
+        write_record(tmp_path, replace(record, cost=float("inf")))
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read everything")
+def test_a_file_that_may_not_be_read_is_told(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.replay"
+    secret.write_bytes(b"CHAOSREC")
+    secret.chmod(0)
+
+    with pytest.raises(RecordError, match=r"secret\.replay cannot be read: Permission denied"):
+        read_record(secret)
 
 
 def test_paths_without_records_are_refused(tmp_path: Path) -> None:
