@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.resources
 import json
 import multiprocessing
-from collections.abc import Callable, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,7 +142,8 @@ class Demonstration:
             # Runs of this target take a millisecond: two studies side by side use two cores, workers would only wait.
             make_room(study, FIRST_STUDY, self._out)
             make_room(study, REPAIRED_STUDY, self._out / REPAIRED)
-            awaited = beside.submit(search_repaired, study, self._out / REPAIRED)
+            with _deaf_to_interrupts():  # which the process beside inherits: this one decides
+                awaited = beside.submit(search_repaired, study, self._out / REPAIRED)
             try:
                 found = self._search(study)
                 self._tell_story(found)
@@ -147,7 +151,8 @@ class Demonstration:
                 repaired = self._await(awaited)
                 curves = self._measure(found, repaired)
             except BaseException:
-                beside.shutdown(wait=False, cancel_futures=True)
+                for child in multiprocessing.active_children():
+                    child.terminate()  # it saves what it has, and nobody waits for the rest
                 raise
         pictures = self._draw(found.plan, curves)
         promises = promises_of(found, repaired, reruns, pictures)
@@ -267,6 +272,18 @@ class Demonstration:
         rows.append(("chaosagent list operators", "the faults there are"))
         rows.append(("chaosagent init my-agent", "a small agent and its study, to be changed into your own"))
         self._tell(page.table((), [(name(command), what) for command, what in rows], indent=3))
+
+
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may say what a signal does
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
 
 
 def _count_line(found: Findings) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import inspect
 import os
 import sys
@@ -54,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = _application()(given or ["--help"], prog_name="chaosagent", standalone_mode=False)
         sys.stdout.flush()
         return (code if isinstance(code, int) else 0) if given else USAGE
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, _InterruptedError):
         return _failed("interrupted", INTERRUPTED, given)
     except BrokenPipeError:
         # The reader of our output has gone; nothing may be written at exit either.
@@ -95,8 +96,25 @@ def _application() -> typer.Typer:
     )
     application.callback()(_global_options)
     for verb, (function, summary) in VERBS.items():
-        application.command(verb, help=_paragraphs(inspect.getdoc(function) or ""), short_help=summary)(function)
+        application.command(verb, help=_paragraphs(inspect.getdoc(function) or ""), short_help=summary)(
+            _heard(function)
+        )
     return application
+
+
+class _InterruptedError(Exception):
+    """The keyboard's interrupt on its way through typer, which would end the program without a word."""
+
+
+def _heard(verb: Callable[..., int]) -> Callable[..., int]:
+    @functools.wraps(verb)
+    def interruptible(*arguments: object, **options: object) -> int:
+        try:
+            return verb(*arguments, **options)
+        except KeyboardInterrupt as error:
+            raise _InterruptedError from error
+
+    return interruptible
 
 
 def _paragraphs(text: str) -> str:

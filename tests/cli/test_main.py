@@ -1,7 +1,9 @@
 """The command line as a whole: help, lists, errors, and how fast it starts."""
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -157,7 +159,9 @@ def test_an_interrupt_is_exit_code_130(chaosagent: Command, monkeypatch: pytest.
 
     monkeypatch.setattr("chaosagent.report.catalogues.CATALOGUES", {"operators": interrupted})
 
-    assert chaosagent("list", "operators").code == 130
+    as_text, as_json = chaosagent("list", "operators"), chaosagent("list", "operators", "--json")
+    assert (as_text.code, as_text.out, as_text.err) == (130, "", "chaosagent: interrupted\n")
+    assert (as_json.code, as_json.json) == (130, {"error": "interrupted", "exit_code": 130})
 
 
 def test_what_an_error_quotes_cannot_act_on_the_terminal(chaosagent: Command) -> None:
@@ -202,6 +206,29 @@ def test_the_command_starts_fast() -> None:
     assert done.returncode == 0
     assert seconds["import"] - seconds["nothing"] < 0.3
     assert seconds["help"] < 1.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("everybody", [True, False])  # a terminal interrupts all processes, `kill` one
+def test_an_interrupted_demo_ends_at_once_and_says_so(tmp_path: Path, *, everybody: bool) -> None:
+    pytest.importorskip("matplotlib")
+    demo = subprocess.Popen(
+        [sys.executable, "-m", "chaosagent", "demo", "--json", "--out", "demo-out"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while not list(tmp_path.glob("demo-out/*/study.db-wal")):  # both searches have begun
+        assert demo.poll() is None
+
+    (os.killpg if everybody else os.kill)(demo.pid, signal.SIGINT)
+    out, err = demo.communicate(timeout=30)
+
+    assert demo.returncode == 130
+    assert json.loads(out) == {"error": "interrupted", "exit_code": 130}
+    assert "Traceback" not in err
 
 
 @pytest.mark.slow
