@@ -17,12 +17,14 @@ from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.process_pool import ProcessExecutor
 from chaosagent.execution.workbench import Job, load_workbench
-from chaosagent.faults.evaluation import Status
+from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.faults.space import Choices, Space
-from chaosagent.limits import RunLimits
+from chaosagent.limits import RunLimits, StudyLimits
+from chaosagent.study.evaluator import Experimental
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
+from chaosagent.study.sink import Sink
 from chaosagent.study.study import Study
 from chaosagent.targets.loading import load_target
 
@@ -204,3 +206,66 @@ def test_a_worker_that_dies_or_spins_is_replaced_and_no_other_run_is_lost(tmp_pa
     assert "killed by signal 9" in errors[1].error
     assert "longer than 2 s of real time" in errors[3].error
     assert len({evaluation.digest for ticket, evaluation in finished.items() if ticket not in errors}) == 1
+
+
+CRASHY = """
+import os
+from chaosagent import Outcome, Task, target
+
+@target(tasks=[Task("only")])
+async def crashy(task, run):
+    service = run.service("s", {"get": lambda: {"value": 1}, "put": lambda: {"value": 1}})
+    for operation in ("get", "put", "get", "get", "put"):
+        try:
+            await service(operation)
+        except TimeoutError:
+            if operation == "put":
+                os._exit(7)
+        except ConnectionError:
+            return Outcome("gave up", success=False)
+    return Outcome("done", success=True)
+"""
+
+
+class Executed(Sink):
+    """Keeps what was executed."""
+
+    def __init__(self) -> None:
+        self.evaluations: list[Evaluation] = []
+
+    def executed(self, at: Experimental, evaluation: Evaluation) -> None:
+        del at
+        self.evaluations.append(evaluation)
+
+
+@pytest.mark.slow
+def test_a_study_goes_on_when_runs_end_their_workers_and_its_proof_stops_below_them(tmp_path: Path) -> None:
+    (tmp_path / "crashy.py").write_text(CRASHY)
+    found = load_target("crashy.py:crashy", folder=tmp_path)
+    setup = functools.partial(load_workbench, "crashy.py:crashy", "default", SPECS, folder=tmp_path)
+    plan = Plan(
+        target=found,
+        target_reference="crashy",
+        config=found.config("default"),
+        tasks=tuple(found.tasks.values()),
+        seeds=(0,),
+        contracts=default_contracts(),
+        space=Space(
+            (Choices("service.timeout", {}), Choices("service.delay", {}), Choices("service.lost_response", {}))
+        ),
+        budget=1.2,
+        limits=StudyLimits(error_share_max=0.9),
+    )
+    executed, here = Executed(), setup()
+    with contextlib.closing(ProcessExecutor(setup, workers=2)) as pool:
+        result = Study(plan, pool, sinks=[executed]).run()
+
+    errors = [evaluation for evaluation in executed.evaluations if evaluation.status is Status.ERROR]
+    others = [evaluation for evaluation in executed.evaluations if evaluation.status is Status.OK]
+    assert 0 < result.errors == len(errors) < len(others)
+    assert all("exit code 7" in error.error and error.verdicts == () for error in errors)
+    assert all("[2]" in str(error.schedule) or "[5]" in str(error.schedule) for error in errors)
+    assert others == [here.evaluate(Job("only", 0, told.schedule, Fingerprinting.STATE)) for told in others]
+    assert not any(search.certificate.certified for search in result.searches)
+    assert not any(search.certificate.safe for search in result.searches)
+    assert all(f"{len(errors)} trials ended as errors" in str(search.certificate) for search in result.searches)
