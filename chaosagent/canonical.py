@@ -136,6 +136,10 @@ def plain_mapping(value: Mapping[str, object], depth: int = 0) -> dict[str, Plai
         UsageError: As `plain`.
     """
     keys: Iterable[object]
+    if len(value) == 1:  # as most requests have it; this way in two thirds of the time
+        for only, item in value.items():
+            if type(only) is str and type(item) in _ATOMS:
+                return {only: item}  # type: ignore[dict-item]  # the atoms are plain
     try:
         keys = sorted(value) if len(value) > 1 else value
     except TypeError:

@@ -108,7 +108,7 @@ class Recorder:
         if step.effects and self.redactor is not None:
             step.effects = redacted_effects(step.effects, self.redactor)
         step.raw = False
-        if self.watch.looks_at(step):
+        if self.watch.of_effects if step.effects else self.watch.of_every_step:
             step.show(None, value)
             self.watch.step(step)
             step.seal()

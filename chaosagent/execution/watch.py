@@ -51,6 +51,10 @@ class Watch:
     Args:
         contracts: In the order in which verdicts are listed.
         setting: Task, nominal run and settings.
+
+    Attributes:
+        of_effects: The monitors that look at steps with effects.
+        of_every_step: Those that look at the others, too.
     """
 
     def __init__(self, contracts: Sequence[Contract], setting: Setting) -> None:
@@ -62,10 +66,6 @@ class Watch:
         self._active = [*self._watched, *self._required.values()]
         self._sort_by_interest()
 
-    def looks_at(self, step: Step) -> bool:
-        """Whether some monitor looks at a step."""
-        return bool(self._of_effects if step.effects else self._of_every_step)
-
     def step(self, step: Step) -> None:
         """Look at the next step.
 
@@ -73,7 +73,7 @@ class Watch:
             PluginError: A monitor raised something.
         """
         broken = False
-        for look, watched in self._of_effects if step.effects else self._of_every_step:
+        for look, watched in self.of_effects if step.effects else self.of_every_step:
             try:
                 reading = look(step)
             except Exception as error:  # a plug-in's mistake must not look like one of the target
@@ -86,15 +86,15 @@ class Watch:
 
     def _sort_by_interest(self) -> None:
         """Most monitors look at few steps, and asking five about each would cost a twelfth of a crossing."""
-        self._of_effects: list[tuple[Look, _Watched]] = []
-        self._of_every_step: list[tuple[Look, _Watched]] = []
+        self.of_effects: list[tuple[Look, _Watched]] = []
+        self.of_every_step: list[tuple[Look, _Watched]] = []
         for watched in self._active:
             looks = watched.looks
             if looks is not Looks.NEVER:
                 pair = watched.monitor.step, watched
-                self._of_effects.append(pair)
+                self.of_effects.append(pair)
                 if looks is Looks.EVERY_STEP:
-                    self._of_every_step.append(pair)
+                    self.of_every_step.append(pair)
 
     def end(self, end: End, last_agent: str) -> tuple[ContractVerdict, ...]:
         """Look at the end of the run and return all verdicts.
