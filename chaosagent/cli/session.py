@@ -83,8 +83,9 @@ def run_study(
         UsageError: The folder or the study file cannot be used.
         ChaosAgentError: The target cannot be loaded, or the study cannot go on.
     """
-    if workforce.executor == "inline" and study.sets("run", "wall_seconds"):
-        remark("chaosagent: only worker processes enforce run.wall_seconds; for that, add --executor process")
+    for limit in ("wall_seconds", "memory_megabytes") if workforce.executor == "inline" else ():
+        if study.sets("run", limit):
+            remark(f"chaosagent: only worker processes enforce run.{limit}; for that, add --executor process")
     with contextlib.ExitStack() as stack:
         stack.enter_context(termination_as_interrupt())
         printed = stack.enter_context(stdout_for_answers())
