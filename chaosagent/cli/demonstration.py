@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.resources
 import json
 import multiprocessing
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +16,7 @@ from chaosagent.cli.replaying import Rerun, replay_all, totals_of
 from chaosagent.cli.session import run_study
 from chaosagent.clock import monotonic
 from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.interrupts import ignore_interrupts, interrupts_held
 from chaosagent.extras import require
 from chaosagent.metrics.robustness import Curve, adversarial_curve, random_curve
 from chaosagent.replays.rerun import ReplayOutcome
@@ -142,7 +140,7 @@ class Demonstration:
             # Runs of this target take a millisecond: two studies side by side use two cores, workers would only wait.
             make_room(study, FIRST_STUDY, self._out)
             make_room(study, REPAIRED_STUDY, self._out / REPAIRED)
-            with _deaf_to_interrupts():  # which the process beside inherits: this one decides
+            with interrupts_held():  # from the process beside: this one decides what becomes of it
                 awaited = beside.submit(search_repaired, study, self._out / REPAIRED)
             try:
                 found = self._search(study)
@@ -274,18 +272,6 @@ class Demonstration:
         self._tell(page.table((), [(name(command), what) for command, what in rows], indent=3))
 
 
-@contextlib.contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may say what a signal does
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
-
-
 def _count_line(found: Findings) -> str:
     counterexamples = found.result.counterexamples
     certified = sum(one.certificate.certified for one in counterexamples)
@@ -303,6 +289,7 @@ def make_room(study: Path, settings: Overrides, out: Path) -> None:
 
 def search_repaired(study: Path, out: Path) -> Repaired:
     """Search the repaired version; for a process of its own."""
+    ignore_interrupts()
     findings = run_study(load_study(study, REPAIRED_STUDY), out)
     certificates = [search.certificate for search in findings.result.searches]
     return Repaired(

@@ -28,6 +28,7 @@ from multiprocessing.context import SpawnProcess
 from chaosagent.clock import monotonic
 from chaosagent.errors import StudyError
 from chaosagent.execution.executor import Finished
+from chaosagent.execution.interrupts import interrupts_held
 from chaosagent.execution.memory import MemoryWatch
 from chaosagent.execution.workbench import Job, Workbench, failed
 from chaosagent.execution.worker import Answer, Batch, Ready, work
@@ -244,7 +245,8 @@ class ProcessExecutor:
         process = self._context.Process(
             target=work, args=(theirs, self._setup, self._limits.memory_megabytes_max), daemon=True
         )
-        process.start()
+        with interrupts_held():
+            process.start()
         theirs.close()
         worker = _Worker(process, ours)
         self._selector.register(ours, selectors.EVENT_READ, worker)

@@ -20,6 +20,7 @@ from typing import NamedTuple, TypeAlias
 
 from chaosagent.clock import monotonic
 from chaosagent.errors import StudyError
+from chaosagent.execution.interrupts import ignore_interrupts
 from chaosagent.execution.memory import be_first_to_go, peak_megabytes
 from chaosagent.execution.printed import Printed
 from chaosagent.execution.workbench import Job, Workbench, failed
@@ -76,7 +77,7 @@ def work(pipe: Connection, setup: bytes, megabytes_max: float) -> None:
 def _settle() -> None:
     """Make the process one that can be killed with all it starts, and that does not outlive the study."""
     os.setsid()  # Ctrl-C reaches the study and not the workers; and who is killed is killed with its children
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ignore_interrupts()
     multiprocessing.current_process().daemon = False  # a target may have processes of its own, as it may elsewhere
     be_first_to_go()
     with open(os.devnull, "w", encoding="utf-8") as nowhere:

@@ -89,10 +89,9 @@ def test_a_terminal_gets_a_live_display_and_a_log_gets_lines(plan: Plan, monkeyp
 @pytest.mark.slow
 def test_an_interrupted_search_tells_what_it_has(chaosagent: Callable[..., Any], folder: Path) -> None:
     agent = folder / "agent.py"
-    text = agent.read_text("utf-8").replace(
-        "    known = set()\n",
-        '    import signal\n    if task.id == "lost":\n        signal.raise_signal(signal.SIGINT)\n    known = set()\n',
-    )
+    wait = "            await run.clock.sleep(1)\n"
+    interrupt = '            if task.id == "lost":\n                __import__("signal").raise_signal(2)\n'
+    text = agent.read_text("utf-8").replace(wait, interrupt)
     agent.write_text(text, encoding="utf-8")
 
     answer = chaosagent("search", "study.yaml")
