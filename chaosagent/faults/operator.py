@@ -74,7 +74,7 @@ class Levels:
     """Numbers within limits, searched on a few levels.
 
     Args:
-        levels: Searched values, weakest first.
+        levels: Searched values, weakest first, and of equally strong ones the likeliest.
         limits: Least and greatest allowed value, both inclusive.
     """
 

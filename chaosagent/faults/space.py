@@ -99,19 +99,23 @@ class Space:
         )
 
     def at(self, boundary: Boundary, interface: str, agent: str) -> tuple[Priced, ...]:
-        """Return what may be injected at an interface into an agent's calls, cheapest first."""
+        """Return what may be injected at an interface into an agent's calls.
+
+        The cheapest come first; of equally dear ones those that were declared first, and of one operator the levels as
+        it lists them: so the likelier fault is found where both break a contract.
+        """
         key = (interface, agent)
         known = self._by_interface.get(key)
         if known is None:
             self._seen.add(key)
-            found = {
+            found = dict.fromkeys(
                 priced
                 for choice, operators in self._expanded
                 if _matches(interface, choice.interfaces) and _matches(agent, choice.agents)
                 for priced in operators
                 if boundary in priced.operator.boundaries
-            }
-            known = tuple(sorted(found, key=lambda priced: (priced.cost, repr(priced.operator))))
+            )
+            known = tuple(sorted(found, key=lambda priced: priced.cost))
             self._by_interface[key] = known
         return known
 

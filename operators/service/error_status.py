@@ -20,8 +20,8 @@ class ErrorStatus:
     """The service, or a proxy in front of it, answers with an error.
 
     Attributes:
-        status: The code, 400 to 599. Searched are one that denies (404), one that asks for patience (429) and
-            one that says nothing about the request (503).
+        status: The code, 400 to 599. Searched are one that says nothing about the request (503), one that asks for
+            patience (429) and one that denies (404), the likeliest first: a service that has acted rarely denies it.
         retry_after: Seconds after which it asks to be called again; 0 when it does not say.
         when: `before` the service acts, which then never does, or `after`, as a proxy does that loses its backend.
     """
@@ -29,7 +29,7 @@ class ErrorStatus:
     name: ClassVar[str] = "service.error_status"
     boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
     parameters: ClassVar[Mapping[str, Domain]] = {
-        "status": Levels(404, 429, 503, limits=(400, 599)),
+        "status": Levels(503, 429, 404, limits=(400, 599)),
         "retry_after": Levels(0.0, limits=(0.0, 86_400.0)),
         "when": WHEN,
     }

@@ -11,6 +11,8 @@ from chaosagent.operators.service.delay import Delay
 from chaosagent.operators.service.timeout import Timeout
 from chaosagent.vocabulary import Boundary
 
+AT_PAYMENTS = (Boundary.SERVICE, "service:payments", "desk")
+
 
 def test_without_choices_every_operator_may_act_at_its_boundary() -> None:
     space = Space()
@@ -96,3 +98,27 @@ def test_a_space_refuses_values_out_of_bounds(choices: Choices, message: str) ->
 def test_a_space_refuses_an_unknown_operator() -> None:
     with pytest.raises(UnknownNameError, match=r"unknown operator 'service.delai'. Did you mean 'service.delay'"):
         Space([Choices("service.delai", {})])
+
+
+def test_of_equally_dear_operators_those_declared_first_come_first() -> None:
+    declared = ("service.timeout", "service.error_status", "service.lost_response")
+
+    names = [priced.operator.name for priced in Space([Choices(name, {}) for name in declared]).at(*AT_PAYMENTS)]
+    back = [priced.operator.name for priced in Space([Choices(name, {}) for name in declared[::-1]]).at(*AT_PAYMENTS)]
+
+    assert list(dict.fromkeys(names)) == list(declared)
+    assert list(dict.fromkeys(back)) == list(declared[::-1])
+
+
+def test_an_error_that_a_service_gives_although_it_acted_is_tried_in_the_order_of_likelihood() -> None:
+    space = Space([Choices("service.error_status", {})])
+
+    tried = [getattr(priced.operator, "status", 0) for priced in space.at(*AT_PAYMENTS)]
+
+    assert list(dict.fromkeys(tried)) == [503, 429, 404]
+
+
+def test_what_is_declared_twice_is_tried_once() -> None:
+    twice = Space([Choices("service.timeout", {}), Choices("service.timeout", {})])
+
+    assert len(twice.at(*AT_PAYMENTS)) == len(Space([Choices("service.timeout", {})]).at(*AT_PAYMENTS))

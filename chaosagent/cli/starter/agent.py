@@ -39,7 +39,8 @@ async def agent(task: Task, run: Run) -> Outcome:
     """Refund what was lost, and tell the customer."""
     shop = Shop()
     # Doors are the only ways to the world. `effects` says which operations change it, and what makes two changes the
-    # same one; `read_only` says which do not. The faults are injected here.
+    # same one: leave out ids and times that are generated anew, or nothing is ever done twice. `read_only` says which
+    # do not. The faults are injected here.
     orders = run.service("orders", {"get": shop.get_order}, read_only=True)
     payments = run.service("payments", {"refund": shop.refund}, effects={"refund": effect("order", "amount")})
     mail = run.service("mail", {"send": shop.send}, effects={"send": effect("order")}, egress=True)
