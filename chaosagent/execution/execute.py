@@ -190,7 +190,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
     )
     evaluation = Evaluation(
         schedule=schedule,
-        effective=_effective(run.effective),
+        effective=_effective(run.effective, schedule),
         acted=run.acted,
         digest=trace.digest,
         ending=ending,
@@ -206,10 +206,14 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
 _asked = attrgetter("asked")
 
 
-def _effective(landed: Sequence[tuple[Place, Injection]]) -> Schedule:
-    if not landed:
-        return EMPTY
-    return Schedule(tuple(sorted({replace(injection, hook=hook_at(place)) for place, injection in landed}, key=str)))
+def _effective(landed: Sequence[tuple[Place, Injection]], schedule: Schedule) -> Schedule:
+    """Return what landed, where it did: most often all of the schedule, whose text and hash are known already."""
+    found = set()
+    for place, injection in landed:
+        hook = hook_at(place)
+        found.add(injection if injection.hook == hook else replace(injection, hook=hook))
+    ordered = tuple(sorted(found, key=str))
+    return schedule if ordered == schedule.injections else Schedule(ordered)
 
 
 def _play(experiment: Experiment, run: LiveRun) -> tuple[Ending, str, object]:
