@@ -46,11 +46,12 @@ class Judge:
     Attributes:
         checked: How often a check was really asked.
         function_call: AgentDojo's class of a call.
+        kept: The judgements so far.
     """
 
     checked: int = 0
     function_call: Any = None
-    _kept: dict[_Key, bool] = field(default_factory=dict)
+    kept: dict[_Key, bool] = field(default_factory=dict)
     _defaults: tuple[object, ...] = ()
 
     def __post_init__(self) -> None:
@@ -61,31 +62,37 @@ class Judge:
 
     def done(self, task: Any, start: Start, end: End) -> bool:
         """Return whether AgentDojo finds that a user task was done."""
-        return self._judgement(task, start, end, task.utility_from_traces, task.utility)
+        return self.judgement(task, start, end, task.utility_from_traces, task.utility)
 
     def reached(self, goal: Any, start: Start, end: End) -> bool:
         """Return whether AgentDojo finds that the goal of an injection task was reached."""
-        return self._judgement(goal, start, end, goal.security_from_traces, goal.security)
+        return self.judgement(goal, start, end, goal.security_from_traces, goal.security)
 
-    def _judgement(
+    def judgement(
         self, task: Any, start: Start, end: End, from_calls: Callable[..., Any], from_states: Callable[..., Any]
     ) -> bool:
+        """Return what a check says of an end, asking it only where nothing is kept."""
         looks_at_calls = from_calls.__func__ not in self._defaults  # type: ignore[attr-defined]  # a bound method
         calls = digest_of([list[Plain](call) for call in end.calls]) if looks_at_calls else ""
         key = (task.ID, start.digest, end.environment.digest, end.said, calls)
-        if key not in self._kept:
-            if len(self._kept) >= KEPT_MAX:
-                self._kept.clear()
-            self._kept[key] = self._check(start, end, from_calls if looks_at_calls else None, from_states)
-        return self._kept[key]
+        if key not in self.kept:
+            if len(self.kept) >= KEPT_MAX:
+                self.kept.clear()
+            self.kept[key] = self._check(start, end, from_calls if looks_at_calls else None, from_states)
+        return self.kept[key]
+
+    def together(self, start: Start, end: End) -> tuple[Any, Any]:
+        """Return the two environments that a check is given, at the start and at the end; what is equal is shared."""
+        before = start.copy()
+        return before, share(before, end.environment.copy())
 
     def _check(
         self, start: Start, end: End, from_calls: Callable[..., Any] | None, from_states: Callable[..., Any]
     ) -> bool:
         """Ask; a check may change what it is given, so it gets copies."""
         self.checked += 1
-        before, after = start.copy(), end.environment.copy()
-        judgement = self._asked(end, before, share(before, after), from_calls, from_states)
+        before, after = self.together(start, end)
+        judgement = self._asked(end, before, after, from_calls, from_states)
         if state_of(before) != start.digest:  # what the two shared was changed by the check, perhaps before it looked
             judgement = self._asked(end, start.copy(), end.environment.copy(), from_calls, from_states)
         return judgement

@@ -1,4 +1,4 @@
-"""How long AgentDojo takes to load, and its tasks to run.
+"""How much processor time AgentDojo takes to load, and its tasks to run.
 
 Usage: `python experiments/dojo/speed.py [banking] [slack] ... [--tasks]`.
 """
@@ -9,7 +9,7 @@ import statistics
 import sys
 from typing import NamedTuple
 
-from chaosagent.clock import monotonic
+from chaosagent.clock import cpu
 from chaosagent.contracts.defaults import default_contracts
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.experiments.dojo.suite import SUITES, Suite
@@ -43,9 +43,9 @@ def timings(target: Target) -> list[Timing]:
         crossings = len(execute(experiment, EMPTY).trace.steps)
         seconds = []
         for _ in range(REPEATS):
-            started = monotonic()
+            started = cpu()
             execute(experiment, EMPTY)
-            seconds.append(monotonic() - started)
+            seconds.append(cpu() - started)
         found.append(Timing(task.id, crossings, statistics.median(seconds) * 1e6))
     return found
 
@@ -56,9 +56,9 @@ def main(arguments: list[str]) -> None:
     print("| --- | --- | --- | --- | --- | --- |")
     details = []
     for name in [argument for argument in arguments if argument != "--tasks"] or SUITES:
-        started = monotonic()
+        started = cpu()
         target = target_of(Suite(name))
-        loaded = monotonic() - started
+        loaded = cpu() - started
         found = timings(target)
         details += [f"{name:10} {one.task:13} {one.crossings:3} {one.microseconds:6.0f}" for one in found]
         crossings, took = [one.crossings for one in found], [one.microseconds for one in found]

@@ -51,6 +51,16 @@ def test_a_search_finds_the_ghosts_of_every_writing_task() -> None:
     assert broken(searched("study.yaml", "no-retries"), "no-ghosts") == WRITING
 
 
+@pytest.mark.parametrize("suite", ["banking", "slack", "travel", "workspace"])
+def test_a_study_of_faults_searches_all_tasks_of_its_suite(suite: str) -> None:
+    plan = plan_of(load_study(FOLDER / f"faults-{suite}.yaml"))
+
+    assert plan.target.name == f"dojo-{suite}"
+    assert [task.id for task in plan.tasks] == list(plan.target.tasks)
+    assert plan.budget == 3.0
+    assert plan.space.digest == plan_of(load_study(FOLDER / "study.yaml")).space.digest
+
+
 def test_looking_first_is_broken_by_no_fewer_than_two_faults() -> None:
     result = searched("checks-first.yaml", "checks-first")
 
