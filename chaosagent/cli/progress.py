@@ -120,7 +120,8 @@ def _found(progress: Progress) -> list[str]:
 
 def _work(progress: Progress, plan: Plan) -> list[str]:
     rate = f"{progress.trials / progress.seconds:,.0f}/s" if progress.seconds > 0 else "-/s"
-    parts = [f"{progress.trials:,} trials ({rate})", f"{progress.errors} errors", f"{progress.seconds:.0f} s"]
+    errors = "1 error" if progress.errors == 1 else f"{progress.errors} errors"
+    parts = [f"{progress.trials:,} trials ({rate})", errors, f"{progress.seconds:.0f} s"]
     left = seconds_left(progress, plan)
     if left is not None:
         parts.append(f"about {_readable(left)} left")

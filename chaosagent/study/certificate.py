@@ -63,12 +63,12 @@ class Certificate:
         for rule, count in self.pruned.items():
             work += f", {count} pruned by {rule}"
         work += f", {self.audited} of the pruned audited at random, " + (
-            f"{self.contradictions} contradictions" if self.contradictions else "no contradiction"
+            _many(self.contradictions, "contradiction") if self.contradictions else "no contradiction"
         )
         if self.errors:
-            work += f", {self.errors} trials ended as errors"
+            work += f", {_many(self.errors, 'trial')} ended as errors"
         if self.unknown:
-            work += f", {self.unknown} trials told nothing of the contract"
+            work += f", {_many(self.unknown, 'trial')} told nothing of the contract"
         if not self.reproduced:
             return f"nothing is proved: a run went another way when it was made again: {work}"
         if self.frozen:
@@ -84,3 +84,7 @@ class Certificate:
         )
         ended = ", ended at its limit" if self.limit_reached else ""
         return f"{self.level}: {bound}: {work}{ended}"
+
+
+def _many(number: int, singular: str) -> str:
+    return f"{number} {singular if number == 1 else singular + 's'}"

@@ -341,7 +341,7 @@ def test_an_audit_catches_an_operator_that_acts_otherwise_than_it_says(impure: C
 
     assert search.certificate.contradictions == 1
     assert "R2" not in search.certificate.pruned
-    assert "1 contradictions" in str(search.certificate)
+    assert "1 contradiction" in str(search.certificate)
     assert search.counterexample is not None
     assert search.counterexample.certificate.certified
 
