@@ -5,7 +5,7 @@ from __future__ import annotations
 from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Outcome, Task
 
-TURNS = {"1 ms": 16_000, "50 ms": 800_000}
+TURNS = {"1 ms": 6_000, "50 ms": 300_000}
 """Turns of the loop, counted on the machine of the README."""
 
 
