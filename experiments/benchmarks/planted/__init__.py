@@ -1,0 +1,1 @@
+"""The planted benchmark: small targets with known minima, and what it takes to find and to prove them."""

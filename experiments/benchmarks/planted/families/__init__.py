@@ -1,0 +1,1 @@
+"""The families of the planted benchmark, one per file."""

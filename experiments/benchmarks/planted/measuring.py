@@ -1,0 +1,205 @@
+"""Measures one subject, a searcher of the package or an engine, on one family in one layout."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chaosagent.canonical import Plain
+from chaosagent.execution.inline import InlineExecutor
+from chaosagent.experiments.benchmarks.planted.arena import (
+    EQUAL,
+    Arena,
+    Enough,
+    Milestones,
+    Truth,
+    is_least,
+)
+from chaosagent.experiments.benchmarks.planted.engines.catalogue import ENGINES
+from chaosagent.experiments.benchmarks.planted.family import KEPT, Family, Planted
+from chaosagent.experiments.benchmarks.planted.rows import family_of
+from chaosagent.faults.evaluation import Evaluation
+from chaosagent.limits import StudyLimits
+from chaosagent.seeds import derive
+from chaosagent.study.evaluator import Experimental
+from chaosagent.study.minimise import violates
+from chaosagent.study.plan import Plan
+from chaosagent.study.result import Progress, SearchResult
+from chaosagent.study.sink import Sink
+from chaosagent.study.study import Study
+
+RUN_SEEDS = 10
+"""Worlds of frozen answers in which a searcher looks for a violation of a stochastic target, one after the other."""
+
+NEVER_PROVE = frozenset({"random"})
+"""Searchers that end without a certificate; they are stopped at the minimum."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is measured.
+
+    Attributes:
+        name: Of a registered searcher, or of an engine.
+        checkpoints: Whether targets offer checkpoints; without them there is no rule R3.
+        lookahead: Trials in flight, of a searcher.
+        settings: Of a searcher.
+    """
+
+    name: str
+    checkpoints: bool = True
+    lookahead: int = 1
+    settings: Mapping[str, Plain] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """What tables call it."""
+        remarks = [f"{key}={value!r}" for key, value in sorted(self.settings.items())]
+        remarks += [] if self.checkpoints else ["no checkpoints"]
+        remarks += [f"lookahead {self.lookahead}"] if self.lookahead != 1 else []
+        return f"{self.name} ({', '.join(remarks)})" if remarks else self.name
+
+    @property
+    def is_engine(self) -> bool:
+        """Whether it is no searcher of the package."""
+        return self.name in ENGINES
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One measurement to be made.
+
+    Attributes:
+        family: Name of the family.
+        subject: What is measured.
+        seed: Of the layout and of the search.
+        cap: Most executions.
+    """
+
+    family: str
+    subject: Subject
+    seed: int
+    cap: int
+
+
+def measure_all(cells: Iterable[Cell], jobs: int = 1) -> Iterable[tuple[Cell, Milestones]]:
+    """Yield each cell with what was measured, in order.
+
+    Args:
+        cells: What to measure.
+        jobs: Worker processes; the results do not depend on how many.
+    """
+    listed = list(cells)
+    if jobs <= 1:
+        yield from ((cell, measure(cell)) for cell in listed)
+        return
+    with ProcessPoolExecutor(jobs) as pool:
+        yield from zip(listed, pool.map(measure, listed), strict=True)
+
+
+def measure(cell: Cell) -> Milestones:
+    """Measure one cell.
+
+    Determinism: equal cells, equal results.
+    """
+    family = family_of(cell.family)
+    if family.minimum is None and (cell.subject.is_engine or cell.subject.name in NEVER_PROVE):
+        return Milestones()  # nothing to find, and no way to prove it
+    if not cell.subject.is_engine:
+        return _measure_searcher(family, cell)
+    arena = Arena(family, cell.seed, cell.cap)
+    with contextlib.suppress(Enough):
+        ENGINES[cell.subject.name](arena, derive(cell.seed, "engine", cell.subject.name))
+    return arena.milestones
+
+
+def _measure_searcher(family: Family, cell: Cell) -> Milestones:
+    planted = family.planted(cell.seed, checkpoints=cell.subject.checkpoints)
+    watch = _Watch(planted, Truth(family, cell.seed), cell)
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(Enough):
+        plan = _plan(planted, cell, Path(folder))
+        Study(plan, InlineExecutor(plan.workbench()), sinks=[watch]).run()
+    return watch.milestones
+
+
+def _plan(planted: Planted, cell: Cell, folder: Path) -> Plan:
+    target, subject = planted.target, cell.subject
+    run_seeds = RUN_SEEDS if planted.stochastic else 1
+    return Plan(
+        target=target,
+        target_reference=target.name,
+        config=next(iter(target.configs.values())),
+        tasks=tuple(target.tasks.values()),
+        seeds=tuple(range(run_seeds)),
+        contracts=(KEPT,),
+        space=planted.space,
+        budget=planted.budget,
+        searcher=subject.name,
+        searcher_settings=subject.settings,
+        lookahead=subject.lookahead,
+        seed=cell.seed,
+        limits=StudyLimits(trials_max=cell.cap // run_seeds, error_share_max=1.0),
+        audit=0,
+        stochastic=planted.stochastic,
+        answers=folder / "answers.db" if planted.stochastic else None,
+    )
+
+
+class _Watch(Sink):
+    """Notes when a study reaches what; ends it at the limit, or when nothing more is to be reached."""
+
+    def __init__(self, planted: Planted, truth: Truth, cell: Cell) -> None:
+        self._planted, self._truth, self._cell = planted, truth, cell
+        self._proves = not planted.stochastic and cell.subject.name not in NEVER_PROVE
+        self._searched = 0
+        self.milestones = Milestones()
+
+    def executed(self, at: Experimental, evaluation: Evaluation) -> None:
+        del at
+        reached = self._count()
+        if not violates(evaluation, KEPT.id):
+            return
+        reached.first = reached.executions if reached.first is None else reached.first
+        if reached.minimum is None and not self._planted.stochastic and is_least(self._planted, evaluation):
+            reached.minimum = reached.executions
+            if not self._proves:
+                raise Enough
+
+    def drawn(self, at: Experimental, number: int, evaluation: Evaluation) -> None:
+        del at, number, evaluation
+        self._count()
+
+    def _count(self) -> Milestones:
+        if self.milestones.executions >= self._cell.cap:
+            raise Enough
+        self.milestones.executions += 1
+        return self.milestones
+
+    def progress(self, progress: Progress) -> None:
+        del progress
+        self._searched = self.milestones.executions  # what comes after the last report is minimising and confirming
+
+    def search_over(self, result: SearchResult) -> None:
+        if self._planted.stochastic:
+            self._take_confirmed(result)
+            return
+        certificate, minimum = result.certificate, self._planted.minimum
+        if certificate.certified or certificate.safe:
+            self.milestones.certificate = self._searched
+            right = certificate.safe if minimum is None else abs((certificate.cost or 0.0) - minimum) <= EQUAL
+            self.milestones.wrong += not right
+
+    def _take_confirmed(self, result: SearchResult) -> None:
+        """Count a counterexample of a stochastic target when fresh runs have confirmed it."""
+        found, minimum = result.counterexample, self._planted.minimum
+        if found is None or found.confirmation is None or not found.confirmation.confirmed or minimum is None:
+            return
+        if not self._truth.is_real(found.schedule):
+            self.milestones.wrong += 1
+        elif found.cost <= minimum + EQUAL:
+            self.milestones.minimum = self.milestones.executions
+            raise Enough

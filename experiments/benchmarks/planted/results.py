@@ -1,0 +1,139 @@
+"""Stored measurements, and the tables that are made of them without running anything."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from chaosagent.errors import UsageError
+from chaosagent.experiments.benchmarks.planted.arena import Milestones
+from chaosagent.experiments.benchmarks.planted.rows import row_of
+
+NEVER = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One measurement.
+
+    Attributes:
+        family: Name of the family.
+        subject: Title of what was measured.
+        seed: Of the layout and of the search.
+        cap: Most executions.
+        reached: How many executions it took to what.
+    """
+
+    family: str
+    subject: str
+    seed: int
+    cap: int
+    reached: Milestones
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Measurements with how they were made.
+
+    Attributes:
+        about: One line on the machine, and the command.
+        measured: All of them.
+    """
+
+    about: str
+    measured: tuple[Measured, ...]
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The lines of the table, in the order of measuring."""
+        return tuple(dict.fromkeys(row_of(one.family) for one in self.measured))
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """The columns of the table, in the order of measuring."""
+        return tuple(dict.fromkeys(one.subject for one in self.measured))
+
+    def of(self, row: str, subject: str) -> tuple[Milestones, ...]:
+        """Return the measurements of one cell of the table."""
+        return tuple(one.reached for one in self.measured if row_of(one.family) == row and one.subject == subject)
+
+    def save(self, path: Path) -> None:
+        """Write them as JSON."""
+        runs = [asdict(one) for one in self.measured]
+        lines = ",\n  ".join(json.dumps(run) for run in runs)
+        path.write_text(f'{{"about": {json.dumps(self.about)},\n "measured": [\n  {lines}\n]}}\n', "utf-8")
+
+
+def load(path: Path) -> Results:
+    """Read what was saved.
+
+    Raises:
+        UsageError: The file does not hold results.
+    """
+    try:
+        stored = json.loads(path.read_text("utf-8"))
+        measured = [
+            Measured(**{**run, "reached": Milestones(**run["reached"])})  # the fields of the dataclass, as saved
+            for run in stored["measured"]
+        ]
+        return Results(stored["about"], tuple(measured))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path}: no stored measurements: {error}. Make them with --json FILE.") from error
+
+
+def merged(parts: Iterable[Results]) -> Results:
+    """Return several results as one."""
+    listed = list(parts)
+    return Results("; ".join(part.about for part in listed), tuple(one for part in listed for one in part.measured))
+
+
+Reached = Callable[[Milestones], "int | None"]
+MILESTONES: dict[str, Reached] = {
+    "first": lambda reached: reached.first,
+    "minimum": lambda reached: reached.minimum,
+    "certificate": lambda reached: reached.certificate,
+}
+"""What is counted to, in the order of the table."""
+
+
+def median_of(cell: Sequence[Milestones], milestone: str) -> float:
+    """Return the median of the executions to a milestone; a seed that never got there counts as infinite."""
+    counts = [MILESTONES[milestone](reached) for reached in cell]
+    return statistics.median_low([NEVER if count is None else count for count in counts]) if counts else NEVER
+
+
+def share_of(cell: Sequence[Milestones], milestone: str) -> float:
+    """Return the share of seeds that reached a milestone."""
+    return sum(MILESTONES[milestone](reached) is not None for reached in cell) / len(cell) if cell else 0.0
+
+
+def table(results: Results) -> str:
+    """Return the table in Markdown: a line for each family, a column for each subject."""
+    lines = [_line(("family", *results.subjects)), _line(["---"] * (1 + len(results.subjects)))]
+    for row in results.rows:
+        cells = [_cell(results.of(row, subject)) for subject in results.subjects]
+        lines.append(_line((row, *cells)))
+    return "\n".join(lines)
+
+
+def _cell(cell: Sequence[Milestones]) -> str:
+    if not cell:
+        return ""
+    text = " / ".join(_figure(cell, milestone) for milestone in MILESTONES)
+    wrong = sum(reached.wrong for reached in cell)
+    return f"{text}; {wrong} wrong" if wrong else text
+
+
+def _figure(cell: Sequence[Milestones], milestone: str) -> str:
+    share, median = share_of(cell, milestone), median_of(cell, milestone)
+    if share == 0.0:
+        return "–"
+    count = "—" if median == NEVER else f"{median:g}"
+    return count if share == 1.0 else f"{count} ({share:.0%})"
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

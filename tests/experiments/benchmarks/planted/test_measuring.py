@@ -1,0 +1,186 @@
+"""A measurement counts what was executed, stops where it should, and is made of nothing but its cell."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from pathlib import Path
+
+import pytest
+
+from chaosagent.errors import UnknownNameError
+from chaosagent.experiments.benchmarks.planted.__main__ import main
+from chaosagent.experiments.benchmarks.planted.arena import Arena, Enough, Milestones
+from chaosagent.experiments.benchmarks.planted.catalogue import FAMILIES
+from chaosagent.experiments.benchmarks.planted.engines.catalogue import ENGINES
+from chaosagent.experiments.benchmarks.planted.engines.covering_arrays import rows
+from chaosagent.experiments.benchmarks.planted.engines.engine import ddmin
+from chaosagent.experiments.benchmarks.planted.measuring import Cell, Subject, measure, measure_all
+from chaosagent.experiments.benchmarks.planted.random_agents import COUNT, GROUPS, agent_family, known_agents, stored
+from chaosagent.experiments.benchmarks.planted.results import Measured, Results, load, table
+from chaosagent.experiments.benchmarks.planted.rows import expanded, family_of, row_of
+from chaosagent.experiments.benchmarks.planted.truth import proved
+from chaosagent.faults.injection import Hook, Injection, inject
+from chaosagent.faults.schedule import EMPTY
+from chaosagent.seeds import derive
+
+SLICE = ("single", "chance-pair", "disjoint")
+SUBJECTS = (Subject("exact"), Subject("random"), Subject("dense-ddmin"))
+
+
+def _results(*runs: tuple[str, str, Milestones]) -> Results:
+    return Results("here", tuple(Measured(family, subject, 0, 100, reached) for family, subject, reached in runs))
+
+
+@pytest.mark.slow
+def test_a_slice_of_the_benchmark_finds_what_is_planted_and_proves_it() -> None:
+    cells = [Cell(family, subject, seed, 300) for family in SLICE for subject in SUBJECTS for seed in range(3)]
+
+    measured = dict(zip(map(str, cells), (reached for _, reached in measure_all(cells)), strict=True))
+    again = {str(cell): reached for cell, reached in measure_all(cells[:: len(SUBJECTS)], jobs=2)}
+
+    assert again.items() <= measured.items()
+    for cell in cells:
+        reached = measured[str(cell)]
+        assert reached.executions <= 300
+        assert reached.wrong == 0
+        if cell.subject.name == "exact" and not cell.family.startswith("chance"):
+            assert reached.certificate == reached.minimum == reached.executions
+
+
+def test_exact_is_measured_without_what_follows_its_certificate() -> None:
+    reached = measure(Cell("single", Subject("exact"), 0, 100))
+
+    assert reached.first == reached.minimum == reached.certificate
+    assert 2 <= reached.executions <= 25
+
+
+def test_a_robust_target_is_certified_and_not_given_to_engines() -> None:
+    assert measure(Cell("robust", Subject("random"), 0, 50)) == Milestones()
+
+    reached = measure(Cell("robust", Subject("exact"), 0, 1_000))
+
+    assert (reached.first, reached.minimum, reached.wrong) == (None, None, 0)
+    assert reached.certificate is not None
+
+
+@pytest.mark.parametrize("name", [*ENGINES, "exact", "random"])
+def test_no_subject_executes_more_than_the_limit(name: str) -> None:
+    assert measure(Cell("retry", Subject(name), 0, 40)).executions == 40
+
+
+def test_without_checkpoints_a_certificate_takes_more_executions() -> None:
+    with_rests, without = (
+        measure(Cell("disjoint", Subject("exact", checkpoints=rests), 0, 1_000)).certificate for rests in (True, False)
+    )
+
+    assert with_rests is not None
+    assert without is not None
+    assert without > with_rests
+
+
+def test_an_arena_executes_a_schedule_once_and_counts_it_once() -> None:
+    arena = Arena(FAMILIES["pair"], 0, 2)
+
+    told = [arena(EMPTY), arena(EMPTY)]
+
+    assert told[0] == told[1]
+    assert arena.milestones.executions == 1
+
+
+def test_an_arena_runs_a_stochastic_target_as_often_as_it_is_asked() -> None:
+    arena = Arena(FAMILIES["chance-pair"], 0, 2)
+
+    arena(EMPTY), arena(EMPTY)
+
+    with pytest.raises(Enough):
+        arena(EMPTY)
+
+
+def test_ddmin_reduces_a_schedule_to_what_is_planted() -> None:
+    planted = FAMILIES["pair"].planted(0)
+    arena = Arena(FAMILIES["pair"], 0, 500)
+    more = [hook for hook in arena.hooks if hook not in {injection.hook for injection in planted.minima[0]}][:6]
+    dear = planted.minima[0]
+    for hook in more:
+        dear = dear.with_injection(_late(arena, hook))
+
+    with pytest.raises(Enough):
+        ddmin(arena, arena(dear)), arena(EMPTY)
+
+    assert arena.milestones.minimum is not None
+
+
+def _late(arena: Arena, hook: Hook) -> Injection:
+    return inject(hook, arena.levels[hook][0])
+
+
+def test_rows_of_a_covering_array_hold_every_pair_of_levels() -> None:
+    counts = [3, 2, 4, 3]
+
+    made = list(rows(counts, derive(0, "test")))
+
+    for one, other in combinations(range(4), 2):
+        wanted = set(product(range(counts[one]), range(counts[other])))
+        assert {(row[one], row[other]) for row in made if one in row and other in row} == wanted
+
+
+def test_random_agents_are_two_groups_that_share_none() -> None:
+    groups = [known_agents(group) for group in GROUPS]
+
+    assert [len(group) for group in groups] == [COUNT, COUNT]
+    assert not set(groups[0]) & set(groups[1])
+    assert row_of(f"agent-{groups[1][0]}") == "reported-agents"
+    assert expanded("tuning-agents")[0] == f"agent-{groups[0][0]}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_least_cost_of_random_agents_is_as_stored(group: str) -> None:
+    cheap = sorted(stored()[group].items(), key=lambda entry: entry[1].executions)[:8]
+
+    for number, proof in cheap:
+        assert proved(agent_family(number).planted(1), proof.rules, 3_000).minimum == proof.minimum
+        assert agent_family(number).minimum == proof.minimum
+
+
+def test_an_unknown_family_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown family 'singel'\. Did you mean 'single'"):
+        family_of("singel")
+
+
+def test_a_table_gives_medians_shares_and_what_was_wrong() -> None:
+    results = _results(
+        ("pair", "a", Milestones(10, 4, 6, 9)),
+        ("pair", "a", Milestones(10, 8, None, None, 1)),
+        ("pair", "b", Milestones(100)),
+    )
+
+    lines = table(results).splitlines()
+
+    assert lines[0] == "| family | a | b |"
+    assert lines[2] == "| pair | 4 / 6 (50%) / 9 (50%); 1 wrong | – / – / – |"
+
+
+def test_stored_measurements_are_read_as_they_were(tmp_path: Path) -> None:
+    results = _results(("pair", "a", Milestones(10, 4, 6, 9)), ("robust", "a", Milestones(3)))
+
+    results.save(tmp_path / "results.json")
+
+    assert load(tmp_path / "results.json") == results
+
+
+def test_the_command_measures_stores_and_shows_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stored_at = tmp_path / "results.json"
+
+    assert main(["--family", "single", "--seeds", "2", "--cap", "60", "--json", str(stored_at)]) == 0
+    first = capsys.readouterr().out
+    assert main(["--show", str(stored_at)]) == 0
+
+    assert capsys.readouterr().out == first
+    assert "| single |" in first
+
+
+def test_the_command_refuses_a_searcher_that_nobody_knows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--searcher", "exakt"]) == 2
+
+    assert "--searcher: unknown searcher or engine 'exakt'. Did you mean 'exact'?" in capsys.readouterr().err
