@@ -22,8 +22,10 @@ from chaosagent.vocabulary import SystemConfig
 
 
 class Answering(enum.Enum):
-    """How pure interfaces answer in a run: as they do, as they did before, or as they do, but judged by the run
-    without injections whose answers are frozen.
+    """How pure interfaces answer in a run.
+
+    `LIVE`: as they do. `FROZEN`: as they did before, in any run of the study. `FRESH`: as they do, but the run is
+    judged by the one without injections whose answers are frozen.
     """
 
     LIVE = "live"
