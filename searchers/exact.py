@@ -282,7 +282,7 @@ class ExactSearcher:
     def _sample(self, rule: str, pruned: _Extended, twin: _Extended) -> None:
         """Keep a random sample of what a rule pruned (reservoir sampling)."""
         kept = self._samples[rule]
-        slot = len(kept) if len(kept) < SAMPLES_MAX else self._audit_rng.randrange(self._pruned[rule])
+        slot = len(kept) if len(kept) < SAMPLES_MAX else int(self._audit_rng.random() * self._pruned[rule])
         if slot >= SAMPLES_MAX:
             return
         sample = _Sample(rule, _extended(pruned), _extended(twin))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from chaosagent.faults.dry import DryKind, RecordedCrossing, apply_dry, is_interchangeable
@@ -100,6 +100,7 @@ class _Choices:
 
 
 _cost_and_position = itemgetter(0, 1)
+_answered = attrgetter("answered")
 
 
 class Expander:
@@ -128,6 +129,9 @@ class Expander:
         histories: dict[str, list[RecordedCrossing]] = defaultdict(list)
         for crossing in evaluation.crossings:
             histories[crossing.place.interface].append(crossing)
+        if self._history_matters and self._dry:
+            for history in histories.values():
+                history.sort(key=_answered)
         candidates: list[Candidate] = []
         pruned: list[Pruned] = []
         for crossing in evaluation.crossings:
@@ -156,7 +160,7 @@ class Expander:
             round(crossing.answered_at - crossing.asked_at, 9),
             tuple(
                 (past.request, past.response, past.history_unclear, past.answered < crossing.asked)
-                for past in sorted(history, key=lambda past: past.answered)
+                for past in history
                 if past.asked < crossing.asked or 0 <= past.answered < crossing.answered
             )
             if self._history_matters and self._dry

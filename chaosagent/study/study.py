@@ -30,6 +30,7 @@ from chaosagent.study.sink import Sink
 from chaosagent.vocabulary import Severity
 
 ERRORS_MIN = 20
+REPORT_SECONDS = 0.05
 
 
 class Study:
@@ -67,6 +68,7 @@ class Study:
         self._told_sum = 0
         self._checked: set[Experimental] = set()
         self._started = monotonic()
+        self._reported = float("-inf")
         self._interrupted = False
         self._nature = DETERMINISTIC
 
@@ -215,9 +217,14 @@ class Study:
             )
 
     def _report(self, active: list[Search]) -> None:
+        """Tell the sinks how far the study is, but not after every trial: that would cost more than some trials."""
+        now = monotonic()
+        if active and now - self._reported < REPORT_SECONDS:
+            return
+        self._reported = now
         progress = self._progress
         progress.executions, progress.errors = self._evaluator.executions, self._evaluator.errors
-        progress.seconds = monotonic() - self._started
+        progress.seconds = now - self._started
         if active:
             at = active[0].at
             progress.current = f"{at.task_id}, seed {at.seed}: {', '.join(search.contract.id for search in active)}"
