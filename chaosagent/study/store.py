@@ -312,11 +312,8 @@ class StudyStore(Sink):
         recent = self._recent.get(key)  # most runs are told soon; asking for each would double the statements
         if recent is not None:
             return recent
-        known = self._execute("SELECT id FROM execution WHERE task = ? AND seed = ? AND schedule = ?", key).fetchone()
-        if known is not None:
-            return int(known[0])
         cursor = self._execute(
-            "INSERT INTO execution VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO execution VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (
                 *key,
                 evaluation.status.value,
@@ -332,8 +329,13 @@ class StudyStore(Sink):
         )
         if len(self._recent) >= RECENT_MAX:
             self._recent.clear()
-        recent = self._recent[key] = int(cursor.lastrowid or 0)
-        return recent
+        if cursor.rowcount:
+            number = int(cursor.lastrowid or 0)
+        else:  # it was kept before
+            where = "task = ? AND seed = ? AND schedule = ?"
+            number = int(self._execute(f"SELECT id FROM execution WHERE {where}", key).fetchone()[0])
+        self._recent[key] = number
+        return number
 
     def _put(self, key: str, value: str) -> None:
         self._execute("INSERT OR REPLACE INTO study VALUES (?, ?)", (key, value))
