@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from chaosagent.errors import UnknownNameError
 from chaosagent.experiments.benchmarks.planted.catalogue import FAMILIES
 from chaosagent.experiments.benchmarks.planted.family import Family
@@ -38,8 +36,3 @@ def row_of(name: str) -> str:
         return name
     number = int(name.removeprefix(AGENT))
     return next((group for group in GROUPS if number in known_agents(group)), name)
-
-
-def sizes() -> Mapping[str, Family]:
-    """Return the families by name, for the table of sizes."""
-    return FAMILIES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import as_file, files
 from itertools import combinations, product
 from pathlib import Path
 
@@ -9,20 +10,31 @@ import pytest
 
 from chaosagent.errors import UnknownNameError
 from chaosagent.experiments.benchmarks.planted.__main__ import main
-from chaosagent.experiments.benchmarks.planted.arena import Arena, Enough, Milestones
+from chaosagent.experiments.benchmarks.planted.arena import Arena, Enough, Milestones, job_of, workbench_of
 from chaosagent.experiments.benchmarks.planted.catalogue import FAMILIES
 from chaosagent.experiments.benchmarks.planted.engines.catalogue import ENGINES
 from chaosagent.experiments.benchmarks.planted.engines.covering_arrays import rows
 from chaosagent.experiments.benchmarks.planted.engines.engine import ddmin
+from chaosagent.experiments.benchmarks.planted.family import KEPT
 from chaosagent.experiments.benchmarks.planted.measuring import Cell, Subject, measure, measure_all
-from chaosagent.experiments.benchmarks.planted.random_agents import COUNT, GROUPS, agent_family, known_agents, stored
-from chaosagent.experiments.benchmarks.planted.results import Measured, Results, load, table
+from chaosagent.experiments.benchmarks.planted.plot import draw
+from chaosagent.experiments.benchmarks.planted.random_agents import (
+    CONSTRUCTION,
+    COUNT,
+    GROUPS,
+    agent_family,
+    known_agents,
+    stored,
+)
+from chaosagent.experiments.benchmarks.planted.results import Measured, Results, load, merged, table
 from chaosagent.experiments.benchmarks.planted.rows import expanded, family_of, row_of
 from chaosagent.experiments.benchmarks.planted.truth import proved
 from chaosagent.faults.injection import Hook, Injection, inject
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.seeds import derive
+from chaosagent.study.minimise import violates
 
+STORED = ("measured", "measured-agents", "measured-no-checkpoints")
 SLICE = ("single", "chance-pair", "disjoint")
 SUBJECTS = (Subject("exact"), Subject("random"), Subject("dense-ddmin"))
 
@@ -136,11 +148,24 @@ def test_random_agents_are_two_groups_that_share_none() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_least_cost_of_random_agents_is_as_stored(group: str) -> None:
-    cheap = sorted(stored()[group].items(), key=lambda entry: entry[1].executions)[:8]
+    proved_ones = [(number, proof) for number, proof in stored()[group].items() if proof.rules != CONSTRUCTION]
+    cheap = sorted(proved_ones, key=lambda entry: entry[1].executions)[:8]
 
+    assert len(proved_ones) > len(stored()[group]) / 2
     for number, proof in cheap:
         assert proved(agent_family(number).planted(1), proof.rules, 3_000).minimum == proof.minimum
         assert agent_family(number).minimum == proof.minimum
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_what_is_planted_in_a_random_agent_breaks_it_and_nothing_of_it_can_be_spared(group: str) -> None:
+    for number in known_agents(group)[::4]:
+        planted = agent_family(number).planted(2)
+        workbench = workbench_of(planted)
+        for found in planted.minima:
+            assert violates(workbench.evaluate(job_of(found)), KEPT.id)
+            for injection in found:
+                assert not violates(workbench.evaluate(job_of(found.without(injection))), KEPT.id)
 
 
 def test_an_unknown_family_is_refused_with_the_known_ones() -> None:
@@ -184,3 +209,23 @@ def test_the_command_refuses_a_searcher_that_nobody_knows(capsys: pytest.Capture
     assert main(["--searcher", "exakt"]) == 2
 
     assert "--searcher: unknown searcher or engine 'exakt'. Did you mean 'exact'?" in capsys.readouterr().err
+
+
+def test_the_table_of_the_page_is_made_of_the_stored_measurements() -> None:
+    folder = files("chaosagent.experiments.benchmarks.planted")
+    page = (folder / "README.md").read_text("utf-8")
+
+    with as_file(folder) as here:
+        results = merged(load(here / f"{name}.json") for name in STORED)
+
+    assert table(results) in page
+    assert not any(one.reached.wrong for one in results.measured)
+
+
+def test_measurements_are_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    results = _results(("pair", "a", Milestones(10, 4, 6, 9)), ("robust", "a", Milestones(3)))
+
+    draw(results, tmp_path / "picture.svg")
+
+    assert (tmp_path / "picture.svg").stat().st_size > 5_000
