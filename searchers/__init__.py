@@ -18,7 +18,8 @@ if __name__ != "chaosagent.searchers":
 
 def entries() -> dict[str, SearcherFactory]:
     """Return the built-in searchers by name."""
-    from chaosagent.searchers.exact import ExactSearcher  # loaded on first use
+    from chaosagent.searchers.anytime import AnytimeSearcher  # loaded on first use
+    from chaosagent.searchers.exact import ExactSearcher
     from chaosagent.searchers.random import RandomSearcher
 
-    return {"exact": ExactSearcher, "random": RandomSearcher}
+    return {"anytime": AnytimeSearcher, "exact": ExactSearcher, "random": RandomSearcher}

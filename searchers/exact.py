@@ -114,6 +114,7 @@ class ExactSearcher:
         self._expander = Expander(problem.space, problem.seed, dry=self._rules["R2"], kinds_matter=problem.kinds_matter)
         self._frontier = [_Child(0.0, 0, "", 0, -1, EMPTY, None, None)]
         self._asked: set[Schedule] = set()
+        self._waiting = 0
         self._open: dict[Schedule, float] = {}
         self._owners: dict[tuple[bytes, bytes], tuple[Rank, Schedule]] = {}
         self._pruned: Counter[str] = Counter()
@@ -128,20 +129,37 @@ class ExactSearcher:
 
     def ask(self, count: int) -> list[Proposal]:
         proposals: list[Proposal] = []
-        while len(proposals) < count and self._frontier and not self._decided(self._frontier[0].cost):
-            child = heapq.heappop(self._frontier)
-            self._push_next_of(child.family)
+        while len(proposals) < count:
+            self.settle()
+            if not self._frontier or self._decided(self._frontier[0].cost):
+                break
+            child = self._pop()
             schedule = _extended((child.parent, child.injection))
-            if schedule in self._asked or self._converged(child.parent, child.position, child.injection):
-                continue
             self._asked.add(schedule)
-            known = self._told.get(schedule)
-            if known is not None:
-                self._expand(known, child.cost)
-                continue
             self._open[schedule] = child.cost
             proposals.append(Proposal(schedule, Purpose.CERTIFY))
         return proposals
+
+    def settle(self) -> None:
+        """Take from the frontier what needs no run: what was told already, what was asked, and what R3 prunes."""
+        while self._frontier and not self._decided(self._frontier[0].cost):
+            child = self._frontier[0]
+            schedule = _extended((child.parent, child.injection))
+            if schedule in self._asked or self._converged(child.parent, child.position, child.injection):
+                self._pop()
+                continue
+            known = self._told.get(schedule)
+            if known is None:
+                return
+            self._pop()
+            self._asked.add(schedule)
+            self._expand(known, child.cost)
+
+    def _pop(self) -> _Child:
+        child = heapq.heappop(self._frontier)
+        self._waiting -= child.injection is not None
+        self._push_next_of(child.family)
+        return child
 
     def tell(self, evaluation: Evaluation) -> None:
         schedule = evaluation.schedule
@@ -164,6 +182,11 @@ class ExactSearcher:
     @property
     def finished(self) -> bool:
         return not self._open and (not self._frontier or self._decided(self._frontier[0].cost))
+
+    @property
+    def waiting(self) -> int:
+        """How many schedules may still have to be run, as far as is known now."""
+        return self._waiting
 
     @property
     def standing(self) -> Standing:
@@ -236,6 +259,8 @@ class ExactSearcher:
         numbered: Iterable[tuple[int, Candidate]] = enumerate(known[: bisect_right(known, affordable, key=_cost)])
         if evaluation.fingerprints and self._rules["R3"]:  # without them nothing converges
             numbered = [pair for pair in numbered if not self._converged(parent, pair[1].position, pair[1].injection)]
+        numbered = list(numbered)
+        self._waiting += len(numbered)
         self._push_next_of(_Family(evaluation, cost, numbered))
         for (added, position, injection), representative in expansion.pruned:
             if added <= affordable and self._owner_before(parent, position) is None:

@@ -16,7 +16,8 @@ from chaosagent.registry import Registry
 class Purpose(enum.Enum):
     """Why a schedule is run.
 
-    A violation that is met by exploring is shrunk at once, by the study; one that is met by certifying is minimal.
+    A violation that is met by exploring is shrunk at once, by the study, so what explores may be dearer than the
+    budget; one that is met by certifying is minimal.
     """
 
     EXPLORE = "explore"

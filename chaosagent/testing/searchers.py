@@ -20,7 +20,7 @@ from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.seeds import derive
-from chaosagent.study.searcher import Problem, Proposal, Searcher
+from chaosagent.study.searcher import Problem, Proposal, Purpose, Searcher
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.needles import FinalNeedle, StepNeedle
 from chaosagent.testing.programs import Pay, Program, Read, Together, target_of
@@ -83,7 +83,8 @@ class SearcherConformance:
             for proposal in (*self._asked(contract, 7), *self._finished(contract).audit(20)):
                 schedule = proposal.schedule
                 cost = schedule.declared_cost(space.model)
-                assert cost <= BUDGET + 1e-9, f"{schedule} costs {cost}, the budget is {BUDGET}."
+                within = cost <= BUDGET + 1e-9 or proposal.purpose is Purpose.EXPLORE  # that is shrunk by the study
+                assert within, f"{schedule} costs {cost}, the budget is {BUDGET}."
                 for injection in schedule:
                     hook = injection.hook
                     allowed = [one.operator for one in space.at(hook.boundary, hook.interface, hook.agent)]

@@ -11,6 +11,7 @@ import pytest
 
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.searchers import entries
+from chaosagent.searchers.anytime import AnytimeSearcher
 from chaosagent.searchers.exact import ExactSearcher
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.study.searcher import SEARCHERS, Proposal, Standing
@@ -23,6 +24,12 @@ class TestExact(SearcherConformance):
     make = ExactSearcher
 
 
+class TestAnytime(SearcherConformance):
+    """Two streams."""
+
+    make = AnytimeSearcher
+
+
 class TestRandom(SearcherConformance):
     """The baseline."""
 
@@ -30,7 +37,7 @@ class TestRandom(SearcherConformance):
 
 
 def test_every_registered_builtin_has_a_suite() -> None:
-    tried = {suite.make for suite in (TestExact, TestRandom)}
+    tried = {suite.make for suite in (TestAnytime, TestExact, TestRandom)}
 
     assert tried == set(entries().values())
     assert set(entries()) <= set(SEARCHERS)

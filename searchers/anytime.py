@@ -1,0 +1,104 @@
+"""Finds fast and proves: two streams on one set of runs.
+
+The upper stream puts many faults into one run and has what breaks shrunk, so the best counterexample so far is known
+early. The lower stream is the exact search, which proves that nothing cheaper exists. Each learns from the runs of the
+other. The search ends when they meet: then the counterexample is certified, as by `exact`.
+"""
+
+from __future__ import annotations
+
+from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.searchers.covering import CoveringStream
+from chaosagent.searchers.exact import ExactSearcher
+from chaosagent.seeds import derive
+from chaosagent.study.minimise import violates
+from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
+
+SHARE_MIN, SHARE_MAX, SHARE_AFTER = 0.06, 0.8, 0.15
+"""Share of the upper stream: the more is left for the lower one to do, the larger; and its most behind a violation."""
+
+BURST, SHARE_BURST = 32, 0.8
+WAITING_FULL = 500
+"""How many schedules wait for the lower stream when the upper one has its whole share."""
+
+
+class AnytimeSearcher:
+    """Finds violations with dense schedules, and proves with the exact search what is the cheapest.
+
+    Args:
+        problem: What is searched.
+        r1: Use rule R1 of the exact search.
+        r2: Use rule R2.
+        r3: Use rule R3.
+    """
+
+    def __init__(self, problem: Problem, *, r1: bool = True, r2: bool = True, r3: bool = True) -> None:
+        self._problem = problem
+        self._lower = ExactSearcher(problem, r1=r1, r2=r2, r3=r3)
+        self._upper = CoveringStream(problem)
+        self._told: dict[Schedule, str] = {}
+        self._open: dict[Schedule, None] = {}
+        self._violated = False
+
+    def ask(self, count: int) -> list[Proposal]:
+        proposals: list[Proposal] = []
+        self._lower.settle()
+        while len(proposals) < count and not self._lower.finished:
+            proposal = self._next()
+            if proposal is None:
+                break
+            self._open[proposal.schedule] = None
+            proposals.append(proposal)
+        return proposals
+
+    def tell(self, evaluation: Evaluation) -> None:
+        schedule = evaluation.schedule
+        self._lower.tell(evaluation)
+        self._open.pop(schedule, None)
+        if schedule in self._told:
+            return
+        self._told[schedule] = evaluation.digest
+        self._upper.learn(evaluation)
+        self._violated = self._violated or violates(evaluation, self._problem.contract)
+
+    @property
+    def finished(self) -> bool:
+        return self._lower.finished
+
+    @property
+    def standing(self) -> Standing:
+        return self._lower.standing
+
+    def audit(self, count: int) -> list[Proposal]:
+        return self._lower.audit(count)
+
+    def _next(self) -> Proposal | None:
+        """Return what one stream wants, drawn by their shares; what the other wants when that one waits."""
+        number = len(self._told) + len(self._open)
+        rng = derive(self._problem.search_seed, "anytime", self._problem.contract, number)
+        upper_first = EMPTY in self._told and rng.random() < self._share(number)
+        for is_upper in (upper_first, not upper_first):
+            found = self._from_upper(number) if is_upper else self._from_lower()
+            if found is not None:
+                return found
+        return None
+
+    def _share(self, number: int) -> float:
+        if not self._violated and (number < BURST or self._upper.has_new_interface):
+            return SHARE_BURST
+        wanted = SHARE_MAX * self._lower.waiting / WAITING_FULL
+        return max(SHARE_MIN, min(wanted, SHARE_AFTER if self._violated else SHARE_MAX))
+
+    def _from_upper(self, number: int) -> Proposal | None:
+        if EMPTY not in self._told:
+            return None
+        rng = derive(self._problem.search_seed, "anytime", "cover", self._problem.contract, number)
+        drawn = self._upper.propose(rng, lambda schedule: schedule in self._told or schedule in self._open)
+        return None if drawn is None else Proposal(drawn, Purpose.EXPLORE)
+
+    def _from_lower(self) -> Proposal | None:
+        while found := self._lower.ask(1):
+            if found[0].schedule not in self._open:
+                return found[0]
+        return None
