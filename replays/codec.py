@@ -92,6 +92,7 @@ def _written(record: ReplayRecord) -> dict[str, object]:
             "steps": [write_step(step) for step in trace.steps],
             "ending": trace.ending.value,
             "ending_detail": trace.ending_detail,
+            "crashed_at": trace.crashed_at,
             "outcome": write_outcome(trace.outcome),
             "verdicts": [write_verdict(verdict) for verdict in trace.verdicts],
         },
@@ -197,6 +198,7 @@ def _read(record: Section) -> ReplayRecord:
             ending_detail=trace.text("ending_detail"),
             outcome=read_outcome(trace.section("outcome")),
             verdicts=verdicts,
+            crashed_at=trace.text("crashed_at") if "crashed_at" in trace else "",
         ),
         trace_digest=record.text("trace_digest"),
         proof=Proof(

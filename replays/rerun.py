@@ -76,7 +76,9 @@ def rerun_exact(record: ReplayRecord, target: Target) -> Replay:
         return Replay(ReplayOutcome.DIVERGED, "exact", None, detail, notes)
     violation = record.trace.verdict(record.contract).violation
     step = None if violation is None else violation.step
-    detail = f"the same {len(record.trace.steps)} steps, {record.contract} violated at step {step}"
+    count = len(record.trace.steps)
+    steps = f"{count} step" if count == 1 else f"{count} steps"
+    detail = f"the same {steps}, {record.contract} violated {_place(record.trace, step)}"
     return Replay(ReplayOutcome.REPRODUCED, "exact", step, detail, notes)
 
 
@@ -155,10 +157,20 @@ def _violated(record: ReplayRecord, experiment: Experiment, trace: Trace, notes:
     violation = trace.verdict(record.contract).violation
     step = None if violation is None else violation.step
     reason = "" if violation is None else f": {violation.reason}"
+    if violation is not None and violation.step >= len(trace.steps) and trace.crashed_at:
+        reason += f" (at {trace.crashed_at})"
     same = "the same signature" if signature == record.signature else f"another signature, {signature}"
     return Replay(
-        ReplayOutcome.VIOLATED, "schedule", step, f"{record.contract} violated at step {step}, {same}{reason}", notes
+        ReplayOutcome.VIOLATED,
+        "schedule",
+        step,
+        f"{record.contract} violated {_place(trace, step)}, {same}{reason}",
+        notes,
     )
+
+
+def _place(trace: Trace, step: int | None) -> str:
+    return "at the end" if step is None or step >= len(trace.steps) else f"at step {step}"
 
 
 def _held(record: ReplayRecord, trace: Trace, notes: tuple[str, ...]) -> Replay:

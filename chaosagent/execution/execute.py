@@ -6,13 +6,14 @@ import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 from chaosagent.canonical import Plain, pack, plain
 from chaosagent.clock import Deadlock, Livelock, TimeLimitReached, VirtualTimeError, virtual_loop
 from chaosagent.contracts.contract import Contract, End, Nominal, Setting
 from chaosagent.errors import PluginError, TargetError, UsageError
 from chaosagent.execution.asked import close_unawaited
+from chaosagent.execution.crashed import place_of_crash
 from chaosagent.execution.failures import message_of
 from chaosagent.execution.frozen import Answers, Frozen, FrozenAnswer
 from chaosagent.execution.injector import Injector
@@ -165,7 +166,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         TargetError: As `execute`.
         PluginError: An operator or a contract failed.
     """
-    ending, detail, result = _play(experiment, run)
+    ending, detail, result, crashed_at = _play(experiment, run)
     run.over = True
     run.loop.end()
     recorder = run.recorder
@@ -186,7 +187,15 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         outcome = replace(outcome, message=redactor.text(outcome.message), state=redactor.value(outcome.state))
         verdicts = tuple(_redacted_verdict(verdict, redactor) for verdict in verdicts)
     trace = Trace(
-        experiment.task.id, experiment.config.digest, experiment.seed, steps, ending, detail, outcome, verdicts
+        experiment.task.id,
+        experiment.config.digest,
+        experiment.seed,
+        steps,
+        ending,
+        detail,
+        outcome,
+        verdicts,
+        crashed_at,
     )
     evaluation = Evaluation(
         schedule=schedule,
@@ -199,6 +208,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         verdicts=verdicts,
         crossings=tuple(sorted(run.crossings, key=_asked)),
         fingerprints=tuple([fingerprint for fingerprint in run.fingerprints if fingerprint.position >= run.acted]),
+        crashed_at=crashed_at,
     )
     return Execution(trace, evaluation)
 
@@ -216,23 +226,33 @@ def _effective(landed: Sequence[tuple[Place, Injection]], schedule: Schedule) ->
     return schedule if ordered == schedule.injections else Schedule(ordered)
 
 
-def _play(experiment: Experiment, run: LiveRun) -> tuple[Ending, str, object]:
-    """Run the target; return how it ended, one line on that, and what it returned."""
+class _Played(NamedTuple):
+    """How a target ended, one line on that, what it returned, and where it crashed."""
+
+    ending: Ending
+    detail: str
+    result: object = None
+    crashed_at: str = ""
+
+
+def _play(experiment: Experiment, run: LiveRun) -> _Played:
+    """Run the target and say how it ended."""
     target, loop = experiment.target, run.loop
-    ending, detail, result = Ending.FINISHED, "", None
     try:
         result = target.run(experiment.task, run)
         if not target.synchronous:
             result = loop.run_until_complete(result)
+        played = _Played(Ending.FINISHED, "", result)
     except (KeyboardInterrupt, MemoryError):
         raise  # of this process, not of the target
     except BaseException as error:  # whatever else a target raises is a verdict on it
-        ending, detail, result = Ending.CRASHED, f"{type(error).__name__}: {message_of(error)}", None
+        detail = f"{type(error).__name__}: {message_of(error)}"
+        played = _Played(Ending.CRASHED, detail, crashed_at=place_of_crash(error))
     if loop.stopped is not None:  # also when the target has swallowed it
-        return _STOPPED[type(loop.stopped)], str(loop.stopped), None
+        return _Played(_STOPPED[type(loop.stopped)], str(loop.stopped))
     if run.recorder.full:
-        return Ending.STEP_LIMIT, f"{experiment.limits.steps_max} steps", None
-    return ending, detail, result
+        return _Played(Ending.STEP_LIMIT, f"{experiment.limits.steps_max} steps")
+    return played
 
 
 _STOPPED: dict[type[VirtualTimeError], Ending] = {

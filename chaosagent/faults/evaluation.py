@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from chaosagent.faults.dry import RecordedCrossing
@@ -58,6 +58,7 @@ class Evaluation:
         verdicts: Of all contracts.
         crossings: The places at which an injection could have acted, in the order of asking.
         fingerprints: At checkpoints behind the last action; empty when the target offers none.
+        crashed_at: Where in the user's code the exception came from that ended the run; for people, not compared.
     """
 
     schedule: Schedule
@@ -72,6 +73,7 @@ class Evaluation:
     verdicts: tuple[ContractVerdict, ...] = ()
     crossings: tuple[RecordedCrossing, ...] = ()
     fingerprints: tuple[Fingerprint, ...] = ()
+    crashed_at: str = field(default="", compare=False)
 
     def verdict(self, contract: str) -> ContractVerdict | None:
         """Return the verdict of one contract, `None` when it was not checked."""

@@ -214,6 +214,8 @@ def _nominal_row(findings: Findings, search: SearchResult) -> Sequence[Cell]:
     if violation is not None:
         where = f"{violation.place}{f' by {violation.agent}' if violation.agent else ''}"
         reason = printable(violation.reason, characters_max=ERROR_CHARACTERS_MAX)
+        if violation.crashed_at:
+            reason += f" (at {printable(violation.crashed_at, characters_max=ERROR_CHARACTERS_MAX)})"
     return (search.contract, search.task_id, str(search.seed), where, reason)
 
 

@@ -43,11 +43,13 @@ class NominalViolation:
         place: The step, or `"the end"` when only the end of the run showed it.
         agent: Who acted there; may be empty.
         reason: In one line.
+        crashed_at: Where the run crashed, when the end of a crashed run showed the violation; else empty.
     """
 
     place: str
     agent: str
     reason: str
+    crashed_at: str = ""
 
 
 class Notes(Sink):
@@ -70,8 +72,10 @@ class Notes(Sink):
             verdict = evaluation.verdict(contract)
             if verdict is not None and verdict.verdict is Verdict.VIOLATED and verdict.violation is not None:
                 step, agent, reason = verdict.violation
-                place = "the end" if step >= evaluation.step_count else f"step {step}"
-                self._nominal[at.task_id, at.seed, contract] = NominalViolation(place, agent, reason)
+                at_end = step >= evaluation.step_count
+                self._nominal[at.task_id, at.seed, contract] = NominalViolation(
+                    "the end" if at_end else f"step {step}", agent, reason, evaluation.crashed_at if at_end else ""
+                )
 
     def _note_error(self, at: Experimental, schedule: Schedule, error: str) -> None:
         """Count a run once, though the searches for several contracts are told of it."""

@@ -197,6 +197,7 @@ def _tell_broken(page: Page, contract: str, violation: Violation) -> None:
 def _tell_end(page: Page, record: ReplayRecord) -> None:
     trace, outcome = record.trace, record.trace.outcome
     detail = f": {trace.ending_detail}" if trace.ending_detail else ""
+    detail += f" (at {trace.crashed_at})" if trace.crashed_at else ""
     page.line(faint(f"{'end':>6}           "), f"{trace.ending.value}{detail}", indent=2, hang=17)
     if outcome.message:
         message = printable(outcome.message, characters_max=MESSAGE_MAX)
@@ -294,6 +295,7 @@ def story_json(record: ReplayRecord) -> dict[str, Plain]:
         "effects": [described(effect) for effect in trace.effects],
         "effects_without_faults": [described(effect) for effect in record.nominal.effects],
         "ending": trace.ending.value,
+        "crashed_at": trace.crashed_at or None,
         "message": trace.outcome.message,
         "success": trace.outcome.success,
         "violated": [verdict.contract for verdict in trace.verdicts if verdict.verdict is Verdict.VIOLATED],

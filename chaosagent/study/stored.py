@@ -42,6 +42,7 @@ def encode_evaluation(evaluation: Evaluation) -> bytes:
             ],
             [(crossing[0], crossing[1]._value_, *crossing[2:]) for crossing in evaluation.crossings],
             evaluation.fingerprints,
+            evaluation.crashed_at,
         ]
     )
 
@@ -50,7 +51,7 @@ def decode_evaluation(data: bytes) -> Evaluation:
     """Return the evaluation that some bytes describe; the inverse of `encode_evaluation`."""
     parts = cast("list[Any]", unpack(data))
     schedule, status, error, effective, acted, digest, ending, success, step_count, *lists = parts
-    verdicts, crossings, fingerprints = lists
+    verdicts, crossings, fingerprints, *rest = lists
     return Evaluation(
         schedule=parse(schedule, "stored schedule"),
         status=Status(status),
@@ -71,4 +72,5 @@ def decode_evaluation(data: bytes) -> Evaluation:
         fingerprints=tuple(
             Fingerprint(position, common, tuple(monitors)) for position, common, monitors in fingerprints
         ),
+        crashed_at=rest[0] if rest else "",  # studies of the first versions did not keep it
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -56,6 +56,8 @@ class Trace:
         ending_detail: One line on it, such as the exception.
         outcome: What the target handed back; an empty one when it did not come to that.
         verdicts: One for each contract, in the contracts' order.
+        crashed_at: Where in the user's code the exception came from that ended the run, `"agent.py:117 in pay"`. It is
+            no part of the digest, nor of comparisons: an edit that shifts lines changes nothing that happened.
     """
 
     task_id: str
@@ -66,6 +68,7 @@ class Trace:
     ending_detail: str
     outcome: Outcome
     verdicts: tuple[ContractVerdict, ...]
+    crashed_at: str = field(default="", compare=False)
 
     @property
     def digest(self) -> str:

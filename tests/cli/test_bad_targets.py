@@ -153,6 +153,15 @@ def test_what_a_target_does_to_itself_is_a_verdict(
     (search,) = [search for search in answer.json["searches"] if search["contract"] == contract]
     assert search["violated_nominally"]
     assert reason in search["nominal_reason"]
+    assert search["nominal_crashed_at"] == ("bad.py:11 in bad" if contract == "no-crash" else None)
+
+
+def test_where_a_target_crashes_is_told_beside_the_reason(chaosagent: Command, bad: Callable[..., None]) -> None:
+    bad("order = await service('get')\norder['id']")
+
+    answer = chaosagent("search", "bad.yaml")
+
+    assert "TypeError: 'int' object is not subscriptable (at bad.py:11 in bad)" in answer.out
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -362,3 +363,44 @@ def test_a_finished_run_leaves_nothing_to_the_garbage_collector(play: Play) -> N
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+def test_a_crash_is_placed_in_the_innermost_code_of_the_user(play: Play) -> None:
+    def pay(amount: str) -> int:
+        return int(amount)
+
+    async def nested(run: Any) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(inner(run))
+
+    async def inner(run: Any) -> None:
+        await run.service("bank", {"pay": pay})("pay", amount="much")
+
+    async def library(run: Any) -> None:
+        await opened(run)("get")
+        json.loads("{")
+
+    async def injected(run: Any) -> None:
+        await opened(run)("get")
+
+    first = pay.__code__.co_firstlineno
+    assert play(inner).trace.crashed_at == f"test_endings.py:{first + 1} in pay"
+    assert play(nested).evaluation.crashed_at == f"test_endings.py:{first + 1} in pay"
+    assert play(library).trace.crashed_at == f"test_endings.py:{library.__code__.co_firstlineno + 2} in library"
+    faulty = play(injected, "service:crm[1] test/fail").trace
+    assert faulty.crashed_at == f"test_endings.py:{injected.__code__.co_firstlineno + 1} in injected"
+
+
+def test_a_run_that_did_not_crash_has_no_place_of_a_crash(play: Play) -> None:
+    async def agent(run: Any) -> None:
+        try:
+            raise LookupError
+        except LookupError:
+            await opened(run)("get")
+
+    async def waits(run: Any) -> None:
+        del run
+        await asyncio.get_running_loop().create_future()
+
+    assert play(agent).trace.crashed_at == ""
+    assert play(waits).trace.crashed_at == ""

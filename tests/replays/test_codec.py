@@ -103,6 +103,15 @@ def test_a_record_is_read_back_as_it_was_written(record: ReplayRecord) -> None:
     assert record.seed == -(2**80)
 
 
+def test_where_a_run_crashed_is_kept_and_may_be_missing(record: ReplayRecord) -> None:
+    crashed = replace(record, trace=replace(record.trace, crashed_at="agent.py:3 in pay"))
+    body = body_of(crashed)
+    del body["trace"]["crashed_at"]  # as the first versions wrote it
+
+    assert decode(encode(crashed), "x").trace.crashed_at == "agent.py:3 in pay"
+    assert decode(sealed(pack(body)), "x") == record
+
+
 @given(
     input_=plain_data(),
     settings_=st.dictionaries(st.text(max_size=5), plain_data(), max_size=3),

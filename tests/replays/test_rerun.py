@@ -120,7 +120,7 @@ def test_the_same_target_reproduces_the_record_and_nothing_of_the_world_is_calle
     replay = rerun_exact(record, shop(naive))
 
     assert replay.outcome is ReplayOutcome.REPRODUCED
-    assert "the same 3 steps, objective violated at step 3" in replay.detail
+    assert "the same 3 steps, objective violated at the end" in replay.detail
     assert [(world.paid, world.asked) for world in WORLDS] == [(0, 0)]
 
 
@@ -254,6 +254,31 @@ def test_the_same_target_is_violated_with_the_same_signature(record: ReplayRecor
     assert replay.outcome is ReplayOutcome.VIOLATED
     assert replay.step == 3
     assert "the same signature" in replay.detail
+
+
+async def breaks(run: Run, world: Services) -> str:
+    del run
+    await world.prices("get", item="pen")
+    raise KeyError("pen")
+
+
+async def breaks_further_down(run: Run, world: Services) -> str:
+    del run
+    await world.prices("get", item="pen")
+
+    raise KeyError("pen")
+
+
+def test_a_crash_is_placed_and_the_place_may_move() -> None:
+    made = record_of(breaks, "", "no-crash")
+    again = rerun_schedule(made, shop(breaks_further_down))
+    line = breaks_further_down.__code__.co_firstlineno + 4
+
+    assert made.trace.crashed_at == f"test_rerun.py:{breaks.__code__.co_firstlineno + 3} in breaks"
+    assert rerun_exact(made, shop(breaks_further_down)).outcome is ReplayOutcome.REPRODUCED
+    assert "the same 1 step, no-crash violated at the end" in rerun_exact(made, shop(breaks)).detail
+    assert again.detail.startswith("no-crash violated at the end, the same signature: KeyError: pen (at test_rerun.py:")
+    assert f":{line} in breaks_further_down)" in again.detail
 
 
 def test_a_violation_elsewhere_has_another_signature(record: ReplayRecord) -> None:

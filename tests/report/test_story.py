@@ -8,6 +8,7 @@ from pathlib import Path
 from chaosagent.replays.record import Proof, ReplayRecord
 from chaosagent.report.page import Look
 from chaosagent.report.story import compact, counted, in_order, story_json, story_of, window_of
+from chaosagent.vocabulary import Ending
 
 
 def test_the_story_has_schedule_trace_break_effects_necessity_and_proof(record: ReplayRecord) -> None:
@@ -73,6 +74,13 @@ def test_what_is_not_certified_says_so(record: ReplayRecord) -> None:
     assert "not certified" in story
     assert "nothing is proved" in story
     assert "Why each fault is necessary" not in story
+
+
+def test_a_crash_is_told_with_its_place(record: ReplayRecord) -> None:
+    trace = replace(record.trace, ending=Ending.CRASHED, ending_detail="KeyError: id", crashed_at="agent.py:3 in pay")
+
+    assert "crashed: KeyError: id (at agent.py:3 in pay)" in story_of(replace(record, trace=trace)).text()
+    assert story_json(replace(record, trace=trace))["crashed_at"] == "agent.py:3 in pay"
 
 
 def test_faults_are_told_in_the_order_in_which_they_struck(record: ReplayRecord) -> None:

@@ -13,9 +13,11 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from chaosagent.canonical import Plain, pack_plain, unpack
 from chaosagent.clock import monotonic
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.errors import StudyError, UsageError
@@ -34,6 +36,7 @@ from chaosagent.study.store import FILE_NAME, StudyStore
 from chaosagent.study.stored import decode_evaluation, encode_evaluation
 from chaosagent.study.study import Study
 from chaosagent.targets.loading import load_target
+from chaosagent.vocabulary import Ending
 
 SPECS = tuple(contract.id for contract in default_contracts())
 bench = functools.partial(load_workbench, "refund", "naive", SPECS)
@@ -72,6 +75,16 @@ def test_an_evaluation_is_read_back_as_it_was(schedule: str) -> None:
     evaluation = bench().evaluate(Job("late-parcel", 0, parse(schedule), Fingerprinting.STATE_AND_HISTORY))
 
     assert decode_evaluation(encode_evaluation(evaluation)) == evaluation
+
+
+def test_where_a_run_crashed_is_read_back_and_may_be_missing() -> None:
+    evaluation = Evaluation(EMPTY, ending=Ending.CRASHED, crashed_at="agent.py:3 in pay")
+    data = encode_evaluation(evaluation)
+    older = pack_plain(cast("list[Plain]", unpack(data))[:-1])
+
+    assert decode_evaluation(data).crashed_at == "agent.py:3 in pay"
+    assert decode_evaluation(older) == evaluation
+    assert decode_evaluation(older).crashed_at == ""
 
 
 def test_a_second_process_is_refused_with_the_holder(tmp_path: Path) -> None:

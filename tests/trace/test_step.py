@@ -179,3 +179,10 @@ def test_a_number_beyond_64_bits_has_a_digest() -> None:
     one, other = (trace(made(failure=Failure("status", "busy", 429, 2**70 + more))) for more in (0, 1))
 
     assert one.digest != other.digest
+
+
+def test_where_a_run_crashed_is_no_part_of_what_happened() -> None:
+    one, other = trace(made(), crashed_at="agent.py:3 in pay"), trace(made(), crashed_at="agent.py:4 in pay")
+
+    assert one.digest == other.digest
+    assert first_difference(one, other) is None
