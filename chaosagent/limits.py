@@ -37,7 +37,7 @@ class StudyLimits:
     Attributes:
         trials_max: Trials told to one searcher.
         seconds_max: Real time of the whole study in seconds, `None` for no limit.
-        error_share_max: The study stops when more than this share of its executions (of at least 20) end as errors.
+        error_share_max: The study stops when more than this share of a search's trials, and at least 20, end as errors.
     """
 
     trials_max: int = 2_000

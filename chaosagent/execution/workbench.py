@@ -70,26 +70,26 @@ class Workbench:
     answers: Answers = field(default_factory=AnswersInMemory)
     _nominal: dict[tuple[str, int, bool], Nominal] = field(default_factory=dict)
 
+    def bare(self, task_id: str, seed: int, answering: Answering = Answering.LIVE) -> Experiment:
+        """Return a task and seed without what its nominal run did.
+
+        Raises:
+            ChaosAgentError: The task is unknown.
+        """
+        answers = None if answering is Answering.LIVE else self.answers
+        task = self.target.task(task_id)
+        return Experiment(self.target, task, self.config, seed, self.contracts, None, self.limits, answers)
+
     def experiment(self, task_id: str, seed: int, answering: Answering = Answering.LIVE) -> Experiment:
         """Return a task and seed with what its nominal run did.
 
         Raises:
             ChaosAgentError: The task is unknown, or its nominal run cannot be made.
         """
-        answers = None if answering is Answering.LIVE else self.answers
-        bare = Experiment(
-            self.target,
-            self.target.task(task_id),
-            self.config,
-            seed,
-            self.contracts,
-            self.nominal_of(task_id, seed, answering),
-            self.limits,
-            answers,
-        )
-        full = bare.with_nominal()
+        known = self.nominal_of(task_id, seed, answering)
+        full = replace(self.bare(task_id, seed, answering), nominal=known).with_nominal()
         if full.nominal is not None:
-            self._nominal[task_id, seed, answers is not None] = full.nominal
+            self._nominal[task_id, seed, answering is not Answering.LIVE] = full.nominal
         return replace(full, answers=None) if answering is Answering.FRESH else full
 
     def nominal_of(self, task_id: str, seed: int, answering: Answering = Answering.LIVE) -> Nominal | None:

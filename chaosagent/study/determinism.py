@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from chaosagent.clock import monotonic
 from chaosagent.errors import StudyError
+from chaosagent.execution.execute import Experiment, execute
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.workbench import Answering, Job, Workbench
 from chaosagent.faults.difference import difference_in_calls
@@ -19,6 +21,12 @@ from chaosagent.trace.diff import Difference, first_difference
 _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 _TIME = re.compile(r"\b(19|20)\d\d-[01]\d-[0-3]\d([T ]\d\d:\d\d)?|\b1[5-9]\d{8}(\.\d+)?\b")
 _HEXADECIMAL = re.compile(r"\b[0-9a-f]{16,}\b")
+
+
+DECLARED = "the study says so"
+RUNS_HERE = 5
+SECONDS_HERE = 1.0
+SAY_STOCHASTIC = "If it is a model that answers by chance, say `stochastic: true` in the study file."
 
 
 class Nature(NamedTuple):
@@ -50,23 +58,33 @@ def examine(
         places: Tasks and seeds.
         here: The workbench of this process.
         elsewhere: Another process with another hash seed; `None` to run twice in this one.
-        stochastic: What is known already: whether answers are to be frozen, `None` to find out.
+        stochastic: Whether answers are to be frozen; `None` to find out, `False` when the target must not need it.
 
     Raises:
         StudyError: Two runs differ, and freezing the answers of pure interfaces does not help; the message names the
             first difference and the likely cause.
     """
     if stochastic:
-        nature = Nature(Answering.FROZEN, "the study says so")
+        nature = Nature(Answering.FROZEN, DECLARED)
     else:
         unlike = next(_unlike(places, here, elsewhere, Answering.LIVE), None)
         if unlike is None:
             return DETERMINISTIC
+        if stochastic is False or not _is_by_chance(unlike, here):
+            raise unlike.error()
         nature = Nature(Answering.FROZEN, f"task {unlike.at.task_id!r}, seed {unlike.at.seed}: {unlike.difference}")
     still = next(_unlike(places, here, elsewhere, Answering.FROZEN), None)
     if still is not None:
         raise still.error()
     return nature
+
+
+def _is_by_chance(unlike: _Unlike, here: Workbench) -> bool:
+    """Whether runs differ first in what a pure interface answered, so that freezing its answers may help."""
+    at = unlike.at
+    execution = here.execute(Job(at.task_id, at.seed, EMPTY, answering=Answering.FROZEN))
+    pure = {answer.place.partition("[")[0] for answer in execution.answers}
+    return unlike.difference.place.partition("[")[0] in pure
 
 
 def compare_with(workbench: Workbench, at: Experimental, answering: Answering, told: Evaluation) -> None:
@@ -76,6 +94,8 @@ def compare_with(workbench: Workbench, at: Experimental, answering: Answering, t
         StudyError: They differ; the message names the first difference and the likely cause.
     """
     if told.status is Status.ERROR:
+        return
+    if workbench.execute(Job(at.task_id, at.seed, EMPTY, answering=answering)).trace.digest == told.digest:
         return
     unlike = _compared(at, workbench, told, answering)
     if unlike is not None:
@@ -88,18 +108,20 @@ class _Unlike(NamedTuple):
     at: Experimental
     difference: Difference
     in_one_process: bool
-    with_frozen_answers: bool
+    answering: Answering
 
     def error(self) -> StudyError:
         """Return what refuses the target, with the likely cause and the remedy."""
         where = str(self.difference)
         if not self.in_one_process:
             where = f"two runs in one process are equal, two in different processes are not: {where}"
-        frozen = ", even with the answers of its models frozen" if self.with_frozen_answers else ""
+        is_frozen = self.answering is Answering.FROZEN
+        frozen = ", even with the answers of its models frozen" if is_frozen else ""
         cause = likely_cause(self.difference, in_one_process=self.in_one_process)
+        chance = "" if is_frozen else f" {SAY_STOCHASTIC}"
         return StudyError(
             f"task {self.at.task_id!r}, seed {self.at.seed}: the target is not deterministic{frozen}, so nothing found "
-            f"in it could be proved or replayed. Without any injection, {where}. Likely cause: {cause}."
+            f"in it could be proved or replayed. Without any injection, {where}. Likely cause: {cause}.{chance}"
         )
 
 
@@ -133,13 +155,30 @@ def _run_first(
 
 def _compared(at: Experimental, workbench: Workbench, told: Evaluation, answering: Answering) -> _Unlike | None:
     """Run a task without injections in this process, and say how it differs from what another run told."""
-    job = Job(at.task_id, at.seed, EMPTY, answering=answering)
-    execution = workbench.execute(job)
+    in_process = _differing_here(workbench.bare(at.task_id, at.seed, answering))
+    if in_process is not None:
+        return _Unlike(at, in_process, in_one_process=True, answering=answering)
+    execution = workbench.execute(Job(at.task_id, at.seed, EMPTY, answering=answering))
     if execution.trace.digest == told.digest:
         return None
-    again = first_difference(execution.trace, workbench.execute(job).trace)
-    difference = difference_in_calls(execution.evaluation, told) if again is None else again
-    return _Unlike(at, difference, again is not None, bool(execution.answers))
+    difference = difference_in_calls(execution.evaluation, told)
+    return _Unlike(at, difference, in_one_process=False, answering=answering)
+
+
+def _differing_here(bare: Experiment) -> Difference | None:
+    """Run a task several times on end; what the first run leaves behind in the process shows in the second.
+
+    Two runs agree by luck where chance decides now and then, so there are more, while they are quick.
+    """
+    first = execute(bare, EMPTY).trace
+    begun = monotonic()
+    for number in range(RUNS_HERE - 1):
+        again = execute(bare, EMPTY).trace
+        if again.digest != first.digest:
+            return first_difference(first, again)
+        if number and monotonic() - begun > SECONDS_HERE:
+            break
+    return None
 
 
 def likely_cause(difference: Difference, *, in_one_process: bool = True) -> str:
@@ -157,6 +196,11 @@ def likely_cause(difference: Difference, *, in_one_process: bool = True) -> str:
         return "the order of a set, or of what threads finish; sort it"
     if not in_one_process:
         return "the order of a set, `hash()`, or something that the process keeps between runs; sort, or keep nothing"
-    if difference.field in ("interface", "operation", "occurrence", "agent", "steps"):
-        return "calls are made in an order that depends on chance, such as that of a set or of threads; fix the order"
+    if difference.field == "steps":
+        return "something kept between runs, such as a cache in a module's variable; make the world within the function"
+    if difference.field in ("interface", "operation", "occurrence", "agent"):
+        return (
+            "something kept between runs in a module's variable, or an order of calls that depends on chance, such as "
+            "that of a set or of threads; make the world within the function, and fix the order"
+        )
     return "a random number from elsewhere than run.rng(label), or something kept between runs in a module's variable"

@@ -13,7 +13,7 @@ from chaosagent.execution.executor import Executor
 from chaosagent.execution.workbench import Answering, Job
 from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
-from chaosagent.faults.schedule import Schedule
+from chaosagent.faults.schedule import EMPTY, Schedule
 
 REPEATED = 64
 
@@ -79,6 +79,13 @@ class Evaluator:
         self._out[key] = ticket
         self._tickets[ticket] = key
 
+    def repeat(self, at: Experimental, schedule: Schedule) -> None:
+        """Have a schedule run once more, to see whether it goes the same way; see `unlike`."""
+        told = self._known.get((at, schedule))
+        if told is not None and told.status is Status.OK:
+            self._repeats[self._submit(at, schedule, self.answering)] = (at, told)
+            self.repeats += 1
+
     def draw(self, at: Experimental, schedule: Schedule, count: int) -> list[Evaluation]:
         """Return what fresh runs of a schedule told, with no answer frozen, in the order of asking."""
         tickets = [self._submit(at, schedule, Answering.FRESH) for _ in range(count)]
@@ -113,14 +120,18 @@ class Evaluator:
         self._repeat_some(key[0], finished.evaluation)
 
     def _repeat_some(self, at: Experimental, told: Evaluation) -> None:
-        """Have one of about `REPEATED` runs made once more, to see whether it goes the same way; see `unlike`."""
+        """Repeat one of about `REPEATED` runs."""
         if told.status is Status.OK and int(told.digest[:4], 16) % REPEATED == 0:
-            self._repeats[self._submit(at, told.schedule, self.answering)] = (at, told)
-            self.repeats += 1
+            self.repeat(at, told.schedule)
 
     def _compare(self, at: Experimental, told: Evaluation, again: Evaluation) -> None:
         if again.status is Status.OK and again.digest != told.digest:
-            self.unlike.setdefault(at, f"under `{told.schedule}`, {difference_in_calls(told, again)}")
+            self.differ(at, told.schedule, str(difference_in_calls(told, again)))
+
+    def differ(self, at: Experimental, schedule: Schedule, how: str) -> None:
+        """Note that a schedule went another way when it was run again."""
+        under = "without injections" if schedule == EMPTY else f"under `{schedule}`"
+        self.unlike.setdefault(at, f"{under}, {how}")
 
     def _keep(self, key: tuple[Experimental, Schedule], evaluation: Evaluation) -> None:
         self._known[key] = evaluation

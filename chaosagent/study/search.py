@@ -13,7 +13,7 @@ from chaosagent.study.certificate import Certificate
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
-from chaosagent.study.searcher import SEARCHERS, Problem, Purpose, Searcher
+from chaosagent.study.searcher import SEARCHERS, Problem, Purpose, Searcher, Standing
 from chaosagent.study.shrinker import Shrinker
 from chaosagent.vocabulary import Verdict
 
@@ -65,6 +65,7 @@ class Search:
         self._has_answered = True
         self._audit_over = False
         self._shrinker = Shrinker(contract.id, plan.space)
+        self._is_torn = False  # an interrupt that leaves a searcher in the middle of something leaves it without proof
 
     def top_up(self, evaluator: Evaluator) -> None:
         """Ask for as many schedules as the window has room for, once after each tell.
@@ -80,7 +81,10 @@ class Search:
         if wanted is not None:
             self._put(evaluator, wanted, Purpose.SHRINK)
             room -= 1
-        for proposal in self.searcher.ask(room):
+        self._is_torn = True
+        proposals = self.searcher.ask(room)
+        self._is_torn = False
+        for proposal in proposals:
             self._put(evaluator, proposal.schedule, proposal.purpose)
 
     def _put(self, evaluator: Evaluator, schedule: Schedule, purpose: Purpose) -> None:
@@ -114,13 +118,17 @@ class Search:
             self.errors += 1
         elif verdict is None or verdict.verdict is Verdict.UNKNOWN:
             self.unknown += 1
+        self._is_torn = True
         self.searcher.tell(evaluation)
+        self._is_torn = False
         self._keep_best(evaluation)
 
     def audit(self, evaluator: Evaluator) -> None:
         """Execute and tell a random sample of what the rules pruned; over when no rule was withdrawn for it."""
         before = self.searcher.standing.contradictions
+        self._is_torn = True
         proposals = [] if self.violated_nominally else self.searcher.audit(self.plan.audit)
+        self._is_torn = False
         for proposal in proposals:
             evaluator.request(self.at, proposal.schedule)
         for proposal in proposals:
@@ -169,7 +177,7 @@ class Search:
     @property
     def lower_bound(self) -> float:
         """Nothing cheaper than this breaks the contract, as far as is proved now."""
-        return self.searcher.standing.lower_bound
+        return self._standing.lower_bound
 
     def injectable(self, evaluator: Evaluator) -> bool:
         """Whether the run without injections shows any place at which something affordable could be injected."""
@@ -183,6 +191,10 @@ class Search:
             for priced in space.at(crossing.boundary, crossing.place.interface, crossing.place.agent)[:1]
         )
 
+    @property
+    def _standing(self) -> Standing:
+        return Standing() if self._is_torn else self.searcher.standing
+
     def certificate(self, *, reproduced: bool = True, frozen: bool = False) -> Certificate:
         """Return what is proved now.
 
@@ -190,7 +202,7 @@ class Search:
             reproduced: Whether the runs that were made again went the same way.
             frozen: Whether it was searched with frozen answers.
         """
-        standing = self.searcher.standing
+        standing = self._standing
         return Certificate(
             level=standing.level,
             cost=None if self.best is None else self.best_cost,
@@ -202,7 +214,7 @@ class Search:
             contradictions=standing.contradictions,
             errors=self.errors,
             unknown=self.unknown,
-            limit_reached=not self.searcher.finished,
+            limit_reached=self._is_torn or not self.searcher.finished,
             reproduced=reproduced,
             frozen=frozen,
         )

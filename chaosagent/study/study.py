@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 
 from chaosagent.canonical import DIGEST_BYTES
@@ -14,6 +15,7 @@ from chaosagent.execution.execute import Execution
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.frozen import FrozenAnswer
 from chaosagent.execution.workbench import Job
+from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.certificate import Certificate
@@ -83,22 +85,24 @@ class Study:
                 ended as errors.
         """
         groups = self._groups()
-        searches = [search for group in groups for search in group]
         results: list[SearchResult] = []
+        groups_over = 0
         try:
             self._examine([group[0].at for group in groups])
             for start in range(0, len(groups), self._groups_max):
                 together = groups[start : start + self._groups_max]
                 self._search_all([search for group in together for search in group])
-                self._await_repeats()
+                self._repeat_nominal(together)
                 for group in together:
-                    results.extend(self._finish(search) for search in group)
+                    results.extend(self._finish(group))
+                    groups_over += 1
                     self._evaluator.forget(group[0].at)
         except KeyboardInterrupt:
             self._interrupted = True
             self._executor.drop_waiting()
             self._evaluator.abandon()
-            results.extend(self._finish(search) for search in searches[len(results) :])
+            for group in groups[groups_over:]:
+                results.extend(self._finish(group))
         return StudyResult(
             searches=tuple(results),
             trials=self._progress.trials,
@@ -133,7 +137,10 @@ class Study:
         for sink in self._sinks:
             sink.examined(self._nature)
 
-    def _await_repeats(self) -> None:
+    def _repeat_nominal(self, groups: Iterable[Sequence[Search]]) -> None:
+        """Run without injections again what was searched: what faulty runs have left behind shows in it."""
+        for group in groups:
+            self._evaluator.repeat(group[0].at, EMPTY)
         while self._evaluator.anything_out:
             self._evaluator.wait()
 
@@ -204,17 +211,17 @@ class Study:
         self._told_sum = (self._told_sum + int.from_bytes(hashed, "big")) % 256**DIGEST_BYTES
         for sink in self._sinks:
             sink.trial(at, search.contract.id, trial)
+        share = self._plan.limits.error_share_max
+        if search.errors >= ERRORS_MIN and search.errors > share * search.trials:
+            raise StudyError(
+                f"task {at.task_id!r}, seed {at.seed}: {search.errors} of the {search.trials} trials for "
+                f"{search.contract.id} ended as errors, more than the share of {share:g} that the study allows "
+                f"(error_share). The last one: {evaluation.error}"
+            )
 
     def _count(self, at: Experimental, evaluation: Evaluation) -> None:
         for sink in self._sinks:
             sink.executed(at, evaluation)
-        errors, executions = self._evaluator.errors, self._evaluator.executions
-        share = self._plan.limits.error_share_max
-        if errors >= ERRORS_MIN and errors > share * executions:
-            raise StudyError(
-                f"{errors} of {executions} runs ended as errors, more than the share of {share:g} that the study "
-                f"allows (error_share_max). The last one: {evaluation.error}"
-            )
 
     def _report(self, active: list[Search]) -> None:
         """Tell the sinks how far the study is, but not after every trial: that would cost more than some trials."""
@@ -234,11 +241,14 @@ class Study:
 
     # ------------------------------------------------------------------ what was found
 
-    def _finish(self, search: Search) -> SearchResult:
-        result = self._result(search, self._counterexample(search))
-        for sink in self._sinks:
-            sink.search_over(result)
-        return result
+    def _finish(self, group: Sequence[Search]) -> list[SearchResult]:
+        """Return how the searches of one task and seed ended; what did not repeat in one of them is proved in none."""
+        found = [self._counterexample(search) for search in group]
+        results = [self._result(search, one) for search, one in zip(group, found, strict=True)]
+        for result in results:
+            for sink in self._sinks:
+                sink.search_over(result)
+        return results
 
     def _counterexample(self, search: Search) -> Counterexample | None:
         """Minimise what a search found, run it afresh, and list why each injection is necessary."""
@@ -259,6 +269,8 @@ class Study:
             minimal, evaluation = search.best.schedule, search.best
         fresh = self._workbench.execute(Job(at.task_id, at.seed, minimal, answering=self._nature.answering))
         reproduced = fresh.evaluation.digest == evaluation.digest and minimal == fresh.evaluation.effective
+        if not reproduced:
+            self._evaluator.differ(at, minimal, str(difference_in_calls(evaluation, fresh.evaluation)))
         self._progress.found += 1
         cost = minimal.declared_cost(plan.space.model)
         if self._progress.best_cost is None or cost < self._progress.best_cost:
@@ -274,7 +286,7 @@ class Study:
             nominal=self._workbench.nominal_of(at.task_id, at.seed, self._nature.answering) or Nominal(),
             signature=signature_of(fresh.trace, contract.id, contract.severity, minimal),
             necessity=necessity_of(minimal, contract.id, rerun),
-            certificate=self._certificate(search, reproduced=reproduced),
+            certificate=self._certificate(search),
             confirmed=reproduced,
             answers=self._answers(at, fresh),
             confirmation=self._confirmed(at, minimal, contract.id),
@@ -293,8 +305,8 @@ class Study:
             return None
         return confirmation_of(self._fresh.of(at, minimal), self._fresh.of(at, EMPTY), contract)
 
-    def _certificate(self, search: Search, *, reproduced: bool = True) -> Certificate:
-        repeatable = reproduced and search.at not in self._evaluator.unlike
+    def _certificate(self, search: Search) -> Certificate:
+        repeatable = search.at not in self._evaluator.unlike
         return search.certificate(reproduced=repeatable, frozen=self._nature.stochastic)
 
     def _tell_drawn(self, at: Experimental, number: int, evaluation: Evaluation) -> None:
@@ -303,14 +315,15 @@ class Study:
 
     def _result(self, search: Search, found: Counterexample | None) -> SearchResult:
         nominal = self._workbench.nominal_of(search.at.task_id, search.at.seed, self._nature.answering)
+        certificate = self._certificate(search)
         return SearchResult(
             task_id=search.at.task_id,
             seed=search.at.seed,
             contract=search.contract.id,
             trials=search.trials,
             violated_nominally=search.violated_nominally,
-            counterexample=found,
-            certificate=self._certificate(search) if found is None else found.certificate,
+            counterexample=None if found is None else replace(found, certificate=certificate),
+            certificate=certificate,
             injectable=search.injectable(self._evaluator),
             effect_count=0 if nominal is None else len(nominal.effects),
         )

@@ -28,7 +28,7 @@ async def shop(task, run):
             break
         except ConnectionError:
             answer = await model("chat", prompt="again?")
-            if float(answer["content"]) < 0.3:
+            if float(answer["content"]) < 0.0001:
                 break
     return Outcome("paid", success=True)
 '''

@@ -23,6 +23,7 @@ from chaosagent.faults.operator import OPERATORS, Domain, Phase
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import StudyLimits
+from chaosagent.searchers.exact import ExactSearcher
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.study.study import Study
@@ -176,7 +177,7 @@ def test_what_could_not_be_run_bounds_the_certificate() -> None:
 def test_too_many_errors_end_the_study() -> None:
     plan = plan_of(target_of(Program((*(Read(number % 2, "x", "a") for number in range(5)), Pay("a")))))
 
-    with pytest.raises(StudyError, match=r"runs ended as errors, more than the share of 0\.2 .*killed"):
+    with pytest.raises(StudyError, match=r"ended as errors, more than the share of 0\.2 .*killed"):
         Study(plan, Shuffled(bench_of(plan), breaks=lambda schedule: schedule != EMPTY)).run()
 
 
@@ -406,3 +407,30 @@ def test_an_honest_target_is_not_contradicted() -> None:
 
     assert all(search.certificate.contradictions == 0 for search in result.searches)
     assert any(search.certificate.audited > 20 for search in result.searches)
+
+
+@pytest.mark.parametrize("method", ["tell", "ask"])
+def test_an_interrupt_in_the_middle_of_a_searcher_leaves_no_false_proof(
+    monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    plan = plan_of(target_of(TWICE))
+    whole = getattr(ExactSearcher, method)
+    calls = 0
+
+    def torn(self: ExactSearcher, given: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            if method == "tell":
+                self._frontier.clear()  # as if the interrupt came before the children of a run were pushed
+                self._open.clear()
+            raise KeyboardInterrupt
+        return whole(self, given)
+
+    monkeypatch.setattr(ExactSearcher, method, torn)
+    result = run(plan)
+
+    assert result.interrupted
+    torn_search = [search for search in result.searches if search.certificate.limit_reached]
+    assert torn_search
+    assert not any(search.certificate.safe or search.certificate.certified for search in torn_search)
