@@ -6,7 +6,7 @@ identity contains what the claim names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -60,12 +60,22 @@ class _PromisesKeptMonitor:
             return HOLDS
         claimed = Effect(broken[0].kind, broken[0].identity).key
         more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
+        meant = _meant(broken[0].kind, identities)
         return violated(
-            f"the final message claims {claimed}, which was not committed{more}", -len(broken) / len(claims)
+            f"the final message claims {claimed}, which was not committed{meant}{more}", -len(broken) / len(claims)
         )
 
     def state(self) -> Plain:
         return [*sorted({effect.key for effect in self._committed})]
+
+
+def _meant(kind: str, committed: Collection[str]) -> str:
+    """Return a hint when no effect of a kind was committed, but one whose name ends alike: `pay` and `bank.pay`."""
+    if kind in committed:
+        return ""
+    last = kind.rpartition(".")[2]
+    alike = sorted(other for other in committed if other.rpartition(".")[2] == last)
+    return f" ({alike[0]} was: did you mean that?)" if alike else ""
 
 
 def _plain(identity: Mapping[str, Plain]) -> Mapping[str, Plain]:

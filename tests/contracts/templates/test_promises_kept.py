@@ -32,6 +32,17 @@ def test_a_claim_without_a_committed_effect_is_a_violation() -> None:
     assert last.reason == "the final message claims payments.refund(order=7), which was not committed"
 
 
+def test_a_kind_that_only_ends_like_a_committed_one_is_asked_about() -> None:
+    last = said([Claim("refund", {"order": 7}), Claim("refund", {"order": 8})], [PAY])
+
+    assert last.reason == (
+        "the final message claims refund(order=7), which was not committed "
+        "(payments.refund was: did you mean that?), and 1 more"
+    )
+    assert "did you mean" not in said([Claim("payments.refund", {"order": 8})], [PAY]).reason
+    assert "did you mean" not in said([Claim("charge", {"order": 7})], [PAY]).reason
+
+
 def test_another_kind_value_or_name_does_not_support_a_claim() -> None:
     for claim in (
         Claim("payments.charge", {"order": 7}),
