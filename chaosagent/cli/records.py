@@ -88,8 +88,16 @@ class RecordSink(Sink):
 
     @property
     def others(self) -> list[Path]:
-        """The records in the folder that this run has not written, sorted."""
-        return sorted(set(self._folder.glob(f"*{SUFFIX}")) - set(self.written.values()))
+        """The records in the folder that no run of this plan has written, sorted."""
+        ours = {self._folder / name for name in self._listed}
+        return sorted(set(self._folder.glob(f"*{SUFFIX}")) - ours)
+
+    @property
+    def kept(self) -> list[Path]:
+        """The records of earlier runs of this plan that this one has neither written nor removed, sorted."""
+        written = {path.name for path in self.written.values()}
+        kept = (self._folder / name for name in self._listed if name not in written)
+        return sorted(path for path in kept if path.exists())
 
     def _write_list(self) -> None:
         lines = [json.dumps({"study": self._plan.digest}) + "\n", *(_line(*entry) for entry in self._listed.items())]

@@ -20,6 +20,7 @@ from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.printed import Printed
 from chaosagent.execution.process_pool import ProcessExecutor
 from chaosagent.report.findings import Findings
+from chaosagent.report.leftovers import Leftovers
 from chaosagent.report.notes import Notes
 from chaosagent.study.earlier import NOTHING_EARLIER
 from chaosagent.study.plan import Plan
@@ -125,9 +126,7 @@ def run_study(
         records.written,
         out,
         notes,
-        removed=removed,
-        others=records.others,
-        unwritten=records.unwritten,
+        Leftovers(removed, records.kept, records.others, records.unwritten),
     )
 
 
@@ -139,7 +138,7 @@ def _leave_out(printed: Printed, pool: ProcessExecutor) -> None:
 def _store(study: StudyFile, out: Path, plan: Plan, *, resume: bool) -> StudyStore:
     try:
         if resume:
-            return StudyStore.resume(out, plan)
+            return StudyStore.resume(out, plan, study.text_as_run)
         StudyStore.remove(out, plan)
         return StudyStore.create(out, plan, study.text_as_run)
     except OtherStudyError as error:

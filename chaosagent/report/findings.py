@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaosagent.report.chance import tell_chance
+from chaosagent.report.leftovers import Leftovers, tell_records
 from chaosagent.report.notes import FailedRuns, Notes
 from chaosagent.report.page import Cell, Page, Part, Span, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
@@ -18,7 +19,6 @@ from chaosagent.study.result import SearchResult, StudyResult
 ROWS_MAX = 50
 ERRORS_MAX = 3
 ERROR_CHARACTERS_MAX = 400
-OTHERS_MAX = 3
 WORST_FIRST = ("at-most-once", "no-extra-effects", "no-leak", "all-or-nothing", "promises-kept", "no-ghosts")
 HARMLESS_LAST = ("objective", "termination", "no-crash")
 """Where a default contract stands in the table: what does harm first, what merely fails last, others between."""
@@ -34,9 +34,7 @@ class Findings:
         records: Path of the record of each counterexample, by its id.
         out: The folder of the study.
         notes: Why runs failed, and how the contracts break that break without faults.
-        removed: Records of earlier runs that were removed, since what they hold no longer happens.
-        others: Records in the folder that this run has not written.
-        unwritten: Why there is no record of a counterexample, a sentence each.
+        leftovers: What became of records that this run has not written, or could not write.
     """
 
     plan: Plan
@@ -44,9 +42,7 @@ class Findings:
     records: Mapping[str, Path]
     out: Path
     notes: Notes = field(default_factory=Notes)
-    removed: Sequence[Path] = ()
-    others: Sequence[Path] = ()
-    unwritten: Sequence[str] = ()
+    leftovers: Leftovers = field(default_factory=Leftovers)
 
     @property
     def by_cost(self) -> list[Counterexample]:
@@ -284,7 +280,7 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
             "Give more with --trials, or ask for less with --budget.",
         )
 
-    _tell_records(page, findings)
+    tell_records(page, findings.out / "replays", findings.leftovers)
 
 
 def _tell_errors(page: Page, findings: Findings) -> None:
@@ -333,25 +329,6 @@ def _tell_empty_proofs(page: Page, findings: Findings) -> None:
         page.gap().line(
             notice("No task commits an effect in its run without faults: "),
             "most default contracts compare effects. If the target changes its world, declare `effects` at its doors.",
-        )
-
-
-def _tell_records(page: Page, findings: Findings) -> None:
-    """Tell what became of records that this run has not written, or could not write."""
-    for reason in findings.unwritten[:ERRORS_MAX]:
-        page.gap().line(notice("A counterexample has no record: "), printable(reason, characters_max=600))
-    if findings.removed:
-        page.gap().line(
-            f"{counted(len(findings.removed), 'record').capitalize()} of an earlier run removed: "
-            "what was found then does not happen any more."
-        )
-    others = findings.others
-    if others:
-        names = ", ".join(path.name for path in others[:OTHERS_MAX])
-        more = f" ... {len(others) - OTHERS_MAX} more" if len(others) > OTHERS_MAX else ""
-        page.gap().line(
-            notice(f"{findings.out / 'replays'} also holds {counted(len(others), 'record')} from elsewhere: "),
-            f"{names}{more}. `chaosagent replay` runs what is there, too.",
         )
 
 
