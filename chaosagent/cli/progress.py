@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_LINES = 5.0
 FRAMES_PER_SECOND = 8
+ESTIMATE_AFTER_SECONDS = 10.0
 
 
 class ProgressDisplay(Sink):
@@ -129,19 +130,20 @@ def _work(progress: Progress, plan: Plan) -> list[str]:
 
 
 def seconds_left(progress: Progress, plan: Plan) -> float | None:
-    """Return how many real seconds a study may still take at its present rate; `None` when nothing tells.
+    """Return how many real seconds a study may still take; `None` when nothing tells.
 
-    It cannot take longer than its limits, and hardly longer than the searches that are over suggest.
+    The searches that are over tell, once some time has passed: limits alone say how long it may take at most, and most
+    searches end long before theirs.
     """
-    bounds: list[float] = []
-    if progress.trials > 0 and progress.searches:
+    if not progress.searches_over or progress.seconds < ESTIMATE_AFTER_SECONDS:
+        return None
+    bounds = [progress.seconds * (progress.searches - progress.searches_over) / progress.searches_over]
+    if progress.trials > 0:
         trials_left = plan.limits.trials_max * progress.searches - progress.trials
         bounds.append(trials_left * progress.seconds / progress.trials)
-    if progress.searches_over:
-        bounds.append(progress.seconds * (progress.searches - progress.searches_over) / progress.searches_over)
     if plan.limits.seconds_max is not None:
         bounds.append(plan.limits.seconds_max - progress.seconds)
-    return max(0.0, min(bounds)) if bounds else None
+    return max(0.0, min(bounds))
 
 
 def _readable(seconds: float) -> str:

@@ -37,12 +37,16 @@ def test_a_line_tells_how_far_a_study_is(plan: Plan) -> None:
     ("progress", "seconds"),
     [
         (Progress(searches=4), None),
-        (Progress(searches=4, searches_over=2, trials=100, seconds=8.0), 8.0),
-        (Progress(searches=4, searches_over=0, trials=4_000, seconds=10.0), 10.0),
-        (Progress(searches=4, searches_over=4, trials=100, seconds=8.0), 0.0),
+        (Progress(searches=4, searches_over=2, trials=100, seconds=9.0), None),
+        (Progress(searches=4, searches_over=0, trials=4_000, seconds=60.0), None),
+        (Progress(searches=4, searches_over=2, trials=100, seconds=12.0), 12.0),
+        (Progress(searches=4, searches_over=1, trials=6_000, seconds=12.0), 4.0),
+        (Progress(searches=4, searches_over=4, trials=100, seconds=12.0), 0.0),
     ],
 )
-def test_the_time_left_follows_from_searches_and_limits(plan: Plan, progress: Progress, seconds: float | None) -> None:
+def test_the_time_left_is_told_late_and_follows_from_the_searches_that_are_over(
+    plan: Plan, progress: Progress, seconds: float | None
+) -> None:
     assert seconds_left(progress, plan) == seconds
 
 
