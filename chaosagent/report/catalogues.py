@@ -11,6 +11,7 @@ from chaosagent.contracts.catalogue import Template, default_contracts
 from chaosagent.contracts.contract import CONTRACTS
 from chaosagent.faults.operator import OPERATORS, CostModel, Operator, lattice
 from chaosagent.report.page import Page, bad, faint, name
+from chaosagent.study.certificate import RULES
 from chaosagent.study.searcher import SEARCHERS
 from chaosagent.targets.loading import TARGETS, known_targets
 
@@ -125,7 +126,8 @@ def _searcher(registered: str) -> Entry:
         settings[setting] = (
             default if default is None or isinstance(default, bool | int | float | str) else repr(default)
         )
-        lines.append(f"{setting} = {default!r}")
+        rule = RULES.get(setting.upper())
+        lines.append(f"{setting} = {default!r}" + (f": {rule}" if rule else ""))
     return Entry(registered, first_line(factory), {"settings": settings}, tuple(lines))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,6 +15,7 @@ from chaosagent.faults.injection import Injection
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.report.page import Page, Span, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
+from chaosagent.study.certificate import RULES
 from chaosagent.trace.step import Step, StepKind
 from chaosagent.trace.trace import Trace, Violation
 from chaosagent.vocabulary import Effect, Impact, Landing, Mediation, Verdict
@@ -46,6 +48,9 @@ def story_of(record: ReplayRecord, path: Path | None = None, *, whole: bool = Fa
     page.heading("What is proved")
     page.line(good("certified minimum  ") if record.proof.certified else notice("not certified  "), indent=2)
     page.line(record.proof.text, indent=2, hang=0)
+    for rule, meaning in RULES.items():
+        if re.search(rf"\b{rule}\b", record.proof.text):
+            page.line(faint(f"{rule}: {meaning}"), indent=4)
     if record.confirmation is not None:
         page.line(notice("by chance  "), str(record.confirmation), indent=2, hang=0)
     if path is not None:

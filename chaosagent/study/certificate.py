@@ -12,6 +12,12 @@ LEVELS = {
     "C2": "rules R1, R2 and R3: needs checkpoints that hold everything the target's future depends on, too",
 }
 
+RULES = {
+    "R1": "a fault acts on nothing before it, so one is added only behind the last one that acted",
+    "R2": "of faults with the same known outcome at a place only the cheapest is run; one that changes nothing, never",
+    "R3": "a run that is equal to an earlier one at a checkpoint goes on like it, so it is not searched on",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
@@ -28,6 +34,7 @@ class Certificate:
         contradictions: How many of those did break the contract more cheaply; then the rule was switched off.
         errors: Trials that ended as errors; the bound stays below the cheapest of them.
         unknown: Trials that told nothing of the contract; the bound stays below the cheapest of them, too.
+        unknown_under: The first of those, as its schedule, and why, where that is known.
         limit_reached: The search ended at its limit of trials or seconds.
         reproduced: The counterexample and a sample of all runs went the same way when they were run again; without
             that nothing is proved.
@@ -44,6 +51,7 @@ class Certificate:
     contradictions: int = 0
     errors: int = 0
     unknown: int = 0
+    unknown_under: str = ""
     limit_reached: bool = False
     reproduced: bool = True
     frozen: bool = False
@@ -69,6 +77,8 @@ class Certificate:
             work += f", {_many(self.errors, 'trial')} ended as errors"
         if self.unknown:
             work += f", {_many(self.unknown, 'trial')} told nothing of the contract"
+            if self.unknown_under:
+                work += f" ({'' if self.unknown == 1 else 'the first '}{self.unknown_under})"
         if not self.reproduced:
             return f"nothing is proved: a run went another way when it was made again: {work}"
         if self.frozen:

@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from chaosagent.contracts.contract import Contract, sees_faults
+from chaosagent.contracts.templates.objective import Objective
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.faults.schedule import EMPTY, Schedule
@@ -57,6 +58,7 @@ class Search:
         self.trials = 0
         self.errors = 0
         self.unknown = 0
+        self.unknown_under = ""
         self.best: Evaluation | None = None
         self.best_cost = float("inf")
         self.limit_reached = False
@@ -118,10 +120,17 @@ class Search:
             self.errors += 1
         elif verdict is None or verdict.verdict is Verdict.UNKNOWN:
             self.unknown += 1
+            self.unknown_under = self.unknown_under or self._unknown_under(evaluation)
         self._is_torn = True
         self.searcher.tell(evaluation)
         self._is_torn = False
         self._keep_best(evaluation)
+
+    def _unknown_under(self, evaluation: Evaluation) -> str:
+        """Say under what a trial told nothing of the contract, and why, where that is known."""
+        under = f"under {evaluation.schedule}" if evaluation.schedule != EMPTY else "without injections"
+        objective = isinstance(self.contract, Objective)
+        return f"{under}: nobody says whether its outcome is a success" if objective else under
 
     def audit(self, evaluator: Evaluator) -> None:
         """Execute and tell a random sample of what the rules pruned; over when no rule was withdrawn for it."""
@@ -214,6 +223,7 @@ class Search:
             contradictions=standing.contradictions,
             errors=self.errors,
             unknown=self.unknown,
+            unknown_under=self.unknown_under,
             limit_reached=self._is_torn or not self.searcher.finished,
             reproduced=reproduced,
             frozen=frozen,

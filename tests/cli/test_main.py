@@ -17,6 +17,7 @@ from chaosagent.cli.main import main
 from chaosagent.clock import monotonic
 from chaosagent.contracts.contract import CONTRACTS
 from chaosagent.faults.operator import OPERATORS
+from chaosagent.study.certificate import RULES
 from chaosagent.study.searcher import SEARCHERS
 
 Command = Callable[..., Any]
@@ -114,6 +115,13 @@ def test_an_operator_is_listed_with_domains_levels_and_cost(chaosagent: Command)
     assert delay["parameters"] == {"seconds": {"domain": "a number from 0.001 to 86400", "levels": [5.0, 60.0]}}
     assert delay["boundaries"] == ["service"]
     assert 1 < delay["cost_min"] < delay["cost_max"] <= 1.1
+
+
+def test_a_searcher_is_listed_with_what_its_rules_mean(chaosagent: Command) -> None:
+    answer = chaosagent("list", "searchers")
+
+    for rule, meaning in RULES.items():
+        assert f"    {rule.lower()} = True: {meaning}\n" in answer.out
 
 
 def test_targets_are_listed_without_loading_them(chaosagent: Command) -> None:

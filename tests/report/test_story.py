@@ -8,6 +8,7 @@ from pathlib import Path
 from chaosagent.replays.record import Proof, ReplayRecord
 from chaosagent.report.page import Look
 from chaosagent.report.story import compact, counted, in_order, story_json, story_of, window_of
+from chaosagent.study.certificate import RULES
 from chaosagent.vocabulary import Ending
 
 
@@ -74,6 +75,14 @@ def test_what_is_not_certified_says_so(record: ReplayRecord) -> None:
     assert "not certified" in story
     assert "nothing is proved" in story
     assert "Why each fault is necessary" not in story
+
+
+def test_each_rule_that_a_proof_names_is_explained_in_a_line(record: ReplayRecord) -> None:
+    named = replace(record, proof=replace(record.proof, text="C1: 3 pruned by R2, R33 is no rule"))
+
+    lines = story_of(named).text().splitlines()
+
+    assert [line.strip() for line in lines if line.startswith("    R")] == [f"R2: {RULES['R2']}"]
 
 
 def test_a_crash_is_told_with_its_place(record: ReplayRecord) -> None:
