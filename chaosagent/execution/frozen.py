@@ -81,17 +81,22 @@ class AnswersOnDisk:
     def _execute(self, statement: str, values: tuple[bytes, ...]) -> sqlite3.Cursor:
         try:
             if self._connection is None:
-                self._connection = sqlite3.connect(
-                    self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-                )
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                self._connection.execute("PRAGMA synchronous = NORMAL")
-                self._connection.execute(
-                    "CREATE TABLE IF NOT EXISTS answer (key BLOB PRIMARY KEY, answer BLOB NOT NULL) WITHOUT ROWID"
-                )
+                self._connection = self._opened()
             return self._connection.execute(statement, values)
         except sqlite3.Error as error:
             raise StudyError(f"{self._path}: frozen answers cannot be kept there: {error}.") from error
+
+    def _opened(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        # Several workers may come first at once; changing to WAL would not wait for the others. What the system has
+        # been handed outlives the process, which is all that is asked.
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS answer (key BLOB PRIMARY KEY, answer BLOB NOT NULL) WITHOUT ROWID"
+        )
+        connection.execute("COMMIT")
+        return connection
 
 
 class FrozenAnswer(NamedTuple):

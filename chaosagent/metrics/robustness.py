@@ -185,7 +185,7 @@ def random_curve(plan: Plan, executor: Executor, budgets: Sequence[float], *, dr
         raise UsageError(
             f"random_curve(budgets={budgets!r:.80}): give ascending budgets above 0, at most {LEVELS_MAX}."
         )
-    evaluator = Evaluator(executor, Fingerprinting.OFF, lambda _at, _evaluation: None)
+    evaluator = Evaluator(executor, Fingerprinting.OFF)
     pairs = [Experimental(task.id, seed) for task in plan.tasks for seed in plan.seeds]
     levels = [_mean([[_success(evaluator.evaluate(at, EMPTY), at)] for at in pairs], 0.0)]
     samples = len(pairs)

@@ -84,9 +84,12 @@ class FreshRuns:
     def of(self, at: Experimental, schedule: Schedule) -> list[Evaluation]:
         """Return what the fresh runs of a schedule told; those that are missing are made."""
         made = self._made.setdefault((at, schedule), [])
-        for evaluation in self._evaluator.draw(at, schedule, self._count - len(made)):
+
+        def take(evaluation: Evaluation) -> None:
             self._on_drawn(at, len(made), evaluation)
             made.append(evaluation)
+
+        self._evaluator.draw(at, schedule, max(0, self._count - len(made)), take)
         return made[: self._count]
 
 

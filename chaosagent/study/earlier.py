@@ -18,11 +18,15 @@ class Earlier:
         stochastic: Whether the target was found to be stochastic; `None` when that was not found out.
         evaluations: What was executed.
         drawn: Fresh runs of schedules of a stochastic target, in the order in which they were made.
+        unlike: Tasks and seeds in which a run that was made again went another way, and how.
+        seconds: Real time spent.
     """
 
     stochastic: bool | None = None
     evaluations: Iterable[tuple[Experimental, Evaluation]] = ()
     drawn: Mapping[tuple[Experimental, Schedule], list[Evaluation]] = field(default_factory=dict)
+    unlike: Mapping[Experimental, str] = field(default_factory=dict)
+    seconds: float = 0.0
 
 
 NOTHING_EARLIER = Earlier()

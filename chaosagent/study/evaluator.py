@@ -32,6 +32,7 @@ class Evaluator:
         executor: Where the runs happen.
         fingerprinting: What fingerprints cover.
         on_executed: Called with each run that was executed, in the order in which it ended.
+        on_differing: Called for the first repeat of a task and seed that went another way, with how it did.
 
     Attributes:
         executions: Runs that the study has needed so far, those of an earlier session among them; repeats and fresh
@@ -46,15 +47,18 @@ class Evaluator:
         self,
         executor: Executor,
         fingerprinting: Fingerprinting,
-        on_executed: Callable[[Experimental, Evaluation], None],
+        on_executed: Callable[[Experimental, Evaluation], None] | None = None,
+        on_differing: Callable[[Experimental, str], None] | None = None,
     ) -> None:
-        self._executor, self._fingerprinting, self._on_executed = executor, fingerprinting, on_executed
+        self._executor, self._fingerprinting = executor, fingerprinting
+        self._on_executed = on_executed or _ignore
+        self._on_differing = on_differing or _ignore
         self._known: dict[tuple[Experimental, Schedule], Evaluation] = {}
         self._remembered: dict[tuple[Experimental, Schedule], Evaluation] = {}
         self._out: dict[tuple[Experimental, Schedule], int] = {}
         self._tickets: dict[int, tuple[Experimental, Schedule]] = {}
         self._repeats: dict[int, tuple[Experimental, Evaluation]] = {}
-        self._draws: dict[int, Evaluation | None] = {}
+        self._draws: dict[int, Callable[[Evaluation], None]] = {}
         self._next_ticket = 0
         self.executions = 0
         self.errors = 0
@@ -74,6 +78,7 @@ class Evaluator:
         remembered = self._remembered.pop(key, None)
         if remembered is not None:
             self._keep(key, remembered)
+            self._repeat_some(at, remembered)  # whether it was repeated before the earlier session ended nobody knows
             return
         ticket = self._submit(at, schedule, self.answering)
         self._out[key] = ticket
@@ -86,14 +91,26 @@ class Evaluator:
             self._repeats[self._submit(at, schedule, self.answering)] = (at, told)
             self.repeats += 1
 
-    def draw(self, at: Experimental, schedule: Schedule, count: int) -> list[Evaluation]:
-        """Return what fresh runs of a schedule told, with no answer frozen, in the order of asking."""
-        tickets = [self._submit(at, schedule, Answering.FRESH) for _ in range(count)]
-        self._draws.update(dict.fromkeys(tickets))
-        while any(self._draws[ticket] is None for ticket in tickets):
+    def draw(self, at: Experimental, schedule: Schedule, count: int, on_drawn: Callable[[Evaluation], None]) -> None:
+        """Make fresh runs of a schedule, with no answer frozen.
+
+        Args:
+            at: Task and seed.
+            schedule: What to run.
+            count: How often.
+            on_drawn: Called with what each told, as soon as it has ended.
+        """
+        left = count
+
+        def take(evaluation: Evaluation) -> None:
+            nonlocal left
+            left -= 1
+            on_drawn(evaluation)
+
+        for _ in range(count):
+            self._draws[self._submit(at, schedule, Answering.FRESH)] = take
+        while left:
             self.wait()
-        drawn = [self._draws.pop(ticket) for ticket in tickets]
-        return [evaluation for evaluation in drawn if evaluation is not None]
 
     def _submit(self, at: Experimental, schedule: Schedule, answering: Answering) -> int:
         ticket = self._next_ticket
@@ -112,7 +129,7 @@ class Evaluator:
         if finished.ticket in self._repeats:
             self._compare(*self._repeats.pop(finished.ticket), finished.evaluation)
         elif finished.ticket in self._draws:
-            self._draws[finished.ticket] = finished.evaluation
+            self._draws.pop(finished.ticket)(finished.evaluation)
         if key is None:
             return  # no run that searches wait for, or one that was abandoned
         del self._out[key]
@@ -131,7 +148,9 @@ class Evaluator:
     def differ(self, at: Experimental, schedule: Schedule, how: str) -> None:
         """Note that a schedule went another way when it was run again."""
         under = "without injections" if schedule == EMPTY else f"under `{schedule}`"
-        self.unlike.setdefault(at, f"{under}, {how}")
+        if at not in self.unlike:
+            self.unlike[at] = f"{under}, {how}"
+            self._on_differing(at, self.unlike[at])
 
     def _keep(self, key: tuple[Experimental, Schedule], evaluation: Evaluation) -> None:
         self._known[key] = evaluation
@@ -165,3 +184,7 @@ class Evaluator:
     def anything_out(self) -> bool:
         """Whether some run has not ended yet."""
         return bool(self._out or self._repeats)
+
+
+def _ignore(at: Experimental, told: object) -> None:
+    del at, told

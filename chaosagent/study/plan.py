@@ -75,22 +75,32 @@ class Plan:
         return Workbench(self.target, self.config, self.contracts, self.run_limits, kept)
 
     @property
-    def digest(self) -> str:
-        """The digest of everything that the result depends on."""
+    def runs_digest(self) -> str:
+        """The digest of everything that a run depends on, apart from its task, seed and schedule."""
         return digest_of(
             [
                 self.target.name,
                 self.config.digest,
-                [[task.id, task.input, task.labels] for task in self.tasks],
-                self.seeds,
                 [
                     [contract.id, contract.severity.value, _ADDRESS.sub("", repr(contract))]
                     for contract in self.contracts
                 ],
                 self.contract_specs,
+                self.space.reads_history,
+                [self.run_limits, self.stochastic],
+            ]
+        )
+
+    @property
+    def digest(self) -> str:
+        """The digest of everything that the result depends on."""
+        return digest_of(
+            [
+                self.runs_digest,
+                [[task.id, task.input, task.labels] for task in self.tasks],
+                self.seeds,
                 self.space.digest,
                 [self.budget, self.searcher, self.searcher_settings, self.lookahead, self.seed, self.audit],
-                [self.limits.trials_max, self.run_limits],
-                [self.stochastic, self.confirmations],
+                [self.limits.trials_max, self.confirmations],
             ]
         )

@@ -28,6 +28,12 @@ CREATE TABLE draw (
     evaluation BLOB NOT NULL,
     PRIMARY KEY (task, seed, schedule, number)
 ) WITHOUT ROWID;
+CREATE TABLE differing (
+    task TEXT NOT NULL,
+    seed TEXT NOT NULL,
+    difference TEXT NOT NULL,
+    PRIMARY KEY (task, seed)
+) WITHOUT ROWID;
 CREATE TABLE trial (
     task TEXT NOT NULL,
     seed TEXT NOT NULL,

@@ -24,6 +24,9 @@ class Sink:
     def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
         """Take one told trial of the search for a contract."""
 
+    def differed(self, at: Experimental, difference: str) -> None:
+        """Take that a run of a task and seed went another way when it was made again, and how."""
+
     def drawn(self, at: Experimental, number: int, evaluation: Evaluation) -> None:
         """Take one fresh run of a schedule, the `number`-th of it, from 0; only stochastic targets have such."""
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
+import importlib.metadata
+import json
 import math
-import os
-import platform
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,16 +19,17 @@ from chaosagent.study.committer import Committer
 from chaosagent.study.determinism import Nature
 from chaosagent.study.earlier import Earlier
 from chaosagent.study.evaluator import Experimental
+from chaosagent.study.lock import locked
 from chaosagent.study.plan import Plan
-from chaosagent.study.result import SearchResult
+from chaosagent.study.result import Progress, SearchResult
 from chaosagent.study.schema import SCHEMA
 from chaosagent.study.search import Trial
 from chaosagent.study.sink import Sink
 from chaosagent.study.stored import decode_evaluation, encode_evaluation
+from chaosagent.targets.code import changed_code, code_of
 
 FILE_NAME = "study.db"
 ANSWERS_NAME = "answers.db"
-LOCK_NAME = "study.lock"
 RECENT_MAX = 4096
 """Of how many runs that were kept the row is remembered."""
 
@@ -70,6 +70,8 @@ def _begin_study(connection: sqlite3.Connection, plan: Plan) -> None:
     connection.executescript(f"BEGIN; {SCHEMA}")
     facts = {
         "plan": plan.digest,
+        "runs": plan.runs_digest,
+        "chaosagent": importlib.metadata.version("chaosagent"),
         "target": plan.target_reference,
         "config": plan.config.name,
         "begun": timestamp(),
@@ -78,34 +80,36 @@ def _begin_study(connection: sqlite3.Connection, plan: Plan) -> None:
     connection.execute("COMMIT")
 
 
-def _locked(folder: Path) -> IO[str]:
-    """Lock a folder for this process; the lock ends with the process, however that ends.
+def _go_on(connection: sqlite3.Connection, folder: Path, plan: Plan, study_text: str) -> None:
+    """Make a store ready for what is to be searched now.
 
     Raises:
-        UsageError: The folder cannot be written to.
-        StudyError: Another process holds the lock.
+        OtherStudyError: Its runs were made otherwise.
+        UsageError: Its runs were made by another version, of the target or of chaosagent.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / LOCK_NAME).open("a+", encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{folder}: cannot store a study there: {error.strerror}. Choose another --out.") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        lock.seek(0)
-        holder = lock.read(200).strip() or "another process"
-        lock.close()
-        raise StudyError(
-            f"{folder} is in use by {holder}. Wait for it, or choose another folder with --out."
-        ) from error
-    try:
-        lock.truncate(0)
-        os.write(lock.fileno(), f"process {os.getpid()} on {platform.node()} since {timestamp()}".encode())
-    except OSError as error:
-        lock.close()
-        raise UsageError(f"{folder}: cannot store a study there: {error.strerror}. Choose another --out.") from error
-    return lock
+    facts = dict(connection.execute("SELECT key, value FROM study"))
+    if facts["plan"] != plan.digest and facts.get("runs") != plan.runs_digest:
+        raise OtherStudyError(str(folder))
+    remedy = f"Search anew, in another folder (--out) or after deleting {folder}."
+    version = importlib.metadata.version("chaosagent")
+    if facts.get("chaosagent") != version:
+        raise UsageError(
+            f"{folder} holds a study of chaosagent {facts.get('chaosagent')}; this is {version}, and a run may go "
+            f"another way. {remedy}"
+        )
+    changed = changed_code(json.loads(facts.get("code", "{}")))
+    if changed:
+        raise UsageError(
+            f"{', '.join(changed)}: changed since the study in {folder} was begun, so what was run then says nothing "
+            f"of today's target. {remedy}"
+        )
+    if plan.target.secrets:  # then nothing was kept from which the study could go on
+        connection.executescript("DELETE FROM trial; DELETE FROM search; DELETE FROM execution; DELETE FROM draw;")
+    if facts["plan"] != plan.digest:
+        connection.executescript("DELETE FROM trial; DELETE FROM search;")
+        connection.execute("UPDATE study SET value = ? WHERE key = 'plan'", (plan.digest,))
+        (folder / "study.yaml").write_text(study_text, encoding="utf-8")
+    connection.execute("DELETE FROM study WHERE key IN ('ended', 'failed')")
 
 
 class StudyStore(Sink):
@@ -119,6 +123,7 @@ class StudyStore(Sink):
         self._committer = Committer(connection)
         self._recent: dict[tuple[str, str, str], int] = {}
         self._failed = False
+        self._seconds = 0.0
 
     @classmethod
     def create(cls, folder: Path, plan: Plan, study_text: str) -> StudyStore:
@@ -138,7 +143,7 @@ class StudyStore(Sink):
                 f"{folder} holds a study already. Go on with it (--resume), choose another folder (--out), or "
                 "delete it."
             )
-        lock = _locked(folder)
+        lock = locked(folder)
         connection = None
         try:
             (folder / "study.yaml").write_text(study_text, encoding="utf-8")
@@ -153,34 +158,41 @@ class StudyStore(Sink):
         return cls(connection, path, plan, lock)
 
     @classmethod
-    def resume(cls, folder: Path, plan: Plan) -> StudyStore:
+    def resume(cls, folder: Path, plan: Plan, study_text: str = "") -> StudyStore:
         """Go on with the store of a study that was ended, in whatever way.
 
+        What is searched may differ, such as budget, limits, tasks or searcher: what was executed is not executed again.
+
+        Args:
+            folder: Of the study.
+            plan: What the study is to do.
+            study_text: The study file as it is run, where it differs.
+
         Raises:
-            OtherStudyError: The study in the folder is to do something else.
-            UsageError: The folder holds none, or it cannot be read.
+            OtherStudyError: The runs of the study in the folder were made otherwise.
+            UsageError: The folder holds none, it cannot be read, or the target has changed since.
             StudyError: Another process works on it.
         """
         path = folder / FILE_NAME
         if not path.exists():
             raise UsageError(f"{folder} holds no study to go on with. Leave --resume out to begin one.")
-        lock = _locked(folder)
+        lock = locked(folder)
+        connection = None
         try:
             connection = _opened(path)
             begun = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'study'").fetchone()
             if begun is None:
                 _begin_study(connection, plan)  # the first session was ended before it had written anything
-            found = connection.execute("SELECT value FROM study WHERE key = 'plan'").fetchone()
-        except sqlite3.Error as error:
+            _go_on(connection, folder, plan, study_text)
+        except (OSError, sqlite3.Error) as error:
             lock.close()
             raise UsageError(f"{path} cannot be read: {error}. Choose another --out, or delete {folder}.") from error
-        if found is None or found[0] != plan.digest:
-            connection.close()
+        except UsageError:
+            if connection is not None:
+                connection.close()
             lock.close()
-            raise OtherStudyError(str(folder))
-        store = cls(connection, path, plan, lock)
-        store._execute("DELETE FROM study WHERE key IN ('ended', 'failed')")
-        return store
+            raise
+        return cls(connection, path, plan, lock)
 
     @classmethod
     def remove(cls, folder: Path, plan: Plan, *, unfinished_too: bool = False) -> None:
@@ -199,7 +211,7 @@ class StudyStore(Sink):
         path = folder / FILE_NAME
         if not path.exists():
             return
-        with _locked(folder):
+        with locked(folder):
             facts = _facts(path)
             if facts.get("plan", plan.digest) != plan.digest:
                 raise OtherStudyError(str(folder))
@@ -223,7 +235,15 @@ class StudyStore(Sink):
         for task, seed, data in rows:
             evaluation = decode_evaluation(data)
             drawn.setdefault((Experimental(task, int(seed)), evaluation.schedule), []).append(evaluation)
-        return Earlier(None if found is None else found[0] == "yes", self._evaluations(), drawn)
+        spent = self._execute("SELECT value FROM study WHERE key = 'seconds'").fetchone()
+        unlike = self._execute("SELECT task, seed, difference FROM differing ORDER BY task, seed").fetchall()
+        return Earlier(
+            stochastic=None if found is None else found[0] == "yes",
+            evaluations=self._evaluations(),
+            drawn=drawn,
+            unlike={Experimental(task, int(seed)): difference for task, seed, difference in unlike},
+            seconds=0.0 if spent is None else float(spent[0]),
+        )
 
     def _evaluations(self) -> Iterator[tuple[Experimental, Evaluation]]:
         rows = self._execute("SELECT task, seed, evaluation FROM execution WHERE evaluation IS NOT NULL ORDER BY id")
@@ -233,6 +253,17 @@ class StudyStore(Sink):
     def examined(self, nature: Nature) -> None:
         """Keep whether the target is deterministic."""
         self._put("stochastic", "yes" if nature.stochastic else "no")
+        self._put("code", json.dumps(code_of(self._plan.target, ())))
+
+    def differed(self, at: Experimental, difference: str) -> None:
+        """Keep where a run that was made again went another way."""
+        self._execute("INSERT OR IGNORE INTO differing VALUES (?, ?, ?)", (at.task_id, str(at.seed), difference))
+
+    def progress(self, progress: Progress) -> None:
+        """Keep how long the study has taken."""
+        if progress.seconds - self._seconds >= 1.0:
+            self._seconds = progress.seconds
+            self._put("seconds", f"{progress.seconds:.1f}")
 
     def executed(self, at: Experimental, evaluation: Evaluation) -> None:
         """Keep one run as it ended, whatever searches still wait for."""

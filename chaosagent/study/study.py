@@ -62,14 +62,15 @@ class Study:
         self._executor, self._elsewhere, self._earlier = executor, elsewhere, earlier
         depth = Fingerprinting.STATE_AND_HISTORY if plan.space.reads_history else Fingerprinting.STATE
         self._workbench = plan.workbench()
-        self._evaluator = Evaluator(executor, depth, self._count)
+        self._evaluator = Evaluator(executor, depth, self._tell_executed, self._tell_differing)
+        self._evaluator.unlike.update(earlier.unlike)
         for at, evaluation in earlier.evaluations:
             self._evaluator.remember(at, evaluation)
         self._fresh = FreshRuns(self._evaluator, plan.confirmations, self._tell_drawn, earlier.drawn)
         self._progress = Progress()
         self._told_sum = 0
         self._checked: set[Experimental] = set()
-        self._started = monotonic()
+        self._started = monotonic() - earlier.seconds
         self._reported = float("-inf")
         self._interrupted = False
         self._nature = DETERMINISTIC
@@ -121,7 +122,9 @@ class Study:
         """Find out whether the target is deterministic, and freeze its answers if it is not."""
         self._progress.current = "checking that runs repeat"
         self._report([])
-        known = self._plan.stochastic if self._earlier.stochastic is None else self._earlier.stochastic
+        known = (
+            self._plan.stochastic if self._earlier.stochastic is None else self._earlier.stochastic
+        )  # as it was begun
         with contextlib.ExitStack() as stack:
             elsewhere = None if self._elsewhere is None else self._elsewhere()
             if elsewhere is not None:
@@ -219,7 +222,7 @@ class Study:
                 f"(error_share). The last one: {evaluation.error}"
             )
 
-    def _count(self, at: Experimental, evaluation: Evaluation) -> None:
+    def _tell_executed(self, at: Experimental, evaluation: Evaluation) -> None:
         for sink in self._sinks:
             sink.executed(at, evaluation)
 
@@ -308,6 +311,10 @@ class Study:
     def _certificate(self, search: Search) -> Certificate:
         repeatable = search.at not in self._evaluator.unlike
         return search.certificate(reproduced=repeatable, frozen=self._nature.stochastic)
+
+    def _tell_differing(self, at: Experimental, difference: str) -> None:
+        for sink in self._sinks:
+            sink.differed(at, difference)
 
     def _tell_drawn(self, at: Experimental, number: int, evaluation: Evaluation) -> None:
         for sink in self._sinks:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chaosagent.study.store import LOCK_NAME, _locked
+from chaosagent.study.lock import LOCK_NAME, locked
 
 Command = Callable[..., Any]
 HERE = ("search", "study.yaml", "--out", "here")
@@ -30,19 +30,50 @@ def files_below(folder: Path) -> dict[str, bytes]:
         ),
     ],
 )
-@pytest.mark.parametrize("resume", [(), ("--resume",)])
 def test_another_study_in_the_folder_is_told_with_what_differs(
-    chaosagent: Command, options: tuple[object, ...], difference: str, resume: tuple[str, ...]
+    chaosagent: Command, options: tuple[object, ...], difference: str
 ) -> None:
     chaosagent(*HERE)
     before = files_below(Path("here/replays"))
 
-    answer = chaosagent(*HERE, *options, *resume)
+    answer = chaosagent(*HERE, *options)
 
     assert (answer.code, answer.out) == (2, "")
     assert f"here holds another study: {difference}" in answer.err
     assert "Choose another folder with --out; or give what that study was begun with" in answer.err
     assert files_below(Path("here/replays")) == before
+
+
+def test_a_study_whose_runs_were_made_otherwise_cannot_be_gone_on_with(chaosagent: Command) -> None:
+    chaosagent(*HERE)
+
+    answer = chaosagent(*HERE, "--config", "hardened", "--resume")
+
+    assert (answer.code, answer.out) == (2, "")
+    assert "here holds another study: config: 'hardened' instead of empty" in answer.err
+
+
+def test_a_study_may_be_gone_on_with_more_trials_a_higher_budget_or_other_tasks(chaosagent: Command) -> None:
+    chaosagent(*HERE, "--trials", 3, "--task", "late")
+
+    more = chaosagent(*HERE, "--trials", 100, "--budget", 2.2, "--resume", "--json").json
+    anew = chaosagent("search", "study.yaml", "--out", "new", "--trials", 100, "--budget", 2.2, "--json").json
+
+    assert more["digest"] == anew["digest"]
+    assert more["searches"] == anew["searches"]
+    assert "trials: 100" in Path("here/study.yaml").read_text(encoding="utf-8")
+
+
+def test_a_study_whose_target_has_changed_cannot_be_gone_on_with(chaosagent: Command, folder: Path) -> None:
+    chaosagent(*HERE, "--trials", 3)
+    agent = folder / "agent.py"
+    agent.write_text(agent.read_text(encoding="utf-8") + "# mended\n", encoding="utf-8")
+
+    answer = chaosagent(*HERE, "--resume")
+
+    assert (answer.code, answer.out) == (2, "")
+    assert "agent.py: changed since the study in here was begun" in answer.err
+    assert "Search anew, in another folder (--out) or after deleting here" in answer.err
 
 
 def test_what_differs_is_cut_where_it_is_much(chaosagent: Command, folder: Path) -> None:
@@ -78,7 +109,7 @@ def test_a_target_that_has_changed_is_suspected_where_the_files_are_the_same(cha
 
 def test_a_folder_in_use_is_told_with_its_holder(chaosagent: Command, folder: Path) -> None:
     (folder / "here").mkdir()
-    with _locked(folder / "here"):
+    with locked(folder / "here"):
         answer = chaosagent(*HERE)
 
     assert (answer.code, answer.out) == (4, "")
