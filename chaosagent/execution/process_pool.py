@@ -31,7 +31,7 @@ from chaosagent.execution.executor import Finished
 from chaosagent.execution.interrupts import interrupts_held
 from chaosagent.execution.memory import MemoryWatch
 from chaosagent.execution.workbench import Job, Workbench, failed
-from chaosagent.execution.worker import Answer, Batch, Ready, work
+from chaosagent.execution.worker import Answer, Batch, Forgotten, Ready, work
 from chaosagent.limits import RunLimits
 
 AHEAD_MAX = 16
@@ -52,15 +52,24 @@ logger = logging.getLogger(__name__)
 
 
 class _Worker:
-    """One process, its pipe, and the jobs it was given and has not answered yet."""
+    """One process, its pipe, and the jobs it was given and has not answered yet.
+
+    `forgetting`: it was told to forget some jobs and has not said yet that it did. It may work on one of them, so until
+    then it is given nothing that could be blamed for what becomes of that one.
+    """
 
     def __init__(self, process: SpawnProcess, pipe: Connection) -> None:
         self.process, self.pipe = process, pipe
         self.jobs: deque[tuple[int, Job]] = deque()
         self.reserved: tuple[int, Job] | None = None
-        self.ready = False
+        self.ready = self.forgetting = False
         self.answered = 0
         self.since = monotonic()
+
+    @property
+    def idle(self) -> bool:
+        """Whether it certainly works on nothing."""
+        return self.ready and not self.jobs and not self.forgetting
 
 
 class ProcessExecutor:
@@ -159,23 +168,24 @@ class ProcessExecutor:
 
     def _feed_idle(self) -> None:
         for worker in self._workers:
-            if worker.ready and not worker.jobs:
+            if worker.idle:
                 self._give(worker, 1)
                 return
 
     def _feed(self) -> None:
         """Give jobs to the workers that will soon have none, and take them from one that is stuck."""
         ahead = max(1, min(AHEAD_MAX, int(AHEAD_SECONDS / self._seconds_per_job)))
-        hungry = [worker for worker in self._workers if worker.ready and len(worker.jobs) <= ahead // 2]
+        hungry = [one for one in self._workers if one.ready and not one.forgetting and len(one.jobs) <= ahead // 2]
         hungry.sort(key=lambda worker: len(worker.jobs))
         for place, worker in enumerate(hungry):
             if self._waiting:
                 share = -(-len(self._waiting) // (len(hungry) - place))
                 self._give(worker, min(ahead - len(worker.jobs), share))
-        if not self._waiting and any(worker.ready and not worker.jobs for worker in self._workers):
+        if not self._waiting and any(worker.idle for worker in self._workers):
             now = monotonic()
             for worker in self._workers:
-                if len(worker.jobs) > 1 and now - worker.since > STALL_SECONDS:
+                stalled = len(worker.jobs) > 1 and now - worker.since > STALL_SECONDS
+                if stalled and not worker.pipe.poll():  # it may have answered while the study was busy
                     self._take_back(worker)
 
     def _give(self, worker: _Worker, count: int) -> None:
@@ -192,11 +202,14 @@ class ProcessExecutor:
         self._send(worker, data)
 
     def _take_back(self, worker: _Worker) -> None:
-        """Let a worker forget what it has not begun; should it have begun by now, that answer is not heard."""
+        """Let a worker forget what it has not begun, without waiting for it: it may be long at its first job.
+
+        What it has begun by then is run twice; that answer is not heard.
+        """
         if len(worker.jobs) > 1:
             head = worker.jobs.popleft()
             self._waiting.extendleft(reversed(worker.jobs))
-            worker.jobs = deque([head])
+            worker.jobs, worker.forgetting = deque([head]), True
             self._send(worker, pickle.dumps(None))
 
     def _send(self, worker: _Worker, data: bytes) -> None:
@@ -211,6 +224,8 @@ class ProcessExecutor:
             return
         if isinstance(message, Answer):
             self._take(worker, message)
+        elif isinstance(message, Forgotten):
+            worker.forgetting = False
         elif isinstance(message, Ready):
             self._begin(worker)
         else:
@@ -227,11 +242,11 @@ class ProcessExecutor:
     def _take(self, worker: _Worker, answer: Answer) -> None:
         self.printed_bytes += answer.printed_bytes
         worker.since = monotonic()
-        if not worker.jobs or worker.jobs[0][0] != answer.ticket:
-            return  # it was taken back, and is run by somebody else
         if answer.evaluation is None:
             self._exceeded(worker, answer.megabytes)
             return
+        if not worker.jobs:
+            return  # it was taken back, and is run by somebody else
         worker.jobs.popleft()
         worker.answered += 1
         self._seconds_per_job += 0.2 * (answer.seconds - self._seconds_per_job)
@@ -297,9 +312,12 @@ class ProcessExecutor:
         if not worker.ready:
             if spent > max(START_SECONDS_MAX, self._limits.wall_seconds_max):
                 self._replace(worker, f"loading the target took longer than {spent:.0f} s of real time")
-        elif worker.jobs and spent > self._limits.wall_seconds_max:
+        elif spent > self._limits.wall_seconds_max and not worker.idle:
             limit = f"{self._limits.wall_seconds_max:g} s of real time (run.wall_seconds)"
-            self._fail(worker, f"the run took longer than {limit}; its worker was killed")
+            if worker.jobs:
+                self._fail(worker, f"the run took longer than {limit}; its worker was killed")
+            else:
+                self._replace(worker, f"a run that was taken back took longer than {limit}")
 
     def _bury(self, worker: _Worker) -> None:
         """Find out what a worker died of, and what that means for its job."""

@@ -1,7 +1,7 @@
 """What happens inside a worker process: it runs the jobs that come through its pipe, one after the other.
 
 Its messages, each a pickle: first `Ready` or a `StudyError`, then one `Answer` for each job, in the order of the jobs.
-It is sent lists of jobs with their tickets, or `None`: forget what has not begun.
+It is sent lists of jobs with their tickets, or `None`: forget what has not begun, and answer `Forgotten`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,10 @@ Batch: TypeAlias = list[tuple[int, Job]]
 
 class Ready(NamedTuple):
     """The target is loaded."""
+
+
+class Forgotten(NamedTuple):
+    """What had not begun is forgotten; the jobs that had are answered before this."""
 
 
 class Answer(NamedTuple):
@@ -102,6 +106,7 @@ def _serve(pipe: Connection, evaluate: Callable[[Job], Evaluation], megabytes_ma
             batch: Batch | None = pickle.loads(pipe.recv_bytes())
             if batch is None:
                 waiting.clear()
+                pipe.send_bytes(pickle.dumps(Forgotten()))
             else:
                 waiting.extend(batch)
         ticket, job = waiting.popleft()

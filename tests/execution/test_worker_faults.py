@@ -283,6 +283,25 @@ def test_what_no_worker_has_begun_can_be_dropped(setup: Setup) -> None:
     assert came in ([0, 1_000], [1_000])
 
 
+def test_a_run_that_was_dropped_too_late_is_not_held_against_the_next(setup: Setup) -> None:
+    with closing(ProcessExecutor(setup, workers=1, limits=RunLimits(wall_seconds_max=2.0))) as executor:
+        told(executor, HARMLESS)  # short ones: now much is given ahead
+        for ticket, job in enumerate([HARMLESS[0], Job("waits", 0, TIMEOUT), Job("spins", 0, TIMEOUT)]):
+            executor.submit(ticket, job)
+        came = {executor.next_finished().ticket}
+        threading.Event().wait(1.3)  # the worker is at the last one, and nobody has heard its answer before that
+        executor.drop_waiting()
+        executor.submit(1_000, HARMLESS[1])
+        last = executor.next_finished()
+        while last.ticket != 1_000:
+            came.add(last.ticket)
+            last = executor.next_finished()
+
+    assert came <= {0, 1}
+    assert last.evaluation == setup().evaluate(HARMLESS[1])
+    assert executor.replaced == 1
+
+
 def test_workers_go_when_the_study_is_interrupted_in_the_middle_of_a_message(setup: Setup) -> None:
     with closing(ProcessExecutor(setup, workers=2)) as executor:
         told(executor, HARMLESS)
