@@ -1,35 +1,79 @@
-"""`chaosagent show`: tell a counterexample."""
+"""`chaosagent show`: tell counterexamples."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from chaosagent.cli import output
 
+if TYPE_CHECKING:
+    from chaosagent.canonical import Plain
+
+HELD, UNREADABLE = 0, 2
+
 
 def show(
-    record: Annotated[Path, typer.Argument(help="A replay record (*.replay).", metavar="RECORD", show_default=False)],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Replay records (*.replay), or folders that hold some.", metavar="PATH...", show_default=False
+        ),
+    ],
     *,
     whole: Annotated[bool, typer.Option("--all", help="Show every step of the trace.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
-    """Tell a counterexample as a person would: the faults, what happened, what broke, and why each fault is needed.
+    """Tell counterexamples as a person would: the faults, what happened, what broke, and why each fault is needed.
 
-    Nothing is run, and the target is not loaded.
+    Nothing is run, and the target is not loaded. Of several records, the JSON object holds a list called `records`.
 
-    [bold]Example[/bold]
+    [bold]Examples[/bold]
 
     chaosagent show chaosagent-out/triage/replays/refund-at-most-once-1f2e3d4c5b6a.replay
+
+    chaosagent show chaosagent-out/triage/replays
     """
-    from chaosagent.replays.store import read_record
+    from chaosagent.replays.store import find_records, read_record
     from chaosagent.report.story import story_json, story_of
 
-    found = read_record(record)
+    if len(paths) == 1 and not paths[0].is_dir():
+        record = read_record(paths[0])
+        if json:
+            output.answer_json(story_json(record))
+        else:
+            output.answer(story_of(record, paths[0], whole=whole))
+        return HELD
+    return _show_each(find_records(paths), whole=whole, json=json)
+
+
+def _show_each(paths: list[Path], *, whole: bool, json: bool) -> int:
+    """Tell several records; one that cannot be read is told, and does not keep the others from being told."""
+    from chaosagent.errors import RecordError
+    from chaosagent.replays.store import read_record
+    from chaosagent.report.page import Page, bad
+    from chaosagent.report.story import story_json, story_of
+
+    page, code = Page(), HELD
+    told: list[Plain] = []
+    for number, path in enumerate(paths):
+        if number:
+            page.gap().line()
+        try:
+            record = read_record(path)
+        except RecordError as error:
+            code = UNREADABLE
+            page.line(bad(str(error)))
+            told.append({"path": str(path), "error": str(error)})
+            continue
+        if json:
+            told.append({"path": str(path), **story_json(record)})
+        else:
+            page.add(story_of(record, path, whole=whole))
     if json:
-        output.answer_json(story_json(found))
+        output.answer_json({"records": told})
     else:
-        output.answer(story_of(found, record, whole=whole))
-    return 0
+        output.answer(page)
+    return code

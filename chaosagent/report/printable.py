@@ -9,7 +9,7 @@ _WIDE = frozenset({"W", "F"})
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-def printable(text: str, *, characters_max: int | None = None) -> str:
+def printable(text: str, *, characters_max: int | None = None, in_the_middle: bool = False) -> str:
     r"""Return a text that can do nothing to a terminal but be read.
 
     Control characters (so escape sequences, too), characters that turn the direction of writing, invisible ones, line
@@ -19,11 +19,16 @@ def printable(text: str, *, characters_max: int | None = None) -> str:
     Args:
         text: Of whatever origin.
         characters_max: Longer results are cut, and what was cut is said; `None` for no limit.
+        in_the_middle: Cut there, so that beginning and end are seen, and not at the end.
     """
     shown = text if text.isascii() and text.isprintable() else "".join(map(_escaped, text))
     if characters_max is None or len(shown) <= characters_max:
         return shown
-    return f"{shown[:characters_max]}... {len(shown) - characters_max} more characters"
+    left_out = f"... {len(shown) - characters_max} more characters"
+    if not in_the_middle:
+        return f"{shown[:characters_max]}{left_out}"
+    end = characters_max // 2
+    return f"{shown[: characters_max - end]}{left_out} ...{shown[len(shown) - end :]}"
 
 
 def _escaped(character: str) -> str:

@@ -87,9 +87,12 @@ def counted(number: int, singular: str, plural: str = "") -> str:
 def _in_one_sentence(record: ReplayRecord, violation: Violation | None) -> list[str | Span]:
     faults = counted(len(record.schedule), "fault")
     together = " together" if len(record.schedule) > 1 else ""
-    reason = record.contract if violation is None else violation.reason
     verb = "is" if len(record.schedule) == 1 else "are"
-    return [f"{faults.capitalize()}{together} (cost {record.cost:g}) {verb} enough: ", bad(reason), "."]
+    enough = f"{faults.capitalize()}{together} (cost {record.cost:g}) {verb} enough"
+    if violation is not None and violation.reason:
+        return [f"{enough}: ", bad(violation.reason), "."]
+    held = "; in the run that is kept here it held" if violation is None else ""
+    return [f"{enough} to break ", bad(record.contract), f"{held}."]
 
 
 def _tell_schedule(page: Page, record: ReplayRecord) -> None:
@@ -169,7 +172,7 @@ def _count(step: Step) -> str:
 
 def _arguments(step: Step) -> str:
     inside = ", ".join(f"{key}={compact(value)}" for key, value in step.arguments.items())
-    return printable(inside, characters_max=ARGUMENTS_MAX)
+    return printable(inside, characters_max=ARGUMENTS_MAX, in_the_middle=True)
 
 
 def _told(step: Step) -> list[str | Span]:
@@ -177,7 +180,7 @@ def _told(step: Step) -> list[str | Span]:
         return [notice("given up before an answer came")]
     failure = step.failure
     if failure is None:
-        return [printable(compact(step.answer), characters_max=ANSWER_MAX)]
+        return [printable(compact(step.answer), characters_max=ANSWER_MAX, in_the_middle=True)]
     status = f" {failure.status}" if failure.status is not None else ""
     message = f": {failure.message}" if failure.message else ""
     return [bad(f"{failure.kind}{status}"), printable(message, characters_max=ANSWER_MAX)]

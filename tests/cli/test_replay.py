@@ -281,6 +281,31 @@ def test_show_as_json_holds_the_story(chaosagent: Command, records: Path) -> Non
     assert story["necessity"][0]["then"].endswith("holds")
 
 
+def test_show_takes_several_records_and_folders(chaosagent: Command, records: Path) -> None:
+    paths = sorted(records.iterdir())
+    stories = [chaosagent("show", path).out for path in paths]
+
+    assert len(paths) == 2
+    for arguments in ([records], paths, [records, *paths]):
+        answer = chaosagent("show", *arguments)
+        assert (answer.code, answer.out) == (0, "\n\n".join(stories))
+    told = chaosagent("show", records, "--json").json["records"]
+    assert told == [{"path": str(path), **chaosagent("show", path, "--json").json} for path in paths]
+
+
+def test_a_damaged_record_does_not_keep_others_from_being_shown(chaosagent: Command, records: Path) -> None:
+    damaged, sound = sorted(records.iterdir())
+    story = chaosagent("show", sound).out
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+
+    answer, as_json = chaosagent("show", records), chaosagent("show", records, "--json")
+
+    assert (answer.code, as_json.code) == (2, 2)
+    assert answer.out.startswith(f"{damaged} is cut off")
+    assert answer.out.endswith(story)
+    assert [set(record) >= {"path", "error"} for record in as_json.json["records"]] == [True, False]
+
+
 @pytest.mark.parametrize("mode", ["schedule", "exact", "both"])
 def test_a_record_of_another_target_is_refused(chaosagent: Command, records: Path, mode: str) -> None:
     answer = chaosagent("replay", first_of(records), "--target", "refund", "--mode", mode, "--json")

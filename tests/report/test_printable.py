@@ -1,6 +1,7 @@
 """Text of unknown origin must not act on a terminal."""
 
 import unicodedata
+from string import ascii_lowercase
 
 import pytest
 from hypothesis import given
@@ -55,6 +56,14 @@ def test_each_kind_of_danger_is_written_out(text: str, shown: str) -> None:
 def test_what_is_cut_is_said() -> None:
     assert printable("a" * 12, characters_max=10) == "aaaaaaaaaa... 2 more characters"
     assert printable("a" * 10, characters_max=10) == "a" * 10
+
+
+@pytest.mark.parametrize(
+    ("characters_max", "shown"), [(4, "ab... 22 more characters ...yz"), (1, "a... 25 more characters ...")]
+)
+def test_what_is_cut_in_the_middle_shows_beginning_and_end(characters_max: int, shown: str) -> None:
+    assert printable(ascii_lowercase, characters_max=characters_max, in_the_middle=True) == shown
+    assert printable(ascii_lowercase, characters_max=26, in_the_middle=True) == ascii_lowercase
 
 
 @pytest.mark.parametrize(("text", "columns"), [("abc", 3), ("東京", 4), ("e\u0301", 1), ("→✗", 2), ("", 0)])

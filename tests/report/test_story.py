@@ -1,10 +1,12 @@
 """A counterexample told: all of it, in order, and nothing that acts on the terminal."""
 
+import copy
 import json
 import unicodedata
 from dataclasses import replace
 from pathlib import Path
 
+from chaosagent.canonical import pack
 from chaosagent.replays.record import Proof, ReplayRecord
 from chaosagent.report.page import Look
 from chaosagent.report.story import compact, counted, in_order, story_json, story_of, window_of
@@ -83,6 +85,32 @@ def test_each_rule_that_a_proof_names_is_explained_in_a_line(record: ReplayRecor
     lines = story_of(named).text().splitlines()
 
     assert [line.strip() for line in lines if line.startswith("    R")] == [f"R2: {RULES['R2']}"]
+
+
+def test_a_violation_without_a_reason_leaves_no_colon(record: ReplayRecord) -> None:
+    verdict = record.trace.verdict("at-most-once")
+    assert verdict.violation is not None
+    silent = verdict._replace(violation=verdict.violation._replace(reason=""))
+    missing = verdict._replace(violation=None)
+    told = {}
+    for changed in (silent, missing):
+        trace = replace(record.trace, verdicts=(changed, *record.trace.verdicts[1:]))
+        told[changed] = story_of(replace(record, trace=trace)).text()
+
+    assert "is enough to break at-most-once.\n" in told[silent]
+    assert "is enough to break at-most-once; in the run that is kept here it held.\n" in told[missing]
+
+
+def test_a_long_request_is_cut_in_the_middle(record: ReplayRecord) -> None:
+    first = record.trace.steps[0]
+    step = copy.copy(first)
+    step.request = pack(["write", {"text": f"begin{'x' * 500}end"}])
+    trace = replace(record.trace, steps=(step, *record.trace.steps[1:]))
+
+    story = story_of(replace(record, trace=trace), whole=True).text()
+
+    assert 'write(text="beginxxx' in story
+    assert 'xxxend")' in story
 
 
 def test_a_crash_is_told_with_its_place(record: ReplayRecord) -> None:
