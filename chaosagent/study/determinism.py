@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from chaosagent.clock import monotonic
-from chaosagent.errors import StudyError
+from chaosagent.errors import PluginError, StudyError, TargetError
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.workbench import Answering, Job, Workbench
@@ -126,38 +127,36 @@ class _Unlike(NamedTuple):
 
 
 def _unlike(
-    places: Iterable[Experimental], here: Workbench, elsewhere: Executor | None, answering: Answering
+    places: Sequence[Experimental], here: Workbench, elsewhere: Executor | None, answering: Answering
 ) -> Iterator[_Unlike]:
     """Yield the tasks and seeds whose runs differ; those that cannot be run are left to the searches."""
-    for at, told in _run_first(list(places), here, elsewhere, answering):
-        if told.status is Status.OK:
-            unlike = _compared(at, here, told, answering)
-            if unlike is not None:
-                yield unlike
+    told = [None] * len(places) if elsewhere is None else _run_elsewhere(places, elsewhere, answering)
+    for at, one in zip(places, told, strict=True):
+        if one is None or one.status is Status.OK:
+            with contextlib.suppress(TargetError, PluginError):
+                unlike = _compared(at, here, one, answering)
+                if unlike is not None:
+                    yield unlike
 
 
-def _run_first(
-    places: list[Experimental], here: Workbench, elsewhere: Executor | None, answering: Answering
-) -> Iterator[tuple[Experimental, Evaluation]]:
-    """Yield what the first runs told: elsewhere if possible, where a run that never ends can be killed."""
-    jobs = [Job(at.task_id, at.seed, EMPTY, answering=answering) for at in places]
-    if elsewhere is None:
-        yield from ((at, here.evaluate(job)) for at, job in zip(places, jobs, strict=True))
-        return
-    for ticket, job in enumerate(jobs):
-        elsewhere.submit(ticket, job)
+def _run_elsewhere(places: Sequence[Experimental], elsewhere: Executor, answering: Answering) -> list[Evaluation]:
+    """Return what runs told in another process, where one that never ends can be killed."""
+    for ticket, at in enumerate(places):
+        elsewhere.submit(ticket, Job(at.task_id, at.seed, EMPTY, answering=answering))
     told: dict[int, Evaluation] = {}
-    while len(told) < len(jobs):
+    while len(told) < len(places):
         finished = elsewhere.next_finished()
         told[finished.ticket] = finished.evaluation
-    yield from ((at, told[ticket]) for ticket, at in enumerate(places))
+    return [told[ticket] for ticket in range(len(places))]
 
 
-def _compared(at: Experimental, workbench: Workbench, told: Evaluation, answering: Answering) -> _Unlike | None:
-    """Run a task without injections in this process, and say how it differs from what another run told."""
+def _compared(at: Experimental, workbench: Workbench, told: Evaluation | None, answering: Answering) -> _Unlike | None:
+    """Run a task without injections in this process, and say how runs differ, also from what another one told."""
     in_process = _differing_here(workbench.bare(at.task_id, at.seed, answering))
     if in_process is not None:
         return _Unlike(at, in_process, in_one_process=True, answering=answering)
+    if told is None:
+        return None
     execution = workbench.execute(Job(at.task_id, at.seed, EMPTY, answering=answering))
     if execution.trace.digest == told.digest:
         return None

@@ -1,8 +1,15 @@
 """Targets whose models answer by chance: answers are frozen for the search, and fresh ones tell how likely it is."""
 
+from __future__ import annotations
+
 import random
+import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 
 import pytest
@@ -11,17 +18,22 @@ from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.errors import StudyError
 from chaosagent.execution.execute import Experiment, execute
+from chaosagent.execution.executor import Finished
 from chaosagent.execution.frozen import AnswersInMemory, AnswersOnDisk
 from chaosagent.execution.inline import InlineExecutor
+from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.faults.space import Choices, Space
+from chaosagent.limits import StudyLimits
 from chaosagent.replays.codec import decode, encode
 from chaosagent.replays.record import ReplayRecord, record_of
 from chaosagent.replays.rerun import ReplayOutcome, rerun_exact, rerun_schedule
 from chaosagent.statistics.intervals import wilson
 from chaosagent.study.confirmation import Confirmation
+from chaosagent.study.evaluator import Experimental
 from chaosagent.study.plan import Plan
-from chaosagent.study.result import StudyResult
+from chaosagent.study.result import Progress, StudyResult
+from chaosagent.study.sink import Sink
 from chaosagent.study.store import ANSWERS_NAME, StudyStore
 from chaosagent.study.study import Study
 from chaosagent.targets.target import Run, Target, effect, target
@@ -312,3 +324,139 @@ def test_chance_that_shows_only_under_a_fault_takes_the_proof_away(tmp_path: Pat
         or search.counterexample.trace.verdict(search.contract).verdict is Verdict.VIOLATED
         for search in result.searches
     )
+
+
+def test_what_a_run_leaves_behind_in_the_process_is_noticed_before_anything_is_searched(tmp_path: Path) -> None:
+    cache: dict[str, int] = {}
+
+    @target(name="caching", tasks=[Task("pay")])
+    async def caching(task: Task, run: Run) -> Outcome:
+        del task
+        rates = run.service("rates", {"get": lambda: 2}, read_only=True)
+        if "rate" not in cache:
+            cache["rate"] = await rates("get")
+        return Outcome(str(cache["rate"]), success=True)
+
+    with pytest.raises(StudyError, match=r"Without any injection, .*rates.*kept between runs"):
+        search(plan_of(caching, tmp_path))
+
+
+def test_what_faulty_runs_leave_behind_takes_the_proof_away(tmp_path: Path) -> None:
+    failures: list[str] = []
+
+    @target(name="breaker", tasks=[Task("pay")])
+    async def breaker(task: Task, run: Run) -> Outcome:
+        del task
+        bank = run.service("bank", {"pay": lambda: 1}, effects={"pay": effect()})
+        if len(failures) > 1:
+            return Outcome("the bank is left alone for a while", success=True)
+        try:
+            await bank("pay")
+        except (ConnectionError, TimeoutError) as error:
+            failures.append(str(error))
+        return Outcome("done", success=True)
+
+    result = search(plan_of(breaker, tmp_path, seeds=(0,)))
+
+    assert result.unlike
+    assert not any(search.certificate.safe or search.certificate.certified for search in result.searches)
+
+
+def test_a_study_that_is_gone_on_with_remembers_what_did_not_repeat(tmp_path: Path) -> None:
+    plan = plan_of(payer(undecided(1.0)), tmp_path)
+    store = StudyStore.create(tmp_path, plan, "")
+    store.differed(Experimental("pay", 1), "without injections, step 3: it rained")
+    store.close()
+
+    store = StudyStore.resume(tmp_path, plan)
+    result = Study(plan, InlineExecutor(plan.workbench()), sinks=[store], earlier=store.earlier()).run()
+    store.close(result.digest)
+
+    assert result.unlike == ("task 'pay', seed 1: without injections, step 3: it rained",)
+    assert not any(search.certificate.safe for search in result.searches if search.seed == 1)
+    assert any(search.certificate.safe for search in result.searches if search.seed == 0)
+
+
+def test_time_that_was_spent_counts_when_a_study_is_gone_on_with(tmp_path: Path) -> None:
+    plan = plan_of(payer(undecided(1.0)), tmp_path, limits=StudyLimits(seconds_max=50.0))
+    store = StudyStore.create(tmp_path, plan, "")
+    store.progress(Progress(seconds=60.0))
+    store.close()
+
+    store = StudyStore.resume(tmp_path, plan)
+    result = Study(plan, InlineExecutor(plan.workbench()), sinks=[store], earlier=store.earlier()).run()
+    store.close(result.digest)
+
+    assert result.seconds > 60.0
+    assert result.trials == 0
+
+
+def test_each_fresh_run_is_kept_as_soon_as_it_has_ended(tmp_path: Path) -> None:
+    plan = plan_of(payer(undecided(0.9)), tmp_path, stochastic=True)
+    kept: list[int] = []
+
+    class Counting(InlineExecutor):
+        def next_finished(self) -> Finished:
+            kept.append(len(numbers))
+            return super().next_finished()
+
+    numbers: list[int] = []
+
+    class Numbers(Sink):
+        def drawn(self, at: Experimental, number: int, evaluation: Evaluation) -> None:
+            del at, evaluation
+            numbers.append(number)
+
+    Study(plan, Counting(plan.workbench()), sinks=[Numbers()]).run()
+
+    assert numbers[:20] == list(range(20))
+    assert {1, 2, 3, 19} <= set(kept)
+
+
+def test_a_study_of_a_target_with_secrets_begins_its_store_anew_when_it_is_gone_on_with(tmp_path: Path) -> None:
+    plan = plan_of(replace(payer(undecided(0.5)), secrets=("s3cret",)), tmp_path)
+    store = StudyStore.create(tmp_path, plan, "")
+    Study(plan, InlineExecutor(plan.workbench()), sinks=[store]).run()
+    store.close()
+    (tmp_path / ANSWERS_NAME).unlink()
+
+    store = StudyStore.resume(tmp_path, plan)
+    second = Study(plan, InlineExecutor(plan.workbench()), sinks=[store], earlier=store.earlier()).run()
+    store.close(second.digest)
+
+    with closing(sqlite3.connect(tmp_path / "study.db")) as connection:
+        rows = connection.execute(
+            "SELECT trial.task, trial.seed, contract, schedule, digest FROM trial JOIN execution ON execution = id"
+        )
+        total = sum(int(_hashed("\0".join(map(str, row))), 16) for row in rows) % 256**16
+    assert f"{total:032x}" == second.digest
+
+
+def _hashed(line: str) -> str:
+    return blake2b(line.encode(), digest_size=16).hexdigest()
+
+
+ASKS_AT_ONCE = """
+import sys
+from pathlib import Path
+from chaosagent.execution.frozen import AnswersOnDisk
+
+while not Path(sys.argv[1], "go").exists():
+    pass
+for turn in range(20):
+    answers = AnswersOnDisk(Path(sys.argv[1], f"{turn}.db"))
+    answers.keep(b"question", sys.argv[2].encode())
+    assert answers.get(b"question") is not None
+"""
+
+
+@pytest.mark.slow
+def test_workers_may_all_come_first_to_the_frozen_answers(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", ASKS_AT_ONCE, str(tmp_path)]
+    workers = [
+        subprocess.Popen([*command, str(number)], stderr=subprocess.PIPE, text=True)  # our own script
+        for number in range(6)
+    ]
+    (tmp_path / "go").touch()
+
+    assert [worker.communicate(timeout=120)[1] for worker in workers] == [""] * 6
