@@ -9,29 +9,46 @@ from chaosagent.report.story import counted
 from chaosagent.statistics.intervals import Interval
 from chaosagent.study.confirmation import Confirmation
 from chaosagent.study.counterexample import Counterexample
+from chaosagent.study.determinism import DECLARED
 from chaosagent.study.result import StudyResult
 
 ROWS_MAX = 50
 CHARACTERS_MAX = 300
+MAY_BE_CHANCE = "may be chance"
+"""What is said of a counterexample whose schedule may have no part in the violation."""
 
 
-def tell_chance(page: Page, result: StudyResult) -> None:
-    """Say where a target answers by chance, how likely each counterexample is, and what did not repeat."""
+def tell_chance(page: Page, result: StudyResult, *, declared: bool) -> None:
+    """Say where a target answers by chance, how likely each counterexample is, and what did not repeat.
+
+    Args:
+        page: Where to say it.
+        result: Of the study.
+        declared: The study file says that the target is stochastic.
+    """
     if result.nature.stochastic:
         page.gap().line(
             notice("The target is stochastic"),
-            ": its answers were frozen for this study, and proofs hold for these answers. Two runs without injections "
-            f"differ: {printable(result.nature.reason, characters_max=CHARACTERS_MAX)}",
+            ": its answers were frozen for this study, and proofs hold for these answers. "
+            + _why_stochastic(result.nature.reason, declared=declared),
         )
         _tell_confirmations(page, result)
     if result.unlike:
         page.gap().line(
             bad(f"{counted(len(result.unlike), 'task').capitalize()} did not repeat: "),
-            "a run that was made again went another way, so nothing is proved there. Find what the target draws "
-            "outside run.rng and run.clock.",
+            "a run that was made again went another way, so nothing is proved there. Find what the target keeps "
+            "between runs, or draws outside run.rng and run.clock.",
         )
         for where in result.unlike[:ROWS_MAX]:
             page.line(printable(where, characters_max=CHARACTERS_MAX), indent=2)
+
+
+def _why_stochastic(reason: str, *, declared: bool) -> str:
+    if declared:
+        return "The study file says so (`stochastic: true`)."
+    if reason == DECLARED:
+        return "The session of the study that began it has found that."
+    return f"Two runs without injections differ: {printable(reason, characters_max=CHARACTERS_MAX)}"
 
 
 def _tell_confirmations(page: Page, result: StudyResult) -> None:
@@ -43,6 +60,14 @@ def _tell_confirmations(page: Page, result: StudyResult) -> None:
         ("contract", "task", "with the schedule", "without injections", ""),
         [_row(found, confirmation) for found, confirmation in known[:ROWS_MAX]],
     )
+    if any(not confirmation.confirmed for _, confirmation in known):
+        page.line(
+            faint(
+                f"{MAY_BE_CHANCE}: too few more violations than without injections to tell the schedule's part "
+                "(Fisher's exact test, 5 %); more runs may tell, see search.confirmations"
+            ),
+            indent=2,
+        )
     if len(known) > ROWS_MAX:
         page.line(faint(f"... {len(known) - ROWS_MAX} more (--json lists them)"), indent=2)
 
@@ -50,7 +75,13 @@ def _tell_confirmations(page: Page, result: StudyResult) -> None:
 def _row(found: Counterexample, confirmation: Confirmation) -> tuple[Cell, ...]:
     under = _share(confirmation.violations, confirmation.runs, confirmation.interval)
     nominal = _share(confirmation.nominal_violations, confirmation.nominal_runs, confirmation.nominal_interval)
-    return strong(found.contract), found.task_id, under, nominal, "" if confirmation.confirmed else notice("chance?")
+    return (
+        strong(found.contract),
+        found.task_id,
+        under,
+        nominal,
+        "" if confirmation.confirmed else notice(MAY_BE_CHANCE),
+    )
 
 
 def _share(violations: int, runs: int, interval: Interval) -> str:

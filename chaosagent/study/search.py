@@ -211,7 +211,7 @@ class Search:
             reproduced: Whether the runs that were made again went the same way.
             frozen: Whether it was searched with frozen answers.
         """
-        standing = self._standing
+        standing = self._standing if reproduced else Standing()
         return Certificate(
             level=standing.level,
             cost=None if self.best is None else self.best_cost,
