@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaosagent.report.chance import tell_chance
+from chaosagent.report.chance import MAY_BE_CHANCE, tell_chance
 from chaosagent.report.leftovers import Leftovers, tell_records
 from chaosagent.report.notes import FailedRuns, Notes
 from chaosagent.report.page import Cell, Page, Part, Span, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
 from chaosagent.report.story import counted, replay_command
+from chaosagent.study.certificate import Certificate
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
@@ -111,7 +113,7 @@ def findings_page(findings: Findings, *, every: bool = False) -> Page:
     _tell_nominal(page, findings)
     _tell_counterexamples(page, findings, every=every)
     _tell_contracts(page, findings)
-    tell_chance(page, result)
+    tell_chance(page, result, declared=plan.stochastic is True)
     _tell_warnings(page, findings)
     page.gap().line(faint(work_of(result)))
     return page
@@ -174,11 +176,19 @@ def _rows(found: Counterexample, others: int, *, seeds: int) -> list[Sequence[Ce
 
 def _proof(found: Counterexample) -> Span:
     """Return in a word or two how much is proved of a counterexample."""
-    if found.certificate.certified:
+    certificate = found.certificate
+    if found.confirmation is not None and not found.confirmation.confirmed:
+        return notice(MAY_BE_CHANCE)
+    if certificate.certified:
         return good("certified")
-    if found.certificate.lower_bound > 0:
-        return notice(f"nothing below {found.certificate.lower_bound:g}")
+    if _says_a_bound(certificate):
+        return notice(f"nothing below {certificate.lower_bound:g}")
     return notice("minimal" if found.minimal else "none")
+
+
+def _says_a_bound(certificate: Certificate) -> bool:
+    """Whether it is proved that nothing below some cost breaks the contract."""
+    return certificate.reproduced and 0 < certificate.lower_bound < math.inf
 
 
 def place_of(found: Counterexample) -> tuple[str, str]:
@@ -233,8 +243,10 @@ def _contract_row(findings: Findings, contract: str) -> Sequence[Cell]:
     still_open = [search for search in findings.open_searches if search.contract == contract]
     left: Cell = faint("-")
     if still_open:
-        bound = min(search.certificate.lower_bound for search in still_open)
-        left = notice(f"{len(still_open)}, nothing cheaper than {bound:g}" if bound > 0 else f"{len(still_open)}")
+        certificates = [search.certificate for search in still_open]
+        bound = min(certificate.lower_bound for certificate in certificates)
+        told = f", nothing cheaper than {bound:g}" if all(map(_says_a_bound, certificates)) else ""
+        left = notice(f"{len(still_open)}{told}")
     return (
         contract,
         bad(str(found)) if found else faint("-"),
@@ -254,7 +266,7 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
     result = findings.result
     certificates = [search.certificate for search in result.searches]
     contradictions = sum(certificate.contradictions for certificate in certificates)
-    if contradictions:
+    if contradictions and not result.unlike:
         page.gap().line(
             bad(f"The audit contradicted a rule {counted(contradictions, 'time')}: "),
             "the rule was switched off and what it had pruned was searched. A label of the target, such as read_only "
@@ -264,7 +276,7 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
     if unsteady:
         page.gap().line(
             bad(f"{counted(len(unsteady), 'counterexample').capitalize()} went another way when run afresh: "),
-            "the target is not deterministic. Find what it draws outside run.rng and run.clock.",
+            "the target is not deterministic. Find what it keeps between runs, or draws outside run.rng and run.clock.",
         )
     _tell_errors(page, findings)
     _tell_empty_proofs(page, findings)
@@ -277,7 +289,7 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
     elif limited:
         page.gap().line(
             notice(f"{counted(len(limited), 'search', 'searches').capitalize()} ended at a limit. "),
-            "Give more with --trials, or ask for less with --budget.",
+            "Give more with --trials and --resume, which runs nothing again, or ask for less with --budget.",
         )
 
     tell_records(page, findings.out / "replays", findings.leftovers)

@@ -68,6 +68,20 @@ def test_a_limit_and_an_interrupt_are_told_apart(findings: Findings) -> None:
     assert next_page(ended).text() == ""
 
 
+def test_a_bound_is_told_only_where_it_is_proved(findings: Findings) -> None:
+    def told(**terms: object) -> str:
+        searches = tuple(
+            replace(search, certificate=replace(search.certificate, **terms))  # type: ignore[arg-type]  # as above
+            for search in findings.result.searches
+            if search.counterexample is None
+        )
+        return findings_page(changed(findings, searches=searches)).text()
+
+    assert "nothing cheaper than" not in told(reproduced=False)
+    assert "nothing cheaper than" not in told(reproduced=False, lower_bound=1.0)
+    assert "nothing cheaper than 1\n" in told(lower_bound=1.0)
+
+
 def test_an_unsteady_target_a_withdrawn_rule_and_errors_are_told_loudly(findings: Findings) -> None:
     unsteady = tuple(
         replace(

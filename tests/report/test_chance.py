@@ -1,0 +1,61 @@
+"""What is told of chance: where answers come by it, and which counterexample may be due to it."""
+
+from dataclasses import replace
+
+import pytest
+
+from chaosagent.execution.workbench import Answering
+from chaosagent.report.findings import Findings, findings_page
+from chaosagent.study.confirmation import Confirmation
+from chaosagent.study.determinism import DECLARED, Nature
+
+
+def by_chance(findings: Findings, confirmation: Confirmation, reason: str = "") -> Findings:
+    """Return the findings as if the target answered by chance."""
+    searches = tuple(
+        replace(
+            search,
+            counterexample=None
+            if search.counterexample is None
+            else replace(search.counterexample, confirmation=confirmation),
+        )
+        for search in findings.result.searches
+    )
+    result = replace(findings.result, searches=searches, nature=Nature(Answering.FROZEN, reason))
+    return replace(findings, result=result)
+
+
+def test_what_may_be_chance_is_not_called_certified_and_is_explained(findings: Findings) -> None:
+    page = findings_page(by_chance(findings, Confirmation(3, 20, 1, 20, 0))).text()
+
+    assert "certified" not in page
+    rows = [line for line in page.splitlines() if "may be chance" in line]
+    assert len(rows) == 5
+    assert [row.endswith("may be chance") for row in rows[2:4]] == [True, True]
+    assert rows[4].startswith("  may be chance: too few more violations than without injections")
+
+
+def test_what_is_confirmed_stays_certified_and_needs_no_explanation(findings: Findings) -> None:
+    page = findings_page(by_chance(findings, Confirmation(20, 20, 0, 20, 0))).text()
+
+    assert page.count("certified") == 2
+    assert "may be chance" not in page
+
+
+@pytest.mark.parametrize(
+    ("declared", "reason", "told"),
+    [
+        (True, DECLARED, "these answers. The study file says so (`stochastic: true`).\n"),
+        (None, DECLARED, "these answers. The session of the study that began it has found that.\n"),
+        (None, "task 'a': here", "these answers. Two runs without injections differ: task 'a': here\n"),
+    ],
+)
+def test_who_says_that_a_target_is_stochastic(
+    findings: Findings,
+    declared: bool | None,
+    reason: str,
+    told: str,
+) -> None:
+    found = by_chance(findings, Confirmation(20, 20, 0, 20, 0), reason)
+
+    assert told in findings_page(replace(found, plan=replace(found.plan, stochastic=declared))).text()
