@@ -74,6 +74,7 @@ class Study:
         self._reported = float("-inf")
         self._interrupted = False
         self._nature = DETERMINISTIC
+        self._costs: list[float] = []
 
     def run(self) -> StudyResult:
         """Search until every search has ended or a limit is reached.
@@ -182,7 +183,7 @@ class Study:
                     )
                 self._evaluator.wait()
             active = still
-            self._report(active)
+            self._report(active, searches)
 
     def _advance(self, search: Search) -> bool:
         """Ask, tell what has ended, and audit what has nothing left to ask; return whether anything was new."""
@@ -226,7 +227,7 @@ class Study:
         for sink in self._sinks:
             sink.executed(at, evaluation)
 
-    def _report(self, active: list[Search]) -> None:
+    def _report(self, active: Sequence[Search], together: Sequence[Search] = ()) -> None:
         """Tell the sinks how far the study is, but not after every trial: that would cost more than some trials."""
         now = monotonic()
         if active and now - self._reported < REPORT_SECONDS:
@@ -235,6 +236,9 @@ class Study:
         progress = self._progress
         progress.executions, progress.errors = self._evaluator.executions, self._evaluator.errors
         progress.seconds = now - self._started
+        found = [search.best_cost for search in together if search.best is not None and not search.violated_nominally]
+        progress.found = len(self._costs) + len(found)
+        progress.best_cost = min([*self._costs, *found], default=None)
         if active:
             at = active[0].at
             progress.current = f"{at.task_id}, seed {at.seed}: {', '.join(search.contract.id for search in active)}"
@@ -274,10 +278,8 @@ class Study:
         reproduced = fresh.evaluation.digest == evaluation.digest and minimal == fresh.evaluation.effective
         if not reproduced:
             self._evaluator.differ(at, minimal, str(difference_in_calls(evaluation, fresh.evaluation)))
-        self._progress.found += 1
         cost = minimal.declared_cost(plan.space.model)
-        if self._progress.best_cost is None or cost < self._progress.best_cost:
-            self._progress.best_cost = cost
+        self._costs.append(cost)
         return Counterexample(
             task_id=at.task_id,
             seed=at.seed,
