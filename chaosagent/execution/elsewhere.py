@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 from chaosagent.execution.process_pool import ProcessExecutor
 from chaosagent.execution.workbench import Workbench
+from chaosagent.execution.worker_process import HASH_SEED
 from chaosagent.limits import RunLimits
-
-_VARIABLE = "PYTHONHASHSEED"
 
 
 def open_elsewhere(setup: Callable[[], Workbench], *, limits: RunLimits | None = None) -> ProcessExecutor:
@@ -22,12 +21,5 @@ def open_elsewhere(setup: Callable[[], Workbench], *, limits: RunLimits | None =
     Raises:
         StudyError: The worker cannot be started.
     """
-    own = os.environ.get(_VARIABLE)
-    os.environ[_VARIABLE] = "1" if own == "0" else "0"  # a random seed is never 0
-    try:
-        return ProcessExecutor(setup, workers=1, limits=limits)
-    finally:
-        if own is None:
-            del os.environ[_VARIABLE]
-        else:
-            os.environ[_VARIABLE] = own
+    other = "1" if os.environ.get(HASH_SEED) == "0" else "0"  # a random seed is never 0
+    return ProcessExecutor(setup, workers=1, limits=limits, hash_seed=other)

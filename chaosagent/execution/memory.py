@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-import signal
 import sys
 import threading
 from pathlib import Path
+
+from chaosagent.execution.process_tree import kill_tree
 
 MEGABYTE = 1_000_000
 WATCH_SECONDS = 0.05
@@ -58,7 +59,8 @@ def be_first_to_go() -> None:
 class MemoryWatch:
     """Kills the processes it watches when they use more than they may; a thread of its own, so that nothing delays it.
 
-    Where the system has no /proc it sees nothing, and only the peak at the end of each run counts.
+    They are children of this process, and what they have started is killed with them; see `process_tree`. Where the
+    system has no /proc it sees nothing, and only the peak at the end of each run counts.
 
     Args:
         megabytes_max: Resident memory that a process may have, in units of 10⁶ bytes.
@@ -95,5 +97,4 @@ class MemoryWatch:
                     used = resident_megabytes(pid)
                     if used is not None and used > self._megabytes_max:
                         self._killed[pid] = used
-                        with contextlib.suppress(ProcessLookupError):
-                            os.kill(pid, signal.SIGKILL)
+                        kill_tree(pid)

@@ -1,8 +1,9 @@
 """The executor with worker processes on this machine.
 
 Workers are spawned, never forked, and each has its own pipe, so a broken one takes nothing with it. One that dies,
-works longer than it may on a job, or uses more memory than it may is killed with all its children and replaced; the
-jobs that it had not begun go to others. What becomes of the one it worked on:
+works longer than it may on a job, or uses more memory than it may is killed with what it has started
+(`process_tree` says what that is) and replaced; the jobs that it had not begun go to others. What becomes of the one it
+worked on:
 
 * longer than `wall_seconds_max`: an `ERROR`;
 * more memory than `memory_megabytes_max`: an `ERROR`, unless the worker had run other jobs before, which may have left
@@ -13,25 +14,19 @@ jobs that it had not begun go to others. What becomes of the one it worked on:
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import multiprocessing
-import os
 import pickle
 import selectors
-import signal
 from collections import Counter, deque
 from collections.abc import Callable
-from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 
 from chaosagent.clock import monotonic
 from chaosagent.errors import StudyError
 from chaosagent.execution.executor import Finished
-from chaosagent.execution.interrupts import interrupts_held
 from chaosagent.execution.memory import MemoryWatch
 from chaosagent.execution.workbench import Job, Workbench, failed
-from chaosagent.execution.worker import Answer, Batch, Forgotten, Ready, work
+from chaosagent.execution.worker import Answer, Batch, Forgotten, Ready
+from chaosagent.execution.worker_process import WorkerProcess
 from chaosagent.limits import RunLimits
 
 AHEAD_MAX = 16
@@ -51,27 +46,6 @@ WAIT_SECONDS_MAX = 0.25
 logger = logging.getLogger(__name__)
 
 
-class _Worker:
-    """One process, its pipe, and the jobs it was given and has not answered yet.
-
-    `forgetting`: it was told to forget some jobs and has not said yet that it did. It may work on one of them, so until
-    then it is given nothing that could be blamed for what becomes of that one.
-    """
-
-    def __init__(self, process: SpawnProcess, pipe: Connection) -> None:
-        self.process, self.pipe = process, pipe
-        self.jobs: deque[tuple[int, Job]] = deque()
-        self.reserved: tuple[int, Job] | None = None
-        self.ready = self.forgetting = False
-        self.answered = 0
-        self.since = monotonic()
-
-    @property
-    def idle(self) -> bool:
-        """Whether it certainly works on nothing."""
-        return self.ready and not self.jobs and not self.forgetting
-
-
 class ProcessExecutor:
     """Runs jobs in spawned processes.
 
@@ -79,6 +53,7 @@ class ProcessExecutor:
         setup: Makes a worker's workbench; pickled, so a function of a module with plain arguments.
         workers: Number of processes, at least 1.
         limits: Of one job: its real time, and the memory of the worker, target and all.
+        hash_seed: Of every worker process; by default what the environment says.
 
     Attributes:
         replaced: How many workers were replaced so far.
@@ -88,9 +63,15 @@ class ProcessExecutor:
         StudyError: The workers cannot be started.
     """
 
-    def __init__(self, setup: Callable[[], Workbench], *, workers: int, limits: RunLimits | None = None) -> None:
-        self._context = multiprocessing.get_context("spawn")
-        self._setup = pickle.dumps(setup)
+    def __init__(
+        self,
+        setup: Callable[[], Workbench],
+        *,
+        workers: int,
+        limits: RunLimits | None = None,
+        hash_seed: str | None = None,
+    ) -> None:
+        self._setup, self._hash_seed = pickle.dumps(setup), hash_seed
         self._limits = limits or RunLimits()
         self._waiting: deque[tuple[int, Job]] = deque()
         self._finished: deque[Finished] = deque()
@@ -102,7 +83,7 @@ class ProcessExecutor:
         self.replaced = 0
         self._selector = selectors.DefaultSelector()
         self._watch = MemoryWatch(self._limits.memory_megabytes_max)
-        self._workers: list[_Worker] = []
+        self._workers: list[WorkerProcess] = []
         for _ in range(max(1, workers)):
             self._workers.append(self._start())
 
@@ -188,7 +169,7 @@ class ProcessExecutor:
                 if stalled and not worker.pipe.poll():  # it may have answered while the study was busy
                     self._take_back(worker)
 
-    def _give(self, worker: _Worker, count: int) -> None:
+    def _give(self, worker: WorkerProcess, count: int) -> None:
         batch: Batch = [self._waiting.popleft() for _ in range(min(count, len(self._waiting)))]
         if not batch:
             return
@@ -199,9 +180,9 @@ class ProcessExecutor:
         if not worker.jobs:
             worker.since = monotonic()
         worker.jobs.extend(batch)
-        self._send(worker, data)
+        worker.send(data)
 
-    def _take_back(self, worker: _Worker) -> None:
+    def _take_back(self, worker: WorkerProcess) -> None:
         """Let a worker forget what it has not begun, without waiting for it: it may be long at its first job.
 
         What it has begun by then is run twice; that answer is not heard.
@@ -210,13 +191,9 @@ class ProcessExecutor:
             head = worker.jobs.popleft()
             self._waiting.extendleft(reversed(worker.jobs))
             worker.jobs, worker.forgetting = deque([head]), True
-            self._send(worker, pickle.dumps(None))
+            worker.send(pickle.dumps(None))
 
-    def _send(self, worker: _Worker, data: bytes) -> None:
-        with contextlib.suppress(OSError):  # of a dead worker the end of its pipe is heard next
-            worker.pipe.send_bytes(data)
-
-    def _hear(self, worker: _Worker) -> None:
+    def _hear(self, worker: WorkerProcess) -> None:
         try:
             message: object = pickle.loads(worker.pipe.recv_bytes())  # our own worker's, over our own pipe
         except (EOFError, OSError):
@@ -232,14 +209,14 @@ class ProcessExecutor:
             self.close()
             raise StudyError(f"a worker process cannot set up the study: {message}")
 
-    def _begin(self, worker: _Worker) -> None:
+    def _begin(self, worker: WorkerProcess) -> None:
         worker.ready, worker.since, self._failed_starts = True, monotonic(), 0
         if worker.reserved is not None:
             self._waiting.appendleft(worker.reserved)
             worker.reserved = None
             self._give(worker, 1)
 
-    def _take(self, worker: _Worker, answer: Answer) -> None:
+    def _take(self, worker: WorkerProcess, answer: Answer) -> None:
         self.printed_bytes += answer.printed_bytes
         worker.since = monotonic()
         if answer.evaluation is None:
@@ -255,28 +232,16 @@ class ProcessExecutor:
 
     # ------------------------------------------------------------------ workers come and go
 
-    def _start(self) -> _Worker:
-        ours, theirs = self._context.Pipe()
-        process = self._context.Process(
-            target=work, args=(theirs, self._setup, self._limits.memory_megabytes_max), daemon=True
-        )
-        with interrupts_held():
-            process.start()
-        theirs.close()
-        worker = _Worker(process, ours)
-        self._selector.register(ours, selectors.EVENT_READ, worker)
-        self._watch.add(process.pid or 0)
+    def _start(self) -> WorkerProcess:
+        worker = WorkerProcess(self._setup, self._limits.memory_megabytes_max, self._hash_seed)
+        self._selector.register(worker.pipe, selectors.EVENT_READ, worker)
+        self._watch.add(worker.pid)
         return worker
 
-    def _end(self, worker: _Worker) -> None:
+    def _end(self, worker: WorkerProcess) -> None:
         self._selector.unregister(worker.pipe)
-        worker.pipe.close()
-        pid = worker.process.pid or 0
-        self._watch.remove(pid)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)  # the target's own processes, too
-        worker.process.kill()  # it may not have come to making its group yet
-        worker.process.join(5.0)
+        self._watch.remove(worker.pid)
+        worker.end()
 
     def _renew(self) -> None:
         """Replace all workers; what they had is given to the new ones."""
@@ -289,7 +254,7 @@ class ProcessExecutor:
             self._waiting.extendleft(reversed(worker.jobs))
             self._workers.append(self._start())
 
-    def _replace(self, worker: _Worker, cause: str) -> _Worker:
+    def _replace(self, worker: WorkerProcess, cause: str) -> WorkerProcess:
         """End a worker and start another; what it had not begun goes to whoever is free."""
         self.replaced += 1
         logger.warning("worker replaced cause=%s", cause)
@@ -307,7 +272,7 @@ class ProcessExecutor:
         self._workers.insert(place, fresh)
         return fresh
 
-    def _check_time(self, worker: _Worker, now: float) -> None:
+    def _check_time(self, worker: WorkerProcess, now: float) -> None:
         spent = now - worker.since
         if not worker.ready:
             if spent > max(START_SECONDS_MAX, self._limits.wall_seconds_max):
@@ -319,13 +284,13 @@ class ProcessExecutor:
             else:
                 self._replace(worker, f"a run that was taken back took longer than {limit}")
 
-    def _bury(self, worker: _Worker) -> None:
+    def _bury(self, worker: WorkerProcess) -> None:
         """Find out what a worker died of, and what that means for its job."""
-        megabytes = self._watch.remove(worker.process.pid or 0)
+        megabytes = self._watch.remove(worker.pid)
         if megabytes is not None:
             self._exceeded(worker, megabytes)
             return
-        cause = _cause_of_death(worker.process)
+        cause = worker.cause_of_death()
         if not worker.jobs:
             self._replace(worker, cause)
             return
@@ -336,7 +301,7 @@ class ProcessExecutor:
         else:
             self._retry(worker, cause)
 
-    def _exceeded(self, worker: _Worker, megabytes: float) -> None:
+    def _exceeded(self, worker: WorkerProcess, megabytes: float) -> None:
         limit = f"more than {self._limits.memory_megabytes_max} (run.memory_megabytes)"
         cause = f"the worker process used {megabytes:.0f} MB of memory, {limit}"
         if worker.jobs and worker.answered:
@@ -346,24 +311,12 @@ class ProcessExecutor:
         else:
             self._replace(worker, cause)
 
-    def _retry(self, worker: _Worker, cause: str) -> None:
+    def _retry(self, worker: WorkerProcess, cause: str) -> None:
         job = worker.jobs.popleft()
         self._replace(worker, cause).reserved = job
 
-    def _fail(self, worker: _Worker, cause: str) -> None:
+    def _fail(self, worker: WorkerProcess, cause: str) -> None:
         ticket, job = worker.jobs.popleft()
         self._deaths.pop(ticket, None)
         self._finished.append(Finished(ticket, failed(job.schedule, cause)))
         self._replace(worker, cause)
-
-
-def _cause_of_death(process: SpawnProcess) -> str:
-    process.join(5.0)
-    code = process.exitcode
-    if code is not None and code < 0:
-        try:
-            name = f" ({signal.Signals(-code).name})"
-        except ValueError:
-            name = ""
-        return f"the worker process was killed by signal {-code}{name}"
-    return f"the worker process ended with exit code {code}"

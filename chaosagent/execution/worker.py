@@ -10,9 +10,7 @@ import multiprocessing
 import os
 import pickle
 import select
-import signal
 import sys
-import threading
 from collections import deque
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -23,6 +21,7 @@ from chaosagent.errors import StudyError
 from chaosagent.execution.interrupts import ignore_interrupts
 from chaosagent.execution.memory import be_first_to_go, peak_megabytes
 from chaosagent.execution.printed import Printed
+from chaosagent.execution.process_tree import end_with_parent
 from chaosagent.execution.workbench import Job, Workbench, failed
 from chaosagent.faults.evaluation import Evaluation
 
@@ -80,21 +79,13 @@ def work(pipe: Connection, setup: bytes, megabytes_max: float) -> None:
 
 def _settle() -> None:
     """Make the process one that can be killed with all it starts, and that does not outlive the study."""
-    os.setsid()  # Ctrl-C reaches the study and not the workers; and who is killed is killed with its children
+    os.setsid()  # Ctrl-C reaches the study and not the workers; and who is killed is killed with what it started
     ignore_interrupts()
     multiprocessing.current_process().daemon = False  # a target may have processes of its own, as it may elsewhere
     be_first_to_go()
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         os.dup2(nowhere.fileno(), 1)  # what a target prints must not reach the study's own output
-    threading.Thread(target=_end_with_parent, name="chaosagent-parent", daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """Wait for the end of the process that runs the study; a run that hangs must not go on without it."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os.killpg(0, signal.SIGKILL)
+    end_with_parent()
 
 
 def _serve(pipe: Connection, evaluate: Callable[[Job], Evaluation], megabytes_max: float, printed: Printed) -> None:

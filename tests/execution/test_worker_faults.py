@@ -7,9 +7,11 @@ import multiprocessing
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -18,6 +20,7 @@ import pytest
 from chaosagent.clock import monotonic
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.errors import StudyError
+from chaosagent.execution.elsewhere import open_elsewhere
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.process_pool import DEATHS_MAX, ProcessExecutor
@@ -36,7 +39,7 @@ pytestmark = [
 ]
 LIMITS = RunLimits(wall_seconds_max=4.0, memory_megabytes_max=400)
 FAULTY = """
-import asyncio, ctypes, os, signal, subprocess, sys, threading
+import asyncio, ctypes, os, re, signal, subprocess, sys, threading
 from pathlib import Path
 from chaosagent import Outcome, Task, target
 
@@ -60,10 +63,28 @@ def spins():
     while True:
         pass
 
+def starts_others():
+    shell = subprocess.Popen(["sh", "-c", "sleep 1000 & echo $!; wait"], stdout=subprocess.PIPE, text=True)
+    grandchild = int(shell.stdout.readline())
+    detached = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+    (HERE / "started").write_text(f"{os.getpid()} {shell.pid} {grandchild} {detached.pid}")
+
 def begets():
-    child = subprocess.Popen(["sleep", "1000"])
-    (HERE / "child").write_text(str(child.pid))
+    starts_others()
     spins()
+
+def begets_and_eats():
+    starts_others()
+    eats()
+
+def backtracks():
+    starts_others()
+    re.match("(a+)+$", "a" * 60 + "b")
+
+def tells_hash_seed():
+    with (HERE / "hash_seeds").open("a") as seeds:
+        seeds.write(os.environ.get("PYTHONHASHSEED", "none") + " ")
+    os._exit(5)
 
 def prints():
     for line in range(100):
@@ -97,10 +118,11 @@ def leaks():
     LEFT.append(b"x" * 90_000_000)
 
 ACTS = dict(
-    eats=eats, gulps=gulps, spikes=spikes, spins=spins, begets=begets, prints=prints, polls=polls,
+    eats=eats, gulps=gulps, spikes=spikes, spins=spins, begets=begets, begets_and_eats=begets_and_eats, prints=prints,
     exits=lambda: os._exit(3), dies=lambda: os.kill(os.getpid(), signal.SIGKILL), crashes=lambda: ctypes.string_at(0),
     leaves_tasks=leaves_tasks, leaves_threads=leaves_threads, counts_and_dies=counts_and_dies, waits=waits,
-    leaks=leaks, fine=lambda: None,
+    leaks=leaks, fine=lambda: None, starts_others=starts_others, backtracks=backtracks, polls=polls,
+    tells_hash_seed=tells_hash_seed,
 )
 
 @target(tasks=[Task(name) for name in ACTS])
@@ -140,9 +162,8 @@ def opened(request: pytest.FixtureRequest, setup: Setup) -> Opened:
     """Opens the executor with two workers and tight limits."""
     if request.param == "ray":
         request.getfixturevalue("ray")
-    kind = {"process": ProcessExecutor, "ray": RayExecutor}[request.param]
-
-    return lambda: closing(kind(setup, workers=2, limits=LIMITS))
+        return lambda: closing(RayExecutor(setup, workers=2, limits=LIMITS))
+    return lambda: closing(ProcessExecutor(setup, workers=2, limits=LIMITS))
 
 
 def told(executor: Executor, jobs: list[Job]) -> list[Evaluation]:
@@ -214,13 +235,71 @@ def test_memory_that_earlier_runs_have_left_is_not_held_against_a_run(opened: Op
     assert {evaluation.status for evaluation in evaluations} == {Status.OK}
 
 
-def test_a_killed_worker_takes_its_children_with_it(setup: Setup, tmp_path: Path) -> None:
-    with closing(ProcessExecutor(setup, workers=1, limits=RunLimits(wall_seconds_max=1.0))) as executor:
-        (evaluation,) = told(executor, [Job("begets", 0, TIMEOUT)])
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux says what a process has started")
 
-    assert "longer than 1 s" in evaluation.error
-    child = int((tmp_path / "child").read_text())
-    assert not alive(child)
+
+@LINUX
+@pytest.mark.parametrize(
+    ("name", "error"), [("begets", "longer than 1 s"), ("begets_and_eats", "MB of memory"), ("starts_others", "")]
+)
+def test_a_killed_worker_takes_with_it_what_it_has_started(name: str, error: str, setup: Setup, tmp_path: Path) -> None:
+    limits = RunLimits(wall_seconds_max=1.0, memory_megabytes_max=400)
+    with closing(ProcessExecutor(setup, workers=1, limits=limits)) as executor:
+        (evaluation,) = told(executor, [Job(name, 0, TIMEOUT)])
+
+    assert error in evaluation.error
+    assert bool(error) == (evaluation.status is Status.ERROR)
+    assert still_alive(tmp_path) == []
+
+
+def still_alive(folder: Path) -> list[int]:
+    """Return the place of each process that a worker has named and that is not gone after a while."""
+    pids = [int(pid) for pid in (folder / "started").read_text().split()]
+    deadline = monotonic() + 5.0
+    while any(map(alive, pids)) and monotonic() < deadline:
+        threading.Event().wait(0.05)
+    return [place for place, pid in enumerate(pids) if alive(pid)]
+
+
+STUDYING = """
+import functools, sys
+from pathlib import Path
+from chaosagent.execution.process_pool import ProcessExecutor
+from chaosagent.execution.workbench import Job, load_workbench
+from chaosagent.faults.schedule import parse
+
+setup = functools.partial(load_workbench, "faulty.py:faulty", "default", ("no-crash",), folder=Path(sys.argv[1]))
+executor = ProcessExecutor(setup, workers=1)
+executor.submit(0, Job("backtracks", 0, parse("service:s[1] timeout(when=before)")))
+executor.next_finished()
+"""
+
+
+@LINUX
+@pytest.mark.usefixtures("setup")
+def test_a_worker_that_lets_no_thread_run_ends_with_the_study(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", STUDYING, str(tmp_path)]) as studying:
+        deadline = monotonic() + 20.0
+        while not (tmp_path / "started").exists() and monotonic() < deadline:
+            threading.Event().wait(0.05)
+        threading.Event().wait(0.3)  # the endless expression has begun
+        studying.kill()
+    left = still_alive(tmp_path)
+    for pid in (tmp_path / "started").read_text().split():
+        with suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
+
+    assert left in ([], [3])  # what is in a session of its own cannot be found any more
+
+
+def test_a_second_process_that_dies_is_replaced_by_one_with_the_same_other_hash_seed(
+    setup: Setup, tmp_path: Path
+) -> None:
+    with closing(open_elsewhere(setup)) as elsewhere:
+        told(elsewhere, [Job("tells_hash_seed", 0, TIMEOUT)])
+
+    other = "1" if os.environ.get("PYTHONHASHSEED") == "0" else "0"
+    assert (tmp_path / "hash_seeds").read_text().split() == [other] * DEATHS_MAX
 
 
 def alive(pid: int) -> bool:

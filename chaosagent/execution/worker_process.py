@@ -1,0 +1,97 @@
+"""A worker process as its executor sees it: how it is started and ended, what it has to do, and what it died of."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Iterator
+
+from chaosagent.clock import monotonic
+from chaosagent.execution.interrupts import interrupts_held
+from chaosagent.execution.process_tree import kill_tree
+from chaosagent.execution.workbench import Job
+from chaosagent.execution.worker import work
+
+HASH_SEED = "PYTHONHASHSEED"
+_SPAWNING = multiprocessing.get_context("spawn")
+
+
+class WorkerProcess:
+    """One process, its pipe, and the jobs it was given and has not answered yet.
+
+    Args:
+        setup: Pickle of a function that makes the worker's workbench.
+        megabytes_max: Resident memory that the process may have, in units of 10⁶ bytes.
+        hash_seed: Of the process; `None` for what the environment says.
+
+    Attributes:
+        jobs: With their tickets, in the order in which it works on them.
+        reserved: A job that it gets as soon as it is ready.
+        ready: It has loaded the target.
+        forgetting: It was told to forget some jobs and has not said yet that it did. It may work on one of them, so
+            until then it is given nothing that could be blamed for what becomes of that one.
+        answered: How many jobs it has answered.
+        since: Real seconds at which it began what it does now.
+    """
+
+    def __init__(self, setup: bytes, megabytes_max: float, hash_seed: str | None = None) -> None:
+        self.pipe, theirs = _SPAWNING.Pipe()
+        self._process = _SPAWNING.Process(target=work, args=(theirs, setup, megabytes_max), daemon=True)
+        with interrupts_held(), _hash_seed(hash_seed):
+            self._process.start()
+        theirs.close()
+        self.pid = self._process.pid or 0
+        self.jobs: deque[tuple[int, Job]] = deque()
+        self.reserved: tuple[int, Job] | None = None
+        self.ready = self.forgetting = False
+        self.answered = 0
+        self.since = monotonic()
+
+    @property
+    def idle(self) -> bool:
+        """Whether it certainly works on nothing."""
+        return self.ready and not self.jobs and not self.forgetting
+
+    def send(self, data: bytes) -> None:
+        """Send a pickle; of a dead process the end of its pipe is heard next."""
+        with contextlib.suppress(OSError):
+            self.pipe.send_bytes(data)
+
+    def end(self) -> None:
+        """Kill it and what it has started."""
+        self.pipe.close()
+        kill_tree(self.pid)
+        self._process.kill()  # it may not have come to making its group yet
+        self._process.join(5.0)
+
+    def cause_of_death(self) -> str:
+        """Return what a process died of whose pipe has ended."""
+        self._process.join(5.0)
+        code = self._process.exitcode
+        if code is not None and code < 0:
+            try:
+                name = f" ({signal.Signals(-code).name})"
+            except ValueError:
+                name = ""
+            return f"the worker process was killed by signal {-code}{name}"
+        return f"the worker process ended with exit code {code}"
+
+
+@contextlib.contextmanager
+def _hash_seed(seed: str | None) -> Iterator[None]:
+    """Give the processes that are started meanwhile another hash seed."""
+    if seed is None:
+        yield
+        return
+    before = os.environ.get(HASH_SEED)
+    os.environ[HASH_SEED] = seed
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[HASH_SEED]
+        else:
+            os.environ[HASH_SEED] = before
