@@ -138,12 +138,13 @@ class StudyStore(Sink):
             UsageError: The folder holds a study already, or cannot be written to.
         """
         path = folder / FILE_NAME
-        if path.exists():
+        lock = locked(folder)
+        if path.exists():  # looked for behind the lock: two processes may have come at once
+            lock.close()
             raise UsageError(
                 f"{folder} holds a study already. Go on with it (--resume), choose another folder (--out), or "
                 "delete it."
             )
-        lock = locked(folder)
         connection = None
         try:
             (folder / "study.yaml").write_text(study_text, encoding="utf-8")
