@@ -106,6 +106,9 @@ def _serve(pipe: Connection, evaluate: Callable[[Job], Evaluation], megabytes_ma
             evaluation = evaluate(job)
         except KeyboardInterrupt:  # the keyboard is far away: the target has raised it
             evaluation = failed(job.schedule, "the target raised KeyboardInterrupt")
+        except SystemExit as error:  # an objective's, say; told in the words that the command line has for it
+            end = f"the target has ended the program with sys.exit({error.code!r}). Let it return."
+            evaluation = failed(job.schedule, end)
         seconds, megabytes = monotonic() - begun, peak_megabytes(megabytes_max)
         told = evaluation if megabytes <= megabytes_max else None
         answer = Answer(ticket, told, seconds, megabytes, printed.left_out - printed_before)
