@@ -39,7 +39,7 @@ DEATHS_MAX = 3
 STALL_SECONDS = 0.5
 """A worker that is so long at one job has the others taken away when somebody else could run them."""
 STARTS_MAX = 5
-"""Workers in a row that may end before they are ready."""
+"""Workers that may end before they are ready in a row, or with nothing to do since the last job was answered."""
 START_SECONDS_MAX = 120.0
 WAIT_SECONDS_MAX = 0.25
 
@@ -78,7 +78,7 @@ class ProcessExecutor:
         self._deaths: Counter[int] = Counter()
         self._seconds_per_job = AHEAD_SECONDS
         self.printed_bytes = 0
-        self._failed_starts = 0
+        self._failed_starts = self._idle_deaths = 0
         self._torn = False
         self.replaced = 0
         self._selector = selectors.DefaultSelector()
@@ -226,6 +226,7 @@ class ProcessExecutor:
             return  # it was taken back, and is run by somebody else
         worker.jobs.popleft()
         worker.answered += 1
+        self._idle_deaths = 0
         self._seconds_per_job += 0.2 * (answer.seconds - self._seconds_per_job)
         self._deaths.pop(answer.ticket, None)
         self._finished.append(Finished(answer.ticket, answer.evaluation))
@@ -292,7 +293,7 @@ class ProcessExecutor:
             return
         cause = worker.cause_of_death()
         if not worker.jobs:
-            self._replace(worker, cause)
+            self._replace_unblamed(worker, cause)
             return
         ticket = worker.jobs[0][0]
         self._deaths[ticket] += 1
@@ -309,7 +310,16 @@ class ProcessExecutor:
         elif worker.jobs:
             self._fail(worker, f"{cause}, and was killed")
         else:
-            self._replace(worker, cause)
+            self._replace_unblamed(worker, cause)
+
+    def _replace_unblamed(self, worker: WorkerProcess, cause: str) -> None:
+        """Replace a worker that no job has ended; one that ends with nothing to do has ended by what it has loaded."""
+        if worker.idle:
+            self._idle_deaths += 1
+            if self._idle_deaths > STARTS_MAX:
+                self.close()
+                raise StudyError(f"worker processes end while they have nothing to do: {cause}.")
+        self._replace(worker, cause)
 
     def _retry(self, worker: WorkerProcess, cause: str) -> None:
         job = worker.jobs.popleft()

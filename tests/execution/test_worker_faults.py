@@ -23,7 +23,7 @@ from chaosagent.errors import StudyError
 from chaosagent.execution.elsewhere import open_elsewhere
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.process_pool import DEATHS_MAX, ProcessExecutor
+from chaosagent.execution.process_pool import DEATHS_MAX, STARTS_MAX, ProcessExecutor
 from chaosagent.execution.ray_pool import RayExecutor
 from chaosagent.execution.workbench import Job, Workbench, load_workbench
 from chaosagent.faults.evaluation import Evaluation, Status
@@ -396,6 +396,64 @@ def test_workers_go_when_the_study_is_interrupted_in_the_middle_of_a_message(set
 
     assert afterwards == told(InlineExecutor(setup()), HARMLESS)
     assert not before & after
+
+
+ENDS_WHEN_IDLE = """
+import multiprocessing, os, threading
+from pathlib import Path
+from chaosagent import Outcome, target
+
+HOLDER = Path(__file__).parent / "holder"
+
+def end_when_idle():
+    while not HOLDER.exists():
+        threading.Event().wait(0.02)
+    threading.Event().wait(0.3)
+    if HOLDER.read_text() != str(os.getpid()):
+        os._exit(9)
+
+if multiprocessing.parent_process() is not None:
+    threading.Thread(target=end_when_idle, daemon=True).start()
+
+@target
+async def holding(task, run):
+    HOLDER.write_text(str(os.getpid()))
+    threading.Event().wait(20.0)
+    return Outcome("done", success=True)
+"""
+
+
+def test_workers_that_end_while_they_have_nothing_to_do_are_not_replaced_for_ever(tmp_path: Path) -> None:
+    (tmp_path / "holding.py").write_text(ENDS_WHEN_IDLE)
+    setup = functools.partial(load_workbench, "holding.py:holding", "default", SPECS, folder=tmp_path)
+    with (
+        closing(ProcessExecutor(setup, workers=2)) as executor,
+        pytest.raises(StudyError, match=r"worker processes end while they have nothing to do: .* exit code 9"),
+    ):
+        told(executor, [Job("default", 0, EMPTY)])
+
+    assert executor.replaced == STARTS_MAX
+
+
+LEAVING = """
+import sys
+from chaosagent import Outcome, target
+
+@target(objective=lambda task, outcome: sys.exit(0))
+async def leaving(task, run):
+    return Outcome("done")
+"""
+
+
+def test_an_objective_that_ends_the_program_is_told_as_it_is_without_workers(tmp_path: Path) -> None:
+    (tmp_path / "leaving.py").write_text(LEAVING)
+    setup = functools.partial(load_workbench, "leaving.py:leaving", "default", SPECS, folder=tmp_path)
+    with closing(ProcessExecutor(setup, workers=1)) as executor:
+        (evaluation,) = told(executor, [Job("default", 0, EMPTY)])
+
+    assert evaluation.status is Status.ERROR
+    assert evaluation.error == "the target has ended the program with sys.exit(0). Let it return."
+    assert executor.replaced == 0
 
 
 def test_a_target_that_is_over_the_limit_before_it_runs_is_told_at_once(setup: Setup) -> None:
