@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import difflib
 import inspect
 from collections import deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeGuard, cast
 
 from chaosagent.canonical import Plain, pack, plain
 from chaosagent.errors import TargetError
@@ -18,6 +19,7 @@ from chaosagent.vocabulary import Boundary, Effect
 
 if TYPE_CHECKING:
     from chaosagent.execution.run import LiveRun
+    from chaosagent.execution.untraced import UntracedDoor
 
 
 class DoorOptions(NamedTuple):
@@ -61,11 +63,20 @@ class LiveDoor:
         self.counts: dict[str, int] = {}
         self.history: deque[tuple[bytes, bytes]] = deque(maxlen=8)
 
-    def __call__(self, operation: str, /, **arguments: Any) -> Any:
+    def __call__(self, operation: str, /, *positional: Any, **arguments: Any) -> Any:
+        if positional:  # taking them to refuse them costs 5 ns of a crossing
+            raise by_keyword(self.interface, self.implementation, operation, len(positional))
         return self._run.enter(self, self.ask_place, operation, arguments)
 
-    def ask(self, operation: str, /, **arguments: Any) -> LiveAsk:
+    if not TYPE_CHECKING:  # a type checker is to complain of such a name itself
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise by_name(self, name)
+
+    def ask(self, operation: str, /, *positional: Any, **arguments: Any) -> LiveAsk:
         """Return one logical call that may be attempted several times."""
+        if positional:
+            raise by_keyword(self.interface, self.implementation, operation, len(positional))
         return LiveAsk(self._run, self, operation, arguments)
 
     def ask_place(self, agent: str) -> Place:
@@ -177,6 +188,27 @@ def function_of(implementation: Implementation, operation: str) -> Callable[...,
         return implementation
     method = None if operation.startswith("_") else getattr(implementation, operation, None)
     return method if callable(method) else None
+
+
+def by_keyword(interface: str, implementation: Implementation, operation: str, count: int) -> TypeError:
+    """Return what is raised for arguments without a name, with the call as it should be."""
+    function = function_of(implementation, operation)
+    names: list[str] = []
+    if function is not None and function is not implementation:  # one function for all operations does not tell
+        with contextlib.suppress(TypeError, ValueError):
+            parameters = inspect.signature(function).parameters.values()
+            names = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    shown = ", ".join(f"{name}=..." for name in names[:count]) or "name=..."
+    return TypeError(f"{interface} takes the arguments of an operation by keyword: door({operation!r}, {shown})")
+
+
+def by_name(door: LiveDoor | UntracedDoor, name: str) -> AttributeError:
+    """Return what is raised for an operation that is asked for as if it were a method, with the right call."""
+    if name.startswith("_") or name == "interface":  # Python asks for such by itself, also of a door that is half made
+        return AttributeError(name)
+    return AttributeError(
+        f"{door.interface} has no attribute {name!r}; an operation is called as door({name!r}, name=...)"
+    )
 
 
 def _is_mapping(implementation: Implementation) -> TypeGuard[Mapping[str, Callable[..., Any]]]:

@@ -14,12 +14,12 @@ import random
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from chaosagent.canonical import Plain
 from chaosagent.clock import Clock, monotonic
 from chaosagent.execution.acting import ACTING, As
-from chaosagent.execution.doors import DictionaryMemory, Mailbox, dispatcher, function_of, read_text
+from chaosagent.execution.doors import DictionaryMemory, Mailbox, by_name, dispatcher, function_of, read_text
 from chaosagent.governance.action import Action
 from chaosagent.governance.mediator import Mediator
 from chaosagent.seeds import derive
@@ -146,6 +146,11 @@ class UntracedDoor:
         if asynchronous is not None:
             return asynchronous(**arguments)
         return _called(self._known.get(operation) or self.find(operation), arguments)
+
+    if not TYPE_CHECKING:  # a type checker is to complain of such a name itself
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise by_name(self, name)
 
     async def _mediated(self, mediator: Mediator, operation: str, arguments: dict[str, Any]) -> Any:
         allowed = permitted(self, mediator, operation, arguments)

@@ -489,3 +489,37 @@ def test_an_argument_that_a_call_leaves_out_is_nothing_in_an_identity(play: Play
         await run.service("shop", SHOP, effects={"pay": EffectOf(("amount", "note"))})("pay", amount=1)
 
     assert play(run_it).trace.effects[0].identity == {"amount": 1, "note": None}
+
+
+def test_arguments_without_a_name_and_operations_as_methods_are_told_how_to_call(play: Play) -> None:
+    async def positional(run: Any) -> None:
+        await run.service("crm", {"get": lambda id, lang="en": [id, lang]})("get", 7, "de")  # noqa: A006  # as agents do
+
+    async def attempted(run: Any) -> None:
+        await run.service("crm", _Orders()).ask("get", 7).attempt()
+
+    async def of_any_operation(run: Any) -> None:
+        await run.service("crm", lambda operation, **arguments: (operation, arguments))("get", 7)
+
+    async def method(run: Any) -> None:
+        await run.service("crm", _Orders()).get(id=7)
+
+    takes = "TypeError: service:crm takes the arguments of an operation by keyword: door('get', "
+    for agent, told in (
+        (positional, f"{takes}id=..., lang=...)"),
+        (attempted, f"{takes}id=...)"),
+        (of_any_operation, f"{takes}name=...)"),
+        (method, "AttributeError: service:crm has no attribute 'get'; an operation is called as door('get', name=...)"),
+    ):
+        trace = play(agent).trace
+        assert (trace.ending_detail, trace.steps) == (told, ())
+        assert trace.crashed_at.endswith(f" in {agent.__name__}")
+
+
+def test_a_door_can_be_asked_what_it_has(play: Play) -> None:
+    async def agent(run: Any) -> Outcome:
+        door = run.service("crm", _Orders())
+        half_made = object.__new__(type(door))
+        return Outcome(state=[hasattr(one, name) for one in (door, half_made) for name in ("get", "__await__", "ask")])
+
+    assert play(agent).trace.outcome.state == [False, False, True, False, False, True]

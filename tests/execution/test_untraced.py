@@ -133,3 +133,12 @@ def test_a_decorated_target_is_called_through_its_function() -> None:
         return Outcome(f"{task.id} {run.config.name}", success=True)
 
     assert plain.run(TASK, UntracedRun(TASK, synchronous=True)) == Outcome("only default", success=True)
+
+
+def test_an_operation_that_is_called_as_a_method_is_told_how_to_call() -> None:
+    door = UntracedRun(TASK).service("crm", {"get": lambda: 1})
+
+    with pytest.raises(
+        AttributeError, match=r"service:crm has no attribute 'get'; .* called as door\('get', name=...\)"
+    ):
+        door.get()  # type: ignore[attr-defined]  # the mistake
