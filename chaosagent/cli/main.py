@@ -22,6 +22,7 @@ from chaosagent.cli.show import show
 from chaosagent.errors import ChaosAgentError
 
 MESSAGE_MAX = 4_000
+TRACEBACK = "--traceback"
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 USAGE, FAILED, INTERRUPTED, PIPE_CLOSED = 2, 4, 130, 141
 ABOUT = """Find the cheapest schedule of faults that breaks an agent system, prove that nothing cheaper does,
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: Without the name of the program; those of the process by default.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = _in_front(TRACEBACK, list(sys.argv[1:] if arguments is None else arguments))
     output.make_safe(sys.stdout, sys.stderr)
     try:
         code = _application()(given or ["--help"], prog_name="chaosagent", standalone_mode=False)
@@ -76,8 +77,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _unexpected(error, given)
 
 
+def _in_front(option: str, given: list[str]) -> list[str]:
+    """Put an option of the program in front of the verb, so that it may be given behind it, too."""
+    return [option, *(word for word in given if word != option)] if option in given else given
+
+
 def _unexpected(error: Exception, given: Sequence[str]) -> int:
-    if "--traceback" in given:
+    if TRACEBACK in given:
         raise error
     return _failed(
         f"{type(error).__name__}: {error}. This is an error of chaosagent; please report it with what "
@@ -130,9 +136,7 @@ def _global_options(
             "--version", help="Print the version and end.", callback=lambda wanted: _version(wanted), is_eager=True
         ),
     ] = False,
-    traceback: Annotated[
-        bool, typer.Option("--traceback", help="Show where an error of chaosagent comes from.")
-    ] = False,
+    traceback: Annotated[bool, typer.Option(TRACEBACK, help="Show where an error of chaosagent comes from.")] = False,
 ) -> None:
     del version, traceback
 

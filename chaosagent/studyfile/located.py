@@ -92,6 +92,8 @@ def read_yaml(path: Path, kind: str) -> Located:
         UsageError: The file cannot be read, is too large, is no YAML, or holds something else than one mapping of
             plain values, each key once.
     """
+    if path.suffix.partition(":")[0] == ".py":  # a program, or a target in one as study files name it
+        raise UsageError(f"{path} is Python; name a {kind}, and in it the target: `target: {_target_in(path)}`.")
     text = _text_of(path, kind)
     try:
         loader = _BoundedLoader(text)
@@ -108,6 +110,10 @@ def read_yaml(path: Path, kind: str) -> Located:
     if not isinstance(data, dict):
         raise UsageError(f"{path} holds {_kind_of(data)}; a {kind} is a mapping: lines of `key: value`.")
     return Located(str(path), text, data, builder.lines)
+
+
+def _target_in(path: Path) -> str:
+    return path.name if ":" in path.name else f"{path.name}:NAME"
 
 
 def _text_of(path: Path, kind: str) -> str:

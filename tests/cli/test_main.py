@@ -157,8 +157,9 @@ def test_an_error_of_ours_says_how_to_report_it(chaosagent: Command, monkeypatch
 
     assert (answer.code, answer.out) == (4, "")
     assert "ZeroDivisionError: division by zero. This is an error of chaosagent" in answer.err
-    with pytest.raises(ZeroDivisionError, match="division by zero"):
-        chaosagent("--traceback", "list", "operators")
+    for arguments in (("--traceback", "list", "operators"), ("list", "operators", "--traceback")):
+        with pytest.raises(ZeroDivisionError, match="division by zero"):
+            chaosagent(*arguments)
 
 
 def test_an_interrupt_is_exit_code_130(chaosagent: Command, monkeypatch: pytest.MonkeyPatch) -> None:

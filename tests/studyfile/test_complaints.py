@@ -74,6 +74,20 @@ def test_a_file_that_is_not_there_and_a_folder_are_told_apart(write: Write, tmp_
         load_study(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "target"), [("expenses.py", "expenses.py:NAME"), ("expenses.py:agent", "expenses.py:agent")]
+)
+def test_a_program_in_the_place_of_a_study_file_is_told_where_it_belongs(
+    tmp_path: Path, name: str, target: str
+) -> None:
+    (tmp_path / "expenses.py").write_text("def agent(task, run):\n    return {}\n", encoding="utf-8")
+
+    with pytest.raises(
+        UsageError, match=rf"{name} is Python; name a study file, and in it the target: `target: {target}`"
+    ):
+        load_study(tmp_path / name)
+
+
 def test_a_huge_file_is_refused_before_it_is_read(write: Write) -> None:
     with pytest.raises(UsageError, match="is too large; a study file has at most 1000000 bytes"):
         load_study(write("# " + "x" * 1_000_000))
