@@ -18,11 +18,11 @@ import weakref
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from concurrent.futures import Future as ThreadFuture
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, NoReturn, TypeVar, TypeVarTuple
 
 from chaosagent.callback import Callback, Context
+from chaosagent.threads import ThreadPool
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -87,7 +87,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._timers: list[tuple[float, int, Callback]] = []
         self._threads: deque[tuple[ThreadFuture[Any], asyncio.Future[Any]]] = deque()
         self._woken: threading.Event | None = None  # made with the first thread
-        self._pool: ThreadPoolExecutor | None = None
+        self._pool: ThreadPool | None = None
         self._tasks: dict[asyncio.Task[Any], None] = {}
         self._thread = threading.get_ident()
         self._called: deque[Callback] = deque()  # by threads; their moment is one of real time, so they come last
@@ -225,7 +225,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._tasks.clear()
         self._generators.clear()
         if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool.close()
 
     def _generator_begins(self, generator: AsyncGenerator[Any, Any]) -> None:
         self._generators.append(weakref.ref(generator))
@@ -307,7 +307,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def run_in_executor(self, executor: Any, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
         pool = executor
         if pool is None:
-            self._pool = pool = self._pool or ThreadPoolExecutor(max_workers=8)
+            self._pool = pool = self._pool or ThreadPool(8)
         future: asyncio.Future[T] = self.create_future()
         woken = self._woken = self._woken or threading.Event()
         work: ThreadFuture[T] = pool.submit(func, *args)

@@ -2,11 +2,15 @@
 
 import asyncio
 import concurrent.futures
+import signal
+import subprocess
+import sys
 import threading
 
 import pytest
 
-from chaosagent.clock import virtual_loop
+from chaosagent.clock import monotonic, virtual_loop
+from chaosagent.threads import ThreadPool
 
 
 def test_nothing_can_be_asked_of_a_loop_that_has_ended() -> None:
@@ -65,3 +69,59 @@ def test_what_a_thread_asks_comes_when_nothing_else_is_ready() -> None:
     loop.end()
 
     assert order == [*map(str, range(20)), "thread"]
+
+
+INTERRUPTED = """
+import asyncio, threading
+from chaosagent.clock import virtual_loop
+
+async def play():
+    await asyncio.to_thread(lambda: (print("begun", flush=True), threading.Event().wait(20.0)))
+
+virtual_loop(turns_max=1000, seconds_max=10.0).run_until_complete(play())
+"""
+
+
+@pytest.mark.slow
+def test_an_interrupted_program_does_not_wait_for_its_threads() -> None:
+    command = [sys.executable, "-c", INTERRUPTED]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "begun\n"
+        program.send_signal(signal.SIGINT)
+        begun = monotonic()
+        _, complaint = program.communicate()
+
+    assert monotonic() - begun < 10.0
+    assert complaint.endswith("KeyboardInterrupt\n")
+
+
+def test_threads_are_used_again_and_no_more_are_started_than_allowed() -> None:
+    pool, go = ThreadPool(2), threading.Event()
+    first = [pool.submit(threading.current_thread).result().name for _ in range(3)]
+    held = [pool.submit(lambda: (go.wait(5.0), threading.current_thread().name)[1]) for _ in range(6)]
+    go.set()
+    later = {future.result() for future in held}
+    pool.close()
+
+    assert set(first) <= {"chaosagent-run-1", "chaosagent-run-2"}
+    assert later <= {"chaosagent-run-1", "chaosagent-run-2"}
+
+
+def test_a_pool_that_is_closed_cancels_what_has_not_begun_and_waits_for_what_has() -> None:
+    pool, begun, ended = ThreadPool(1), threading.Event(), []
+
+    def work() -> None:
+        begun.set()
+        threading.Event().wait(0.05)
+        ended.append("first")
+
+    pool.submit(work)
+    second = pool.submit(ended.append, "second")
+    begun.wait(5.0)
+    pool.close()
+
+    assert ended == ["first"]
+    assert second.cancelled()
+    with pytest.raises(RuntimeError, match="after the end of the run"):
+        pool.submit(work)
