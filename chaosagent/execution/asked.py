@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Coroutine, Iterable
 from typing import TYPE_CHECKING, Any
@@ -37,3 +38,11 @@ def close_unawaited(asked: Iterable[Coroutine[Any, Any, Any]]) -> TargetError | 
         f"{door.interface} {called['operation']} was called and never awaited, so the call did not happen. "
         "Write `await` in front of it."
     )
+
+
+def close_unbegun(loop: asyncio.AbstractEventLoop) -> None:
+    """Close the coroutines of tasks that have not begun: Python would complain of each that it was never awaited."""
+    for task in asyncio.all_tasks(loop):
+        coroutine = task.get_coro()
+        if inspect.iscoroutine(coroutine) and inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
+            coroutine.close()

@@ -12,7 +12,7 @@ from chaosagent.canonical import Plain, pack, plain
 from chaosagent.clock import Deadlock, Livelock, TimeLimitReached, VirtualTimeError, virtual_loop
 from chaosagent.contracts.contract import Contract, End, Nominal, Setting
 from chaosagent.errors import PluginError, TargetError, UsageError
-from chaosagent.execution.asked import close_unawaited
+from chaosagent.execution.asked import close_unawaited, close_unbegun
 from chaosagent.execution.crashed import place_of_crash
 from chaosagent.execution.failures import message_of
 from chaosagent.execution.frozen import Answers, Frozen, FrozenAnswer
@@ -166,7 +166,12 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         TargetError: As `execute`.
         PluginError: An operator or a contract failed.
     """
-    ending, detail, result, crashed_at = _play(experiment, run)
+    try:
+        ending, detail, result, crashed_at = _play(experiment, run)
+    except BaseException:  # an interrupt: nobody will go on with what the run has begun
+        close_unawaited(run.asked)
+        close_unbegun(run.loop)
+        raise
     run.over = True
     run.loop.end()
     recorder = run.recorder

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import json
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -126,6 +127,27 @@ def test_whatever_a_target_raises_is_a_crash_and_a_verdict(play: Play, error: Ba
     assert (found.trace.ending, found.trace.ending_detail) == (Ending.CRASHED, detail)
     assert found.evaluation.success is False
     assert len(found.trace.steps) == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_interrupted_run_leaves_nothing_behind_that_python_complains_of(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    complaints: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
+
+    async def agent(run: Any) -> None:
+        door = opened(run)
+        await door("get")
+        waiting = asyncio.create_task(door("get"))
+        forgotten = door("get")
+        raise KeyboardInterrupt("pressed", waiting, forgotten)
+
+    with pytest.raises(KeyboardInterrupt, match="pressed"):
+        play(agent, "service:crm[1] test/later")
+    gc.collect()
+
+    assert complaints == []
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
