@@ -19,6 +19,7 @@ from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.certificate import Certificate
+from chaosagent.study.collecting import rare_full_collections
 from chaosagent.study.confirmation import Confirmation, FreshRuns, confirmation_of
 from chaosagent.study.counterexample import Counterexample, signature_of
 from chaosagent.study.determinism import DETERMINISTIC, compare_with, examine
@@ -86,6 +87,10 @@ class Study:
             StudyError: The target is not deterministic and cannot be made so, or more than the declared share of runs
                 ended as errors.
         """
+        with rare_full_collections():
+            return self._run()
+
+    def _run(self) -> StudyResult:
         groups = self._groups()
         results: list[SearchResult] = []
         groups_over = 0
