@@ -1,8 +1,7 @@
 """Garbage collection while a study runs."""
 
+import contextlib
 import gc
-
-import pytest
 
 from chaosagent.study.collecting import OLD_MIN, rare_full_collections
 
@@ -15,7 +14,7 @@ def test_the_thresholds_are_as_they_were_when_a_study_is_over() -> None:
             assert gc.get_threshold() == (*before[:2], max(before[2], OLD_MIN))
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt, match=""):
+    with contextlib.suppress(KeyboardInterrupt):
         interrupted()
 
     assert gc.get_threshold() == before
