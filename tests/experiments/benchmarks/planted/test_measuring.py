@@ -34,7 +34,7 @@ from chaosagent.faults.schedule import EMPTY
 from chaosagent.seeds import derive
 from chaosagent.study.minimise import violates
 
-STORED = ("measured", "measured-agents", "measured-no-checkpoints")
+STORED = ("measured", "measured-anytime", "measured-agents", "measured-anytime-agents", "measured-no-checkpoints")
 SLICE = ("single", "chance-pair", "disjoint")
 SUBJECTS = (Subject("exact"), Subject("random"), Subject("dense-ddmin"))
 
