@@ -1,8 +1,9 @@
 """Ending a worker process with everything that it has started, and when the process that runs the study has ended.
 
 On Linux a worker that is killed takes along all that descends from it, whatever group or session it is in, except what
-has cut itself off: a process in a session of its own whose parent has ended. If a worker ends by itself, or together
-with the study's own process (`kill -9`), only its process group goes; so it is in all cases on other systems.
+has cut itself off: a process in a session of its own whose parent has ended, before or in that moment. If a worker ends
+by itself, or together with the study's own process (`kill -9`), only its process group goes; so it is in all cases on
+other systems.
 """
 
 from __future__ import annotations
@@ -30,17 +31,12 @@ def kill_tree(pid: int) -> None:
         fresh = _tree(pid) - found
         if not fresh:
             break
-        _send(fresh, signal.SIGSTOP)  # what stands still starts nothing more
+        for one in sorted(fresh, key=lambda one: one != pid):  # first the worker, which would start more
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(one, signal.SIGKILL)
         found |= fresh
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
-    _send(found, signal.SIGKILL)
-
-
-def _send(pids: set[int], number: signal.Signals) -> None:
-    for pid in sorted(pids):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, number)
 
 
 def _tree(root: int) -> set[int]:
