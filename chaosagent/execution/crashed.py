@@ -7,6 +7,8 @@ import sysconfig
 from pathlib import PurePath
 from types import FrameType
 
+from chaosagent.execution.failures import message_of
+
 PACKAGE = "chaosagent"
 NOT_OURS = f"{PACKAGE}.experiments"
 GROUPS_MAX = 16
@@ -34,6 +36,12 @@ def place_of_crash(error: BaseException) -> str:
             users, installed = (place, installed) if kind == "user" else (users, place)
         traceback = traceback.tb_next
     return users or installed
+
+
+def with_place(error: BaseException) -> str:
+    """Return an exception of the user's code in one line, with its place."""
+    place = place_of_crash(error)
+    return f"{type(error).__name__}: {message_of(error)}" + (f" (at {place})" if place else "")
 
 
 def _kind_of(frame: FrameType) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeGuard, cast
 
 from chaosagent.canonical import Plain, pack, plain
 from chaosagent.errors import TargetError
+from chaosagent.execution.crashed import with_place
 from chaosagent.faults.injection import Place
 from chaosagent.targets.target import EffectOf, EffectRule, Implementation
 from chaosagent.vocabulary import Boundary, Effect
@@ -109,7 +110,7 @@ class LiveDoor:
         except LookupError:
             return b""
         except Exception as error:  # a declaration's mistake must not look like an answer of the world
-            raise TargetError(f"stale of {self.interface}, {operation}: {type(error).__name__}: {error}") from error
+            raise TargetError(f"stale of {self.interface}, {operation}: {with_place(error)}") from error
 
     def content(self) -> Plain:
         """Return what is kept behind a door whose world is chaosagent's own, for fingerprints."""
@@ -148,7 +149,7 @@ class LiveDoor:
             listed = () if found is None else (found,) if isinstance(found, Effect) else tuple(found)
             return tuple(_checked(effect) for effect in listed)
         except Exception as error:  # a declaration's mistake must not look like an answer of the world
-            raise TargetError(f"effects of {self.interface}, {operation}: {type(error).__name__}: {error}") from error
+            raise TargetError(f"effects of {self.interface}, {operation}: {with_place(error)}") from error
 
 
 def _checked(effect: object) -> Effect:

@@ -13,7 +13,7 @@ from chaosagent.clock import Deadlock, Livelock, TimeLimitReached, VirtualTimeEr
 from chaosagent.contracts.contract import Contract, End, Nominal, Setting
 from chaosagent.errors import PluginError, TargetError, UsageError
 from chaosagent.execution.asked import close_unawaited, close_unbegun
-from chaosagent.execution.crashed import place_of_crash
+from chaosagent.execution.crashed import place_of_crash, with_place
 from chaosagent.execution.failures import message_of
 from chaosagent.execution.frozen import Answers, Frozen, FrozenAnswer
 from chaosagent.execution.injector import Injector
@@ -293,8 +293,7 @@ def _judged(experiment: Experiment, result: object) -> Outcome:
             return replace(outcome, success=bool(objective(experiment.task, outcome)))
         except Exception as error:  # the objective's mistake must not look like a result
             raise TargetError(
-                f"the objective of target {name!r}, task {experiment.task.id!r}, raised "
-                f"{type(error).__name__}: {message_of(error)}"
+                f"the objective of target {name!r}, task {experiment.task.id!r}, raised {with_place(error)}"
             ) from error
     return outcome
 

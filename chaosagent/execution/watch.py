@@ -9,6 +9,7 @@ from typing import TypeAlias
 from chaosagent.canonical import DIGEST_BYTES, pack
 from chaosagent.contracts.contract import HOLDS, Contract, End, Looks, Monitor, Reading, Setting
 from chaosagent.errors import PluginError
+from chaosagent.execution.crashed import with_place
 from chaosagent.faults.evaluation import Fingerprint
 from chaosagent.trace.step import Step
 from chaosagent.trace.trace import ContractVerdict, Violation
@@ -42,7 +43,7 @@ class _Watched:
 
     def failed(self, error: Exception) -> PluginError:
         """Return what is raised when the monitor raised something."""
-        return PluginError(f"contract {self.contract_id!r} raised {type(error).__name__}: {error}")
+        return PluginError(f"contract {self.contract_id!r} raised {with_place(error)}")
 
 
 class Watch:

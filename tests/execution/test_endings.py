@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from chaosagent.errors import TargetError
+from chaosagent.contracts.custom import contract
+from chaosagent.errors import PluginError, TargetError
 from chaosagent.execution.execute import Execution
 from chaosagent.limits import RunLimits
 from chaosagent.trace.step import StepKind
-from chaosagent.vocabulary import Claim, Ending, Outcome
+from chaosagent.vocabulary import Claim, Ending, Outcome, Task
 
 Play = Callable[..., Execution]
 
@@ -426,3 +427,27 @@ def test_a_run_that_did_not_crash_has_no_place_of_a_crash(play: Play) -> None:
 
     assert play(agent).trace.crashed_at == ""
     assert play(waits).trace.crashed_at == ""
+
+
+def test_a_mistake_in_what_a_target_declares_is_placed_too(play: Play) -> None:
+    async def agent(run: Any) -> None:
+        await run.service("crm", {"pay": lambda: 1}, effects={"pay": lambda asked, told: asked["order"] or told})("pay")
+
+    def unsure(task: Task, outcome: Outcome) -> bool:
+        return bool(outcome.state["order"] if isinstance(outcome.state, dict) else task.input["order"])  # type: ignore[index,call-overload]
+
+    with pytest.raises(TargetError, match=r"crm, pay: KeyError: order \(at test_endings\.py:\d+ in <lambda>\)"):
+        play(agent)
+    with pytest.raises(TargetError, match=r"raised TypeError: .* \(at test_endings\.py:\d+ in unsure\)"):
+        play(opens, objective=unsure)
+    with pytest.raises(PluginError, match=r"'steady' raised AttributeError: .* \(at test_endings\.py:\d+ in steady\)"):
+        play(opens, experiment={"contracts": (steady,)})
+
+
+@contract("steady")
+def steady(step: Any) -> str | None:
+    return step.no_such_field  # type: ignore[no-any-return]  # whatever it is
+
+
+async def opens(run: Any) -> None:
+    await opened(run)("get")
