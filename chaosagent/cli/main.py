@@ -6,6 +6,7 @@ import errno
 import functools
 import inspect
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
@@ -50,7 +51,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: Without the name of the program; those of the process by default.
     """
-    given = _in_front(TRACEBACK, list(sys.argv[1:] if arguments is None else arguments))
+    code = _answered(_in_front(TRACEBACK, list(sys.argv[1:] if arguments is None else arguments)))
+    if arguments is None:  # the answer is given; an interrupt of what Python still does would spoil the exit code
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return code
+
+
+def _answered(given: list[str]) -> int:
     output.make_safe(sys.stdout, sys.stderr)
     try:
         code = _application()(given or ["--help"], prog_name="chaosagent", standalone_mode=False)

@@ -46,7 +46,9 @@ def story_of(record: ReplayRecord, path: Path | None = None, *, whole: bool = Fa
     _tell_effects(page, record)
     _tell_necessity(page, record)
     page.heading("What is proved")
-    page.line(good("certified minimum  ") if record.proof.certified else notice("not certified  "), indent=2)
+    by_chance = record.confirmation is not None and not record.confirmation.confirmed
+    certified = notice("may be chance  ") if by_chance else good("certified minimum  ")
+    page.line(certified if record.proof.certified else notice("not certified  "), indent=2)
     page.line(record.proof.text, indent=2, hang=0)
     for rule, meaning in RULES.items():
         if re.search(rf"\b{rule}\b", record.proof.text):
