@@ -1,0 +1,41 @@
+"""Interrupts are held back while a process is being started, whichever thread hears of them."""
+
+import os
+import signal
+import threading
+
+import pytest
+
+from chaosagent.execution.interrupts import interrupts_held
+
+
+def test_an_interrupt_that_another_thread_hears_of_is_held_back_to_the_end() -> None:
+    over = threading.Event()
+    listener = threading.Thread(target=over.wait)  # its mask lets the signal through, so the system may choose it
+    listener.start()
+    reached: list[str] = []
+
+    def start() -> None:
+        with interrupts_held():
+            os.kill(os.getpid(), signal.SIGINT)
+            for _ in range(1_000):
+                reached.append("started")
+        reached.append("not reached")
+
+    try:
+        with pytest.raises(KeyboardInterrupt):  # an interrupt has no message
+            start()
+    finally:
+        over.set()
+        listener.join()
+
+    assert reached == ["started"] * 1_000
+
+
+def test_handlers_are_as_they_were_afterwards() -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+
+    with interrupts_held():
+        pass
+
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
