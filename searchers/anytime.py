@@ -19,6 +19,8 @@ SHARE_MIN, SHARE_MAX, SHARE_AFTER = 0.06, 0.8, 0.15
 """Share of the upper stream: the more is left for the lower one to do, the larger; and its most behind a violation."""
 
 BURST, SHARE_BURST = 32, 0.8
+"""How many of the first trials find as many faults as they can, and the share of the upper stream meanwhile."""
+
 WAITING_FULL = 500
 """How many schedules wait for the lower stream when the upper one has its whole share."""
 
@@ -37,8 +39,8 @@ class AnytimeSearcher:
         self._problem = problem
         self._lower = ExactSearcher(problem, r1=r1, r2=r2, r3=r3)
         self._upper = CoveringStream(problem)
-        self._told: dict[Schedule, str] = {}
-        self._open: dict[Schedule, None] = {}
+        self._told: set[Schedule] = set()
+        self._open: set[Schedule] = set()
         self._violated = False
 
     def ask(self, count: int) -> list[Proposal]:
@@ -48,17 +50,17 @@ class AnytimeSearcher:
             proposal = self._next()
             if proposal is None:
                 break
-            self._open[proposal.schedule] = None
+            self._open.add(proposal.schedule)
             proposals.append(proposal)
         return proposals
 
     def tell(self, evaluation: Evaluation) -> None:
         schedule = evaluation.schedule
         self._lower.tell(evaluation)
-        self._open.pop(schedule, None)
+        self._open.discard(schedule)
         if schedule in self._told:
             return
-        self._told[schedule] = evaluation.digest
+        self._told.add(schedule)
         self._upper.learn(evaluation)
         self._violated = self._violated or violates(evaluation, self._problem.contract)
 

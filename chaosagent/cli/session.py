@@ -98,6 +98,8 @@ def run_study(
         stack.callback(lambda: store.close(digest))
         executor = workforce.open(study, plan)
         stack.callback(executor.close)
+        if isinstance(executor, ProcessExecutor):
+            stack.callback(_leave_out, printed, executor)
         records, notes = RecordSink(plan, out), Notes()
         sinks: list[Sink] = [store, records, notes]
         if title is not None:

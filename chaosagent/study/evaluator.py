@@ -40,7 +40,6 @@ class Evaluator:
         errors: Of those, ended as errors.
         answering: How pure interfaces answer.
         unlike: Tasks and seeds with a repeat that went another way, and how it differed first.
-        repeats: How many runs were repeated.
     """
 
     def __init__(
@@ -64,7 +63,6 @@ class Evaluator:
         self.errors = 0
         self.answering = Answering.LIVE
         self.unlike: dict[Experimental, str] = {}
-        self.repeats = 0
 
     def remember(self, at: Experimental, evaluation: Evaluation) -> None:
         """Take over what an earlier session of the study has executed."""
@@ -89,7 +87,6 @@ class Evaluator:
         told = self._known.get((at, schedule))
         if told is not None and told.status is Status.OK:
             self._repeats[self._submit(at, schedule, self.answering)] = (at, told)
-            self.repeats += 1
 
     def draw(self, at: Experimental, schedule: Schedule, count: int, on_drawn: Callable[[Evaluation], None]) -> None:
         """Make fresh runs of a schedule, with no answer frozen.

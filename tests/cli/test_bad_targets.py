@@ -281,3 +281,18 @@ def test_what_a_target_prints_in_worker_processes_is_bounded(bad: Callable[..., 
     assert json.loads(done.stdout)["errors"] == 0
     assert len(done.stderr) < 3 * SHOWN_BYTES_MAX
     assert "more bytes, which are left out" in done.stderr
+
+
+@pytest.mark.slow
+def test_what_is_printed_only_in_worker_processes_is_counted(bad: Callable[..., None]) -> None:
+    bad(
+        "import multiprocessing\nif multiprocessing.parent_process() is not None:\n    print('y' * 5_000)\n"
+        "await service('get')"
+    )
+
+    done = in_a_process(*SEARCH, "--executor", "process", "--workers", "1")
+
+    runs = json.loads(done.stdout)["executions"]
+    left_out = done.stderr.splitlines()[-1]
+    assert "more bytes, which are left out" in left_out
+    assert int(left_out.split()[4].replace(",", "")) >= 5_000 * runs
