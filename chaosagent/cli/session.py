@@ -140,9 +140,9 @@ def _leave_out(printed: Printed, pool: ProcessExecutor) -> None:
 def _store(study: StudyFile, out: Path, plan: Plan, *, resume: bool) -> StudyStore:
     try:
         if resume:
-            return StudyStore.resume(out, plan, study.text_as_run)
+            return StudyStore.resume(out, plan, study.text_as_run, code=(study.folder,))
         StudyStore.remove(out, plan)
-        return StudyStore.create(out, plan, study.text_as_run)
+        return StudyStore.create(out, plan, study.text_as_run, code=(study.folder,))
     except OtherStudyError as error:
         raise OtherStudyError(error.folder, difference_of(study, out / "study.yaml")) from None
 

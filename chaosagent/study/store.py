@@ -7,7 +7,7 @@ import importlib.metadata
 import json
 import math
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -101,7 +101,7 @@ def _go_on(connection: sqlite3.Connection, folder: Path, plan: Plan, study_text:
     if changed:
         raise UsageError(
             f"{', '.join(changed)}: changed since the study in {folder} was begun, so what was run then says nothing "
-            f"of today's target. {remedy}"
+            f"of today's. {remedy}"
         )
     if plan.target.secrets:  # then nothing was kept from which the study could go on
         connection.executescript("DELETE FROM trial; DELETE FROM search; DELETE FROM execution; DELETE FROM draw;")
@@ -118,21 +118,25 @@ class StudyStore(Sink):
     Make it with `create` or `resume`, and close it.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, plan: Plan, lock: IO[str]) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, plan: Plan, lock: IO[str], code: Iterable[Path]
+    ) -> None:
         self._connection, self._path, self._plan, self._lock = connection, path, plan, lock
+        self._code = tuple(code)
         self._committer = Committer(connection)
         self._recent: dict[tuple[str, str, str], int] = {}
         self._failed = False
         self._seconds = 0.0
 
     @classmethod
-    def create(cls, folder: Path, plan: Plan, study_text: str) -> StudyStore:
+    def create(cls, folder: Path, plan: Plan, study_text: str, *, code: Iterable[Path] = ()) -> StudyStore:
         """Begin the store of a new study.
 
         Args:
             folder: Of the study; made if it does not exist.
             plan: What the study is to do.
             study_text: The study file as it is run; kept beside the store as `study.yaml`.
+            code: Folders with code of the user besides the target's, such as that of contracts.
 
         Raises:
             UsageError: The folder holds a study already, or cannot be written to.
@@ -156,10 +160,10 @@ class StudyStore(Sink):
             _clear(folder, "study.yaml")
             lock.close()
             raise UsageError(f"{folder}: cannot store a study there: {error}. Choose another --out.") from error
-        return cls(connection, path, plan, lock)
+        return cls(connection, path, plan, lock, code)
 
     @classmethod
-    def resume(cls, folder: Path, plan: Plan, study_text: str = "") -> StudyStore:
+    def resume(cls, folder: Path, plan: Plan, study_text: str = "", *, code: Iterable[Path] = ()) -> StudyStore:
         """Go on with the store of a study that was ended, in whatever way.
 
         What is searched may differ, such as budget, limits, tasks or searcher: what was executed is not executed again.
@@ -168,6 +172,7 @@ class StudyStore(Sink):
             folder: Of the study.
             plan: What the study is to do.
             study_text: The study file as it is run, where it differs.
+            code: As for `create`.
 
         Raises:
             OtherStudyError: The runs of the study in the folder were made otherwise.
@@ -193,7 +198,7 @@ class StudyStore(Sink):
                 connection.close()
             lock.close()
             raise
-        return cls(connection, path, plan, lock)
+        return cls(connection, path, plan, lock, code)
 
     @classmethod
     def remove(cls, folder: Path, plan: Plan, *, unfinished_too: bool = False) -> None:
@@ -254,7 +259,7 @@ class StudyStore(Sink):
     def examined(self, nature: Nature) -> None:
         """Keep whether the target is deterministic."""
         self._put("stochastic", "yes" if nature.stochastic else "no")
-        self._put("code", json.dumps(code_of(self._plan.target, ())))
+        self._put("code", json.dumps(code_of(self._plan.target, self._code)))
 
     def differed(self, at: Experimental, difference: str) -> None:
         """Keep where a run that was made again went another way."""

@@ -76,6 +76,20 @@ def test_a_study_whose_target_has_changed_cannot_be_gone_on_with(chaosagent: Com
     assert "Search anew, in another folder (--out) or after deleting here" in answer.err
 
 
+def test_a_study_whose_contract_has_changed_cannot_be_gone_on_with(chaosagent: Command, folder: Path) -> None:
+    rules = folder / "rules_of_refunds.py"
+    rules.write_text("from chaosagent import contract\n\n\n@contract('quiet')\ndef quiet(step):\n    return None\n")
+    study = "target: refund\ncontracts: ['rules_of_refunds.py:quiet']\nbudget: 1.2\nsearch: {trials: 3}\n"
+    (folder / "study.yaml").write_text(study, encoding="utf-8")
+    chaosagent(*HERE)
+    rules.write_text(rules.read_text().replace("None", "'always'"))
+
+    answer = chaosagent(*HERE, "--resume")
+
+    assert (answer.code, answer.out) == (2, "")
+    assert "rules_of_refunds.py: changed since the study in here was begun" in answer.err
+
+
 def test_what_differs_is_cut_where_it_is_much(chaosagent: Command, folder: Path) -> None:
     chaosagent(*HERE)
     (folder / "study.yaml").write_text(
