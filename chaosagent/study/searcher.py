@@ -51,6 +51,9 @@ class Problem:
         search_seed: From which the searcher's own random streams are derived.
         kinds_matter: The contract looks at the injections themselves, so that two operators with the same outcome
             differ.
+        all_minimal: Every minimal counterexample within the budget is wanted, and not only a cheapest one: a searcher
+            goes on behind a violation, but with nothing that holds a known one (`MinimalSets`). Its lower bound is then
+            the cost up to which all are known, as far as its rules tell schedules apart.
     """
 
     contract: str
@@ -60,6 +63,7 @@ class Problem:
     seed: int
     search_seed: int = 0
     kinds_matter: bool = False
+    all_minimal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
