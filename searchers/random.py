@@ -11,8 +11,9 @@ from chaosagent.faults.injection import Injection
 from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
 from chaosagent.searchers.points import Candidate, Expander
+from chaosagent.searchers.told import Told
 from chaosagent.seeds import derive
-from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
+from chaosagent.study.searcher import Problem, Proposal, Standing
 
 REPEATS_MAX = 200
 
@@ -33,36 +34,25 @@ class RandomSearcher:
         self._expander = Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
         self._pool: dict[Injection, Candidate] = {}
         self._order: list[Candidate] = []
-        self._told: dict[Schedule, Evaluation] = {}
-        self._open: set[Schedule] = set()
+        self._told = Told()
         self._exhausted = False
 
     def ask(self, count: int) -> list[Proposal]:
-        if EMPTY not in self._told:
-            proposals = [Proposal(EMPTY)] if count > 0 and EMPTY not in self._open else []
-            self._open.update(proposal.schedule for proposal in proposals)
-            return proposals
-        proposals = []
+        told = self._told
+        if EMPTY not in told:
+            return [told.propose(EMPTY)] if count > 0 and EMPTY not in told.out else []
+        proposals: list[Proposal] = []
         while len(proposals) < count and self._order and not self._exhausted:
             drawn = self._draw_new()
             if drawn is None:
                 self._exhausted = True  # until a run shows more places
                 break
-            self._open.add(drawn)
-            proposals.append(Proposal(drawn, Purpose.EXPLORE))
+            proposals.append(told.propose(drawn))
         return proposals
 
     def tell(self, evaluation: Evaluation) -> None:
-        self._open.discard(evaluation.schedule)
-        known = self._told.get(evaluation.schedule)
-        if known is not None:
-            if known.digest != evaluation.digest and Status.ERROR not in (known.status, evaluation.status):
-                raise UsageError(
-                    f"tell({evaluation.schedule}): told before with digest {known.digest}, now {evaluation.digest}. "
-                    "The target is not deterministic under this schedule."
-                )
+        if not self._told.take(evaluation):
             return
-        self._told[evaluation.schedule] = evaluation
         if evaluation.status is Status.ERROR:
             return
         budget, pool = self._problem.budget, self._pool
@@ -77,7 +67,7 @@ class RandomSearcher:
 
     @property
     def finished(self) -> bool:
-        return EMPTY in self._told and not self._open and (self._exhausted or not self._order)
+        return EMPTY in self._told and not self._told.out and (self._exhausted or not self._order)
 
     @property
     def standing(self) -> Standing:
@@ -92,13 +82,12 @@ class RandomSearcher:
 
         What is drawn follows from how many were asked and what they told, not from how the search came there.
         """
-        asked = len(self._told) + len(self._open)
-        for repeat in range(REPEATS_MAX):
-            rng = derive(self._problem.search_seed, "random", self._problem.contract, asked, repeat)
-            drawn = self._draw(rng)
-            if drawn not in self._told and drawn not in self._open:
-                return drawn
-        return None
+        asked = len(self._told) + len(self._told.out)
+        streams = (
+            derive(self._problem.search_seed, "random", self._problem.contract, asked, repeat)
+            for repeat in range(REPEATS_MAX)
+        )
+        return self._told.first_free(self._draw(rng) for rng in streams)
 
     def _draw(self, rng: random.Random) -> Schedule:
         wanted = rng.randint(1, self._injections_max)

@@ -14,6 +14,7 @@ from chaosagent.searchers import entries
 from chaosagent.searchers.anytime import AnytimeSearcher
 from chaosagent.searchers.exact import ExactSearcher
 from chaosagent.searchers.random import RandomSearcher
+from chaosagent.searchers.told import Told
 from chaosagent.study.searcher import SEARCHERS, Proposal, Standing
 from chaosagent.testing.searchers import SearcherConformance
 
@@ -55,7 +56,10 @@ class Forgetful(RandomSearcher):
 
     def tell(self, evaluation: Evaluation) -> None:
         super().tell(evaluation)
-        self._told = {known: told for known, told in self._told.items() if not known.injections}
+        remembered, self._told = self._told, Told()
+        for told in remembered:
+            if not told.schedule.injections:
+                self._told.take(told)
 
 
 class Boastful(ExactSearcher):
