@@ -12,6 +12,11 @@ optimum, and what it executed proves that nothing cheaper exists. Three sound ru
 
 What is asked next follows from what was told, in whatever order: equal costs are ordered by what schedules are, and R3
 is applied when a schedule would be asked.
+
+Where all minimal counterexamples are wanted, the search goes on behind a violation, with nothing that holds a known
+one. That is sound for whatever violation is known, minimal or not: what holds it is not minimal, and so is nothing that
+is reached through it. The minimal ones that it holds itself are cheaper or have fewer injections, so that they do not
+hold it and are searched all the same.
 """
 
 from __future__ import annotations
@@ -30,6 +35,7 @@ from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.points import Candidate, Expander
 from chaosagent.seeds import derive
+from chaosagent.study.minimal import MinimalSets
 from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
 from chaosagent.vocabulary import Verdict
 
@@ -119,6 +125,7 @@ class ExactSearcher:
         self._owners: dict[tuple[bytes, bytes], tuple[Rank, Schedule]] = {}
         self._pruned: Counter[str] = Counter()
         self._unknown_cost = self._best_cost = float("inf")
+        self._violations = MinimalSets(problem.space.model)
         self._audit_rng = derive(problem.search_seed, "exact", "audit", problem.contract, self._contradictions)
         self._samples: dict[str, list[_Sample]] = {"R2": [], "R3": []}
         self._audited: dict[Schedule, _Sample] = {}
@@ -145,7 +152,11 @@ class ExactSearcher:
         while self._frontier and not self._decided(self._frontier[0].cost):
             child = self._frontier[0]
             schedule = _extended((child.parent, child.injection))
-            if schedule in self._asked or self._converged(child.parent, child.position, child.injection):
+            if (
+                schedule in self._asked
+                or self._violations.held_by(schedule)
+                or self._converged(child.parent, child.position, child.injection)
+            ):
                 self._pop()
                 continue
             known = self._told.get(schedule)
@@ -191,7 +202,8 @@ class ExactSearcher:
     @property
     def standing(self) -> Standing:
         next_cost = self._frontier[0].cost if self._frontier else float("inf")
-        bound = min(*self._open.values(), self._unknown_cost, self._best_cost, next_cost)
+        found = float("inf") if self._problem.all_minimal else self._best_cost
+        bound = min(*self._open.values(), self._unknown_cost, found, next_cost)
         proved = "C2" if self._pruned["R3"] else "C1"
         level = proved if bound > 0.0 else "C0"  # where nothing is proved, no rule was needed for it
         pruned = {rule: self._pruned[rule] for rule in ("R2", "R3") if self._rules[rule]}
@@ -233,8 +245,8 @@ class ExactSearcher:
     # ------------------------------------------------------------------ the tree
 
     def _decided(self, cost: float) -> bool:
-        """Whether a violation at most this dear is known already."""
-        return self._best_cost <= cost
+        """Whether a violation at most this dear is known already, and no other is wanted."""
+        return self._best_cost <= cost and not self._problem.all_minimal
 
     def _notice(self, evaluation: Evaluation) -> None:
         """Keep the cost of the cheapest violation, and of the cheapest trial that told nothing of the contract."""
@@ -246,9 +258,13 @@ class ExactSearcher:
             self._unknown_cost = min(self._unknown_cost, evaluation.effective.declared_cost(model))
         elif verdict.verdict is Verdict.VIOLATED and not verdict.unfair:
             self._best_cost = min(self._best_cost, evaluation.effective.declared_cost(model))
+            if self._problem.all_minimal:
+                self._violations.add(evaluation.effective)
 
     def _expand(self, evaluation: Evaluation, cost: float) -> None:
         if evaluation.status is Status.ERROR or evaluation.effective != evaluation.schedule or self._decided(cost):
+            return
+        if self._violations.held_by(evaluation.schedule):
             return
         parent, text = evaluation.schedule, str(evaluation.schedule)
         self._own(evaluation, (cost, text))

@@ -12,7 +12,7 @@ from chaosagent.faults.space import Space
 from chaosagent.limits import RunLimits
 from chaosagent.study.searcher import Problem
 from chaosagent.targets.target import Target
-from chaosagent.testing.enumeration import enumerate_minimum
+from chaosagent.testing.enumeration import enumerate_minimal, enumerate_minimum
 
 EXECUTIONS_MAX = 1_500
 
@@ -49,6 +49,11 @@ class Bench:
         self._known: dict[Schedule, Evaluation] = {}
         self._depth = Fingerprinting.STATE_AND_HISTORY if space.reads_history else Fingerprinting.STATE
 
+    @property
+    def executed(self) -> tuple[Schedule, ...]:
+        """All schedules that were executed, in that order."""
+        return tuple(self._known)
+
     def run(self, schedule: Schedule) -> Evaluation:
         """Execute a schedule, unless it was.
 
@@ -61,11 +66,15 @@ class Bench:
             self._known[schedule] = execute(self._experiment, schedule, fingerprinting=self._depth).evaluation
         return self._known[schedule]
 
-    def problem(self, contract: str, budget: float, *, search_seed: int = 0) -> Problem:
+    def problem(self, contract: str, budget: float, *, search_seed: int = 0, all_minimal: bool = False) -> Problem:
         """Return what a searcher is to search."""
         monitor = [known.id for known in self.contracts].index(contract)
-        return Problem(contract, monitor, self.space, budget, self._seed, search_seed)
+        return Problem(contract, monitor, self.space, budget, self._seed, search_seed, all_minimal=all_minimal)
 
     def minimum(self, contract: str, budget: float) -> float | None:
         """Return the cost of the cheapest schedule within the budget that breaks a contract, by enumeration."""
         return enumerate_minimum(self.run, contract, self.space, budget).cost
+
+    def minimal(self, contract: str, budget: float) -> tuple[Schedule, ...]:
+        """Return all minimal counterexamples within the budget, by enumeration."""
+        return enumerate_minimal(self.run, contract, self.space, budget)

@@ -11,6 +11,7 @@ from chaosagent.faults.injection import Injection, hook_at, inject
 from chaosagent.faults.operator import Phase
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
 from chaosagent.faults.space import Space
+from chaosagent.study.minimal import MinimalSets
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Searcher
 
@@ -36,6 +37,36 @@ def enumerate_minimum(run: Callable[[Schedule], Evaluation], contract: str, spac
         space: What may be injected where, and what it costs.
         budget: The B of `cost(δ) ≤ B`.
     """
+    told = _all_executed(run, space, budget)
+    costs = [
+        evaluation.effective.declared_cost(space.model)
+        for evaluation in told.values()
+        if violates(evaluation, contract)
+    ]
+    return Minimum(min(costs, default=None), len(told))
+
+
+def enumerate_minimal(
+    run: Callable[[Schedule], Evaluation], contract: str, space: Space, budget: float
+) -> tuple[Schedule, ...]:
+    """Return all minimal counterexamples within the budget, by executing every schedule as `enumerate_minimum` does.
+
+    Of those that have injections of equal cost at the same hooks one is returned.
+
+    Args:
+        run: Executes one schedule.
+        contract: Id of the contract.
+        space: What may be injected where, and what it costs.
+        budget: The B of `cost(δ) ≤ B`.
+    """
+    found = MinimalSets(space.model)
+    for evaluation in _all_executed(run, space, budget).values():
+        if violates(evaluation, contract):
+            found.add(evaluation.effective)
+    return tuple(found)
+
+
+def _all_executed(run: Callable[[Schedule], Evaluation], space: Space, budget: float) -> dict[Schedule, Evaluation]:
     told = {EMPTY: run(EMPTY)}
     universe = _injections(told[EMPTY], space)
     while True:
@@ -46,14 +77,8 @@ def enumerate_minimum(run: Callable[[Schedule], Evaluation], contract: str, spac
         for candidate in fresh:
             seen.update(_injections(told[candidate], space))
         if len(seen) == len(universe):
-            break
+            return told
         universe = seen
-    costs = [
-        evaluation.effective.declared_cost(space.model)
-        for evaluation in told.values()
-        if violates(evaluation, contract)
-    ]
-    return Minimum(min(costs, default=None), len(told))
 
 
 def _injections(evaluation: Evaluation, space: Space) -> dict[Injection, float]:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from chaosagent.canonical import Plain
-from chaosagent.contracts.catalogue import default_contracts, parse_contract
+from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.contracts.contract import HOLDS, Contract, End, Reading, Setting
 from chaosagent.contracts.custom import contract
 from chaosagent.faults.evaluation import Evaluation, Status
@@ -20,47 +20,29 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import RunLimits
 from chaosagent.searchers.exact import ExactSearcher
-from chaosagent.seeds import derive
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Standing
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.enumeration import drive
-from chaosagent.testing.needles import FinalNeedle, StepNeedle
 from chaosagent.testing.programs import Hear, Keep, Pay, Program, Read, Recall, Search, Tell, Together, target_of
-from chaosagent.testing.random_programs import boundaries_of, random_program
+from chaosagent.testing.random_cases import (
+    BLINDNESS,
+    BREAK,
+    COST_PAIR,
+    DELAY,
+    DUPLICATE,
+    ELSEWHERE,
+    ERROR,
+    LOSS,
+    STALE,
+    needles,
+    random_case,
+)
 from chaosagent.trace.step import Step
-from chaosagent.vocabulary import Boundary, Ending, Outcome, Severity, Task, Verdict
+from chaosagent.vocabulary import Ending, Outcome, Severity, Task, Verdict
 
 RULES = [dict(zip(("r1", "r2", "r3"), flags, strict=True)) for flags in itertools.product((True, False), repeat=3)]
-COST_PAIR = 2.4
-
-BLINDNESS = Choices("service.field_corruption", {"kind": ("null",), "field": ("value",)}, interfaces=("service:s*",))
-LOSS = Choices("service.timeout", {"when": ("before", "after"), "seconds": (10.0,)})
-BREAK = Choices("service.lost_response", {"when": ("before", "after")})
-DELAY = Choices("service.delay", {"seconds": (1.0, 3.0)})
-STALE = Choices("service.stale_response", {})
-DUPLICATE = Choices("service.duplicate_delivery", {"which": ("first", "last")})
-ERROR = Choices("service.error_status", {"status": (503,), "retry_after": (0.0,), "when": ("before", "after")})
-SERVICE = (BLINDNESS, LOSS, BREAK, DELAY, STALE, DUPLICATE, ERROR)
-ELSEWHERE = (
-    Choices("memory.stale_read", {}),
-    Choices("memory.lost_update", {}),
-    Choices("message.drop", {}),
-    Choices("message.duplicate", {}),
-    Choices("message.reorder", {"seconds": (1.0,)}),
-    Choices("retrieval.drop_top", {}),
-    Choices("prompt.distractor", {}),
-)
-NAMES = (
-    "final-needle",
-    "step-needle",
-    "past-needle",
-    "past-needle",
-    "at-most-once",
-    "no-extra-effects",
-    "termination",
-)
 
 
 def search(bench: Bench, name: str, budget: float, lookahead: int, **rules: bool) -> tuple[float | None, Standing, int]:
@@ -78,16 +60,6 @@ def search(bench: Bench, name: str, budget: float, lookahead: int, **rules: bool
     return min(costs, default=None), searcher.standing, trials
 
 
-def needles(number: int) -> tuple[Contract, ...]:
-    return (
-        *default_contracts(),
-        parse_contract("objective"),
-        FinalNeedle(share=8, number=number),
-        StepNeedle(share=24, number=number),
-        StepNeedle(share=40, number=number, with_past=True, id="past-needle"),
-    )
-
-
 def check(program: Program, choices: Sequence[Choices], name: str, number: int, lookahead: int) -> float | None:
     """Compare a search with the plain truth, with each rule on and off."""
     bench = Bench(target_of(program), needles(number), Space(choices))
@@ -99,15 +71,6 @@ def check(program: Program, choices: Sequence[Choices], name: str, number: int, 
     return truth
 
 
-def draw(seed: int) -> tuple[Program, list[Choices], str, int, int]:
-    """Return a program, operators that can act on it, a contract, the number of its needle, and a lookahead."""
-    program, rng = random_program(seed), derive(seed, "case")
-    crossed = boundaries_of(program.statements)
-    fitting = [choice for choice in ELSEWHERE if Boundary(choice.operator.partition(".")[0]) in crossed]
-    choices = rng.sample(SERVICE, rng.randint(1, 2)) + rng.sample(fitting, min(len(fitting), 2))
-    return program, choices, rng.choice(NAMES), rng.randrange(1_000), rng.choice([1, 5, 16])
-
-
 @pytest.mark.slow
 @settings(
     max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.reuse, Phase.generate)
@@ -115,7 +78,7 @@ def draw(seed: int) -> tuple[Program, list[Choices], str, int, int]:
 @given(seed=st.integers(0, 2**32))
 def test_exact_finds_the_minimum_of_exhaustive_enumeration_with_each_rule_on_and_off(seed: int) -> None:
     try:
-        check(*draw(seed))
+        check(*random_case(seed))
     except TooLargeError:
         assume(False)
 
