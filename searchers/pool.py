@@ -1,0 +1,277 @@
+"""What executed runs have shown so far: which injections are possible where, which of them land, what is violated.
+
+Searchers that draw injections share it. It only grows by what they are told, in that order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from chaosagent.faults.dry import RecordedCrossing
+from chaosagent.faults.evaluation import Evaluation, Status
+from chaosagent.faults.injection import Injection, Place
+from chaosagent.faults.operator import COST_DECIMALS
+from chaosagent.faults.schedule import EMPTY, Schedule, schedule
+from chaosagent.searchers.points import Candidate, Expander
+from chaosagent.study.minimal import MinimalSets
+from chaosagent.study.minimise import violates
+from chaosagent.study.searcher import Problem
+from chaosagent.vocabulary import Verdict
+
+TOLERANCE: float = 10**-COST_DECIMALS / 2
+"""Costs that differ by less are equal."""
+
+MISSES_MAX = 3
+"""How often an injection that never landed is tried at a place that the run did reach."""
+
+
+class Arm(NamedTuple):
+    """An operator on an interface, whatever its parameters and whichever call.
+
+    Attributes:
+        operator: Its name.
+        interface: Such as `"service:crm"`.
+    """
+
+    operator: str
+    interface: str
+
+
+@dataclass(slots=True)
+class Site:
+    """A place at which something was seen to be possible.
+
+    Attributes:
+        place: Where.
+        position: When it was asked there, among everything that acted in the run that `needs` stands for.
+        needs: The landed injections before it, of the cheapest run that reached it; empty when the run without
+            injections does.
+        needs_cost: What they cost.
+        candidates: What can be done there, one of each known outcome, in the order in which it was shown.
+    """
+
+    place: Place
+    position: int
+    needs: Schedule
+    needs_cost: float
+    candidates: list[Candidate] = field(default_factory=list)
+
+
+class Pool:
+    """Collects what the runs of one search show.
+
+    Injections that are known to change nothing, or to do the same as a cheaper one at the same place, are left out
+    (rule R2), as are those dearer than the budget.
+
+    Args:
+        problem: What is searched.
+
+    Attributes:
+        candidates: Everything that was seen to be possible, in the order in which it was shown.
+        sites: The same by place.
+        arms: The same by operator and interface.
+        best: What the cheapest violation known costs; infinite when there is none.
+        violations: The minimal ones among the violations known.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._expander = Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
+        self._costs: dict[Injection, float] = {}
+        self._met = _Met(reads_history=problem.space.reads_history)
+        self._landed: set[Injection] = set()
+        self._misses: Counter[Injection] = Counter()
+        self.candidates: list[Candidate] = []
+        self.sites: dict[Place, Site] = {}
+        self.arms: dict[Arm, list[Candidate]] = {}
+        self.best = float("inf")
+        self.violations = MinimalSets(problem.space.model)
+
+    def learn(self, evaluation: Evaluation) -> tuple[Candidate, ...]:
+        """Take over what a run has shown, once for each run.
+
+        Returns:
+            What was not known to be possible before.
+        """
+        if evaluation.status is Status.ERROR:
+            return ()
+        self._take_landing(evaluation)
+        if violates(evaluation, self._problem.contract):
+            self.best = min(self.best, self.cost_of(evaluation.effective))
+            self.violations.add(evaluation.effective)
+        if not self._met.take(evaluation):
+            self._take_needs(evaluation)
+            return ()
+        fresh = []
+        for candidate in self._expander.expand(evaluation, after=-1).candidates:
+            if candidate.cost > self._problem.budget + TOLERANCE:
+                break  # they come in the order of cost
+            if candidate.injection not in self._costs:
+                self._costs[candidate.injection] = candidate.cost
+                fresh.append(candidate)
+        self._take_candidates(evaluation, fresh)
+        self._take_needs(evaluation)
+        return tuple(fresh)
+
+    # ------------------------------------------------------------------ asking
+
+    def __contains__(self, injection: Injection) -> bool:
+        return injection in self._costs
+
+    def cost(self, injection: Injection) -> float:
+        """Return what an injection costs when it lands."""
+        known = self._costs.get(injection)
+        return self._problem.space.model.of(injection.operator) if known is None else known
+
+    def cost_of(self, injections: Iterable[Injection]) -> float:
+        """Return what several injections cost together."""
+        return round(sum(self.cost(injection) for injection in injections), COST_DECIMALS)
+
+    @property
+    def ceiling(self) -> float:
+        """The most that a schedule may cost to be of use: the budget, or less than the cheapest violation known.
+
+        Where all minimal counterexamples are wanted it is the budget.
+        """
+        if self._problem.all_minimal:
+            return self._problem.budget + TOLERANCE
+        return min(self._problem.budget + TOLERANCE, self.best - TOLERANCE)
+
+    def is_idle(self, injection: Injection) -> bool:
+        """Whether an injection was tried several times at a place that was reached, and never landed."""
+        return self._misses[injection] >= MISSES_MAX and injection not in self._landed
+
+    def is_known(self, injections: Iterable[Injection]) -> bool:
+        """Whether all minimal counterexamples are wanted and a schedule holds one that is known already."""
+        return self._problem.all_minimal and self.violations.held_by(injections)
+
+    def needs(self, injection: Injection) -> Schedule:
+        """Return what must land before an injection so that its place exists, as far as runs have shown."""
+        site = self.sites.get(place_of(injection))
+        return EMPTY if site is None else site.needs
+
+    # ------------------------------------------------------------------ learning
+
+    def _take_landing(self, evaluation: Evaluation) -> None:
+        landed = evaluation.effective
+        self._landed.update(landed)
+        if len(landed) < len(evaluation.schedule):
+            reached = {crossing.place for crossing in evaluation.crossings}
+            for injection in evaluation.schedule:
+                if injection not in self._landed and place_of(injection) in reached:
+                    self._misses[injection] += 1
+
+    def _take_candidates(self, evaluation: Evaluation, fresh: Iterable[Candidate]) -> None:
+        asked = {crossing.place: crossing.asked for crossing in evaluation.crossings}
+        for candidate in fresh:
+            injection = candidate.injection
+            place = place_of(injection)
+            site = self.sites.get(place)
+            if site is None:
+                needs = _before(evaluation, asked, asked[place])
+                site = self.sites[place] = Site(place, asked[place], needs, self.cost_of(needs))
+            site.candidates.append(candidate)
+            self.arms.setdefault(Arm(injection.operator_name, place.interface), []).append(candidate)
+            self.candidates.append(candidate)
+
+    def _take_needs(self, evaluation: Evaluation) -> None:
+        """Keep the cheapest way to each place that the run without injections does not reach."""
+        asked: dict[Place, int] = {}
+        for crossing in evaluation.crossings:
+            asked[crossing.place] = crossing.asked
+            site = self.sites.get(crossing.place)
+            if site is None or not site.needs:
+                continue
+            needs = _before(evaluation, asked, crossing.asked)
+            cost = self.cost_of(needs)
+            if cost < site.needs_cost - TOLERANCE:
+                site.needs, site.needs_cost, site.position = needs, cost, crossing.asked
+
+
+class _Met:
+    """Tells runs that show something new from those whose every crossing was met before.
+
+    What can be done at a crossing follows from its content, and from the history of its interface where operators read
+    that. So each state of a history gets a number, made from the one before.
+
+    Args:
+        reads_history: Whether some operator reads it.
+    """
+
+    def __init__(self, *, reads_history: bool) -> None:
+        self._reads_history = reads_history
+        self._numbers: dict[tuple[object, ...], int] = {}
+        self._shown: set[int] = set()
+
+    def take(self, evaluation: Evaluation) -> bool:
+        """Note the crossings of a run; return whether one was not met before, as far as can be told."""
+        taken = {place_of(injection) for injection in evaluation.schedule}
+        numbers, shown, is_new = self._numbers, self._shown, False
+        pasts: dict[str, tuple[int, int]] = {}  # by interface: number of the history, and when it was last answered
+        for crossing in evaluation.crossings:
+            interface = crossing.place.interface
+            past, answered = pasts.get(interface, (0, -1)) if self._reads_history else (0, -1)
+            if not crossing.alone or answered > crossing.asked:
+                is_new = is_new or self._reads_history  # what overlaps has too many histories
+            content = (*_content(crossing), past)
+            number = numbers.setdefault(content, len(numbers) + 1)
+            if number not in shown and crossing.place not in taken:  # where something acts nothing else can
+                shown.add(number)
+                is_new = True
+            if self._reads_history:
+                pasts[interface] = (number, max(answered, crossing.answered))
+        return is_new
+
+
+def _content(crossing: RecordedCrossing) -> tuple[object, ...]:
+    """Return what decides about the injections that are possible at a crossing, but for the history."""
+    return (
+        crossing.place,
+        crossing.request,
+        crossing.response,
+        crossing.earlier,
+        crossing.alone,
+        crossing.at_once,
+        crossing.history_unclear,
+        crossing.answered >= 0,
+        round(crossing.answered_at - crossing.asked_at, 9),
+    )
+
+
+def _before(evaluation: Evaluation, asked: dict[Place, int], position: int) -> Schedule:
+    """Return what landed in a run at places that were asked before a position."""
+    return schedule(
+        injection for injection in evaluation.effective if asked.get(place_of(injection), position) < position
+    )
+
+
+def place_of(injection: Injection) -> Place:
+    """Return the one place at which an injection acts."""
+    hook = injection.hook
+    return Place(hook.interface, hook.agent, hook.first, hook.attempt)
+
+
+def margin_of(evaluation: Evaluation, contract: str) -> float:
+    """Return how far a run was from breaking a contract fairly, in [-1, 1]; below 0 it is broken.
+
+    A run that could not be executed, tells nothing of the contract, or breaks it unfairly is as far as can be.
+    """
+    verdict = evaluation.verdict(contract) if evaluation.status is Status.OK else None
+    if verdict is None or verdict.verdict is Verdict.UNKNOWN or verdict.unfair:
+        return 1.0
+    return verdict.margin
+
+
+def fitting(candidates: Iterable[Injection], pool: Pool, ceiling: float) -> Iterator[Injection]:
+    """Yield injections in their order as long as they fit together: one at a place, and no dearer than a ceiling."""
+    places: set[Place] = set()
+    spent = 0.0
+    for injection in candidates:
+        place, cost = place_of(injection), pool.cost(injection)
+        if place not in places and spent + cost <= ceiling:
+            places.add(place)
+            spent += cost
+            yield injection
