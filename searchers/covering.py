@@ -141,7 +141,7 @@ class CoveringStream:
 
     def _take_marks(self, evaluation: Evaluation) -> None:
         """Note of a fault that was injected alone whether it leaves anything behind that was not seen before."""
-        marks = [(one.common, one.monitors[self._problem.monitor]) for one in evaluation.fingerprints]
+        marks = [(one.common, one.monitors[self._problem.monitor]) for one in evaluation.final_fingerprints]
         if evaluation.schedule == EMPTY:
             self._marks.update(marks)
         elif len(evaluation.effective) == 1 and marks:

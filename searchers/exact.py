@@ -290,7 +290,7 @@ class ExactSearcher:
 
     def _own(self, evaluation: Evaluation, rank: Rank) -> None:
         """Keep a run as the one whose continuations are searched from its fingerprints on, unless one before it is."""
-        for fingerprint in evaluation.fingerprints if self._rules["R3"] else ():
+        for fingerprint in evaluation.final_fingerprints if self._rules["R3"] else ():
             key = (fingerprint.common, fingerprint.monitors[self._problem.monitor])
             owner = self._owners.get(key)
             if owner is None or rank < owner[0]:
@@ -300,7 +300,7 @@ class ExactSearcher:
         """Return the run whose continuations stand for those of another from before a position on, if there is one."""
         if not self._rules["R3"]:
             return None
-        for fingerprint in self._told[parent].fingerprints:
+        for fingerprint in self._told[parent].final_fingerprints:
             if fingerprint.position >= position:
                 return None
             _, owner = self._owners[fingerprint.common, fingerprint.monitors[self._problem.monitor]]

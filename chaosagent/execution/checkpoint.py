@@ -15,7 +15,7 @@ def everything_at(run: LiveRun, place: str, state: object, *, clock_matters: boo
     """Return the canonical bytes of what the future depends on, apart from the monitors.
 
     Args:
-        run: At a moment when no call is pending, no timer set and no injection left.
+        run: At a moment when no call is pending and no timer set.
         place: Of the target's program.
         state: Of the target and its world.
         clock_matters: Whether the future depends on the time.

@@ -212,7 +212,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         step_count=len(steps),
         verdicts=verdicts,
         crossings=tuple(sorted(run.crossings, key=_asked)),
-        fingerprints=tuple([fingerprint for fingerprint in run.fingerprints if fingerprint.position >= run.acted]),
+        fingerprints=tuple(run.fingerprints),
         crashed_at=crashed_at,
     )
     return Execution(trace, evaluation)

@@ -48,8 +48,3 @@ class Injector:
             if armed.injection.hook.matches(place) and boundary in armed.operator.boundaries:
                 return armed
         return None
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether nothing is left that could still act."""
-        return not self._many and not any(self._singles.values())

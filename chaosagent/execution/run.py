@@ -201,7 +201,7 @@ class LiveRun:
             raise self.recorder.refuse(error) from None
 
     def checkpoint(self, place: str, state: Any, *, clock_matters: bool = True) -> None:
-        quiet = not self._pending and self.loop.idle and self._injector.exhausted
+        quiet = not self._pending and self.loop.idle
         if self._fingerprinting is Fingerprinting.OFF or not quiet:
             return
         with_history = self._fingerprinting is Fingerprinting.STATE_AND_HISTORY

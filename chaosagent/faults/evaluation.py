@@ -57,7 +57,7 @@ class Evaluation:
         step_count: Steps of the trace.
         verdicts: Of all contracts.
         crossings: The places at which an injection could have acted, in the order of asking.
-        fingerprints: At checkpoints behind the last action; empty when the target offers none.
+        fingerprints: At the checkpoints that the run came through; empty when the target offers none.
         crashed_at: Where in the user's code the exception came from that ended the run; for people, not compared.
     """
 
@@ -74,6 +74,11 @@ class Evaluation:
     crossings: tuple[RecordedCrossing, ...] = ()
     fingerprints: tuple[Fingerprint, ...] = ()
     crashed_at: str = field(default="", compare=False)
+
+    @property
+    def final_fingerprints(self) -> tuple[Fingerprint, ...]:
+        """The fingerprints behind the last action of an injection: from each of them on the run went undisturbed."""
+        return tuple(one for one in self.fingerprints if one.position >= self.acted)
 
     def verdict(self, contract: str) -> ContractVerdict | None:
         """Return the verdict of one contract, `None` when it was not checked."""

@@ -247,29 +247,31 @@ def test_no_fingerprint_is_taken_while_something_else_is_pending(play: Play, pen
     assert len(fingerprints(play, agent)) == 1
 
 
-def test_no_fingerprint_is_taken_while_an_injection_may_still_act(play: Play) -> None:
+def test_until_an_injection_acts_a_run_has_the_fingerprints_of_the_run_without_it(play: Play) -> None:
     async def agent(run: Any) -> None:
         crm = run.service("crm", {"get": lambda: 1})
         run.checkpoint("before", None)
-        await crm("get")
-        run.checkpoint("after", None)
+        value = await crm("get")
+        run.checkpoint("after", value)
 
-    assert len(fingerprints(play, agent)) == 2
-    assert len(fingerprints(play, agent, "service:crm[1] test/say")) == 1
-    assert fingerprints(play, agent, "service:crm[*] test/say") == ()
-    assert fingerprints(play, agent, "service:crm[9] test/say") == ()
+    before, after = fingerprints(play, agent)
+    assert fingerprints(play, agent, "service:crm[1] test/say")[0] == before
+    assert fingerprints(play, agent, "service:crm[1] test/say")[1].common != after.common
+    assert fingerprints(play, agent, "service:crm[9] test/say") == (before, after)
 
 
-def test_only_fingerprints_behind_the_last_action_are_told(play: Play) -> None:
+def test_behind_the_last_action_a_run_goes_undisturbed(play: Play) -> None:
     async def agent(run: Any) -> None:
         crm = run.service("crm", {"get": lambda: 1})
-        await crm("get")
-        run.checkpoint("after", None)
+        for number in range(3):
+            await crm("get")
+            run.checkpoint("after", number)
 
-    found = play(agent, "service:crm[1] test/say", fingerprinting=State)
+    found = play(agent, "service:crm[2] test/say", fingerprinting=State).evaluation
 
-    (fingerprint,) = found.evaluation.fingerprints
-    assert fingerprint.position >= found.evaluation.acted > 0
+    assert len(found.fingerprints) == 3
+    assert found.final_fingerprints == found.fingerprints[1:]
+    assert found.fingerprints[0].position < found.acted <= found.fingerprints[1].position
 
 
 def test_no_fingerprint_is_taken_unless_it_is_wanted(play: Play) -> None:

@@ -175,7 +175,7 @@ def test_after_a_fault_without_consequence_the_future_is_that_of_the_nominal_run
     at = experiment("user_task_2")
 
     def fingerprints(text: str) -> set[bytes]:
-        found = execute(at, parse(text), fingerprinting=Fingerprinting.STATE).evaluation.fingerprints
+        found = execute(at, parse(text), fingerprinting=Fingerprinting.STATE).evaluation.final_fingerprints
         return {fingerprint.common for fingerprint in found}
 
     nominal = fingerprints("")
