@@ -24,7 +24,6 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
@@ -33,7 +32,9 @@ from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection
 from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.searchers.points import Candidate, Expander
+from chaosagent.searchers.frontier import Child, Family, Origin
+from chaosagent.searchers.points import Expander
+from chaosagent.searchers.states import State, States, Stretch
 from chaosagent.seeds import derive
 from chaosagent.study.minimal import MinimalSets
 from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
@@ -46,47 +47,6 @@ Rank: TypeAlias = tuple[float, str]
 
 _Extended: TypeAlias = tuple[Schedule, Injection | None]
 """A schedule, and what is added to it."""
-
-
-class _Child(NamedTuple):
-    """A schedule of the frontier, as its parent and what is added; ordered by cost, then by content.
-
-    Of equal costs those come first whose parent acted late: less is left to search behind them, and they are closer to
-    what the run was made for. Only the first of the children of a run is on the frontier, and brings the others along:
-    most are never asked.
-    """
-
-    cost: float
-    earliness: int
-    parent_text: str
-    number: int
-    position: int
-    parent: Schedule
-    injection: Injection | None
-    family: _Family | None
-
-
-class _Family:
-    """The children of one run, which go to the frontier one after the other.
-
-    Args:
-        evaluation: The run.
-        cost: Of its schedule.
-        candidates: What could be added, with their numbers, in the order of cost.
-    """
-
-    __slots__ = ("_candidates", "_cost", "_earliness", "_parent")
-
-    def __init__(self, evaluation: Evaluation, cost: float, candidates: Iterable[tuple[int, Candidate]]) -> None:
-        self._parent, self._earliness, self._cost = evaluation.schedule, -evaluation.acted, cost
-        self._candidates = iter(candidates)
-
-    def next_child(self) -> _Child | None:
-        """Return the next in the order of the frontier, `None` when there is none."""
-        for number, (cost, position, injection) in self._candidates:
-            total = round(self._cost + cost, COST_DECIMALS)
-            return _Child(total, self._earliness, str(self._parent), number, position, self._parent, injection, self)
-        return None
 
 
 class _Sample(NamedTuple):
@@ -112,17 +72,18 @@ class ExactSearcher:
         self._rules = {"R1": r1, "R2": r2, "R3": r3}
         self._judged = self._contradictions = 0
         self._told: dict[Schedule, Evaluation] = {}
+        self._states = States(problem.monitor)
         self._restart()
 
     def _restart(self) -> None:
         """Begin the tree anew; what was told is kept."""
         problem = self._problem
         self._expander = Expander(problem.space, problem.seed, dry=self._rules["R2"], kinds_matter=problem.kinds_matter)
-        self._frontier = [_Child(0.0, 0, "", 0, -1, EMPTY, None, None)]
+        self._frontier = [Child(0.0, 0, "", 0, -1, EMPTY, None, None)]
         self._asked: set[Schedule] = set()
         self._waiting = 0
         self._open: dict[Schedule, float] = {}
-        self._owners: dict[tuple[bytes, bytes], tuple[Rank, Schedule]] = {}
+        self._owners: dict[State, tuple[Rank, Schedule]] = {}
         self._pruned: Counter[str] = Counter()
         self._unknown_cost = self._best_cost = float("inf")
         self._violations = MinimalSets(problem.space.model)
@@ -152,21 +113,21 @@ class ExactSearcher:
         while self._frontier and not self._decided(self._frontier[0].cost):
             child = self._frontier[0]
             schedule = _extended((child.parent, child.injection))
-            if (
-                schedule in self._asked
-                or self._violations.held_by(schedule)
-                or self._converged(child.parent, child.position, child.injection)
-            ):
+            if schedule in self._asked or self._violations.held_by(schedule) or self._converged(child):
                 self._pop()
                 continue
             known = self._told.get(schedule)
-            if known is None:
+            foreseen = self._foreseen(child, schedule) if known is None else None
+            if known is None and foreseen is None:
                 return
             self._pop()
             self._asked.add(schedule)
-            self._expand(known, child.cost)
+            if known is not None:
+                self._expand(known, child.cost)
+            elif foreseen is not None:
+                self._take_over(schedule, child, foreseen)
 
-    def _pop(self) -> _Child:
+    def _pop(self) -> Child:
         child = heapq.heappop(self._frontier)
         self._waiting -= child.injection is not None
         self._push_next_of(child.family)
@@ -178,6 +139,8 @@ class ExactSearcher:
         if known is None:
             self._told[schedule] = evaluation
             self._notice(evaluation)
+            if self._rules["R3"] and not self._states.take(evaluation):
+                self._withdraw("R3")
         elif known.digest != evaluation.digest and Status.ERROR not in (known.status, evaluation.status):
             raise UsageError(
                 f"tell({schedule}): told before with digest {known.digest}, now {evaluation.digest}. "
@@ -229,9 +192,13 @@ class ExactSearcher:
         """Switch a rule off when a schedule that it pruned behaves otherwise than it says."""
         self._judged += 1
         if self._contradicts(sample):
-            self._contradictions += 1
-            self._rules[sample.rule] = False
-            self._restart()
+            self._withdraw(sample.rule)
+
+    def _withdraw(self, rule: str) -> None:
+        """Search anew without a rule that was found wrong."""
+        self._contradictions += 1
+        self._rules[rule] = False
+        self._restart()
 
     def _contradicts(self, sample: _Sample) -> bool:
         evaluation, twin = self._told[sample.schedule], self._told[sample.twin]
@@ -266,59 +233,100 @@ class ExactSearcher:
             return
         if self._violations.held_by(evaluation.schedule):
             return
-        parent, text = evaluation.schedule, str(evaluation.schedule)
-        self._own(evaluation, (cost, text))
-        after = evaluation.acted if self._rules["R1"] else -1
-        expansion = self._expander.expand(evaluation, after=after)
-        affordable = self._problem.budget - cost + 10**-COST_DECIMALS / 2
-        known = expansion.candidates
-        numbered: Iterable[tuple[int, Candidate]] = enumerate(known[: bisect_right(known, affordable, key=_cost)])
-        if evaluation.fingerprints and self._rules["R3"]:  # without them nothing converges
-            numbered = [pair for pair in numbered if not self._converged(parent, pair[1].position, pair[1].injection)]
-        numbered = list(numbered)
-        self._waiting += len(numbered)
-        self._push_next_of(_Family(evaluation, cost, numbered))
-        for (added, position, injection), representative in expansion.pruned:
-            if added <= affordable and self._owner_before(parent, position) is None:
-                self._pruned["R2"] += 1
-                self._sample("R2", (parent, injection), (parent, representative))
+        self._own(evaluation, (cost, str(evaluation.schedule)))
+        self._grow(Origin(evaluation.schedule, cost, evaluation.acted, evaluation))
 
-    def _push_next_of(self, family: _Family | None) -> None:
+    def _grow(self, origin: Origin, until: float = float("inf")) -> None:
+        """Put on the frontier what may be added to a schedule.
+
+        Args:
+            origin: The schedule, and the run that shows what it does.
+            until: Up to this position of that run.
+        """
+        after = origin.acted if self._rules["R1"] else -1
+        expansion = self._expander.expand(origin.run, after=after)
+        affordable = self._problem.budget - origin.cost + 10**-COST_DECIMALS / 2
+        known = expansion.candidates
+        numbered = [
+            (number, candidate)
+            for number, candidate in enumerate(known[: bisect_right(known, affordable, key=_cost)])
+            if candidate.position <= until and not self._prunes_r3(origin, candidate.position, candidate.injection)
+        ]
+        self._waiting += len(numbered)
+        self._push_next_of(Family(origin, numbered))
+        for (added, position, injection), representative in expansion.pruned:
+            if added <= affordable and position <= until and self._owner_before(origin, position) is None:
+                self._pruned["R2"] += 1
+                self._sample("R2", (origin.schedule, injection), (origin.schedule, representative))
+
+    def _push_next_of(self, family: Family | None) -> None:
         child = None if family is None else family.next_child()
         if child is not None:
             heapq.heappush(self._frontier, child)
 
     def _own(self, evaluation: Evaluation, rank: Rank) -> None:
         """Keep a run as the one whose continuations are searched from its fingerprints on, unless one before it is."""
-        for fingerprint in evaluation.final_fingerprints if self._rules["R3"] else ():
-            key = (fingerprint.common, fingerprint.monitors[self._problem.monitor])
-            owner = self._owners.get(key)
-            if owner is None or rank < owner[0]:
-                self._owners[key] = (rank, evaluation.schedule)
+        if not evaluation.fingerprints or not self._rules["R3"]:
+            return
+        for position, state in self._states.course(evaluation).marks[1:]:
+            owner = self._owners.get(state)
+            if position >= evaluation.acted and (owner is None or rank < owner[0]):
+                self._owners[state] = (rank, evaluation.schedule)
 
-    def _owner_before(self, parent: Schedule, position: int) -> Schedule | None:
+    def _owner_before(self, origin: Origin, position: int) -> Schedule | None:
         """Return the run whose continuations stand for those of another from before a position on, if there is one."""
-        if not self._rules["R3"]:
+        run = origin.run
+        if not run.fingerprints or not self._rules["R3"] or run.schedule != origin.schedule:
             return None
-        for fingerprint in self._told[parent].final_fingerprints:
-            if fingerprint.position >= position:
+        for mark in self._states.course(run).marks[1:]:
+            if mark.position >= position:
                 return None
-            _, owner = self._owners[fingerprint.common, fingerprint.monitors[self._problem.monitor]]
-            if owner != parent:
-                return owner
+            if mark.position >= origin.acted:
+                _, owner = self._owners[mark.state]
+                if owner != origin.schedule:
+                    return owner
         return None
 
-    def _converged(self, parent: Schedule, position: int, injection: Injection | None) -> bool:
-        """Whether rule R3 makes it unnecessary to add an injection to a run."""
-        if injection is None:
+    def _converged(self, child: Child) -> bool:
+        """Whether rule R3 makes it unnecessary to run a child."""
+        if child.injection is None or child.family is None:
             return False
-        owner = self._owner_before(parent, position)
+        return self._prunes_r3(child.family.origin, child.position, child.injection)
+
+    def _prunes_r3(self, origin: Origin, position: int, injection: Injection) -> bool:
+        """Whether what an injection does to a run is known from an equal one before it in the order of cost."""
+        owner = self._owner_before(origin, position)
         if owner is None:
             return False
         self._pruned["R3"] += 1
         if not any(injection.hook.overlaps(other.hook) for other in owner):
-            self._sample("R3", (parent, injection), (owner, injection))
+            self._sample("R3", (origin.schedule, injection), (owner, injection))
         return True
+
+    def _foreseen(self, child: Child, schedule: Schedule) -> Stretch | None:
+        """Return what a child does up to the next checkpoint when runs have shown it, and all behind it is known, too.
+
+        That is so when it comes to the state of a run before it in the order of cost, or when it ends without one.
+        """
+        if not (self._rules["R1"] and self._rules["R3"]) or child.injection is None or child.family is None:
+            return None
+        stretch = self._states.foresee(child.family.origin.run, child.position, child.injection)
+        if stretch is None:
+            return None
+        if stretch.next_state is not None:
+            owner = self._owners.get(stretch.next_state)
+            return stretch if owner is not None and owner[0] < (child.cost, str(schedule)) else None
+        verdict = stretch.run.verdict(self._problem.contract)
+        return stretch if verdict is not None and verdict.verdict is Verdict.HOLDS else None
+
+    def _take_over(self, schedule: Schedule, child: Child, stretch: Stretch) -> None:
+        """Search on from what other runs have shown of a schedule: up to the next checkpoint, as the rest is known."""
+        twin = stretch.run.schedule if stretch.next_state is None else self._owners[stretch.next_state][1]
+        self._pruned["R3"] += 1
+        self._sample("R3", (schedule, None), (twin, None))
+        acted = next(act.position for act in self._states.course(stretch.run).acts if act.injection == child.injection)
+        until = float("inf") if stretch.ended is None else stretch.ended
+        self._grow(Origin(schedule, child.cost, acted, stretch.run), until)
 
     def _sample(self, rule: str, pruned: _Extended, twin: _Extended) -> None:
         """Keep a random sample of what a rule pruned (reservoir sampling)."""

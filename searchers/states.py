@@ -1,0 +1,162 @@
+"""What runs have shown of the states that they came through (rule R3, carried further).
+
+A fingerprint covers all that the future of a run depends on. So what one run did from one checkpoint to the next, with
+the injections that acted in between, every run does that comes to an equal checkpoint and has the same injections next.
+One run with many injections thus shows what many schedules with few of them would do.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+from chaosagent.faults.evaluation import Evaluation, Status
+from chaosagent.faults.injection import Injection, Place
+from chaosagent.faults.operator import Phase
+from chaosagent.faults.schedule import Schedule
+from chaosagent.vocabulary import Ending
+
+State: TypeAlias = tuple[bytes, bytes]
+"""The fingerprint of the target, and that of the monitor of the contract that is searched."""
+
+START: State = (b"", b"")
+TOLD_BY_STATE = frozenset({Ending.FINISHED, Ending.CRASHED})
+"""Endings that follow from the state; a limit also depends on how much was used up before."""
+
+
+class Mark(NamedTuple):
+    """A checkpoint that a run came through.
+
+    Attributes:
+        position: Among everything that acted in the run; -1 for its start.
+        state: All that its future depended on.
+    """
+
+    position: int
+    state: State
+
+
+class Act(NamedTuple):
+    """An injection that acted in a run, whether it changed anything or not.
+
+    Attributes:
+        position: When, among everything that acted.
+        injection: What and where.
+    """
+
+    position: int
+    injection: Injection
+
+
+class Course(NamedTuple):
+    """The checkpoints of a run and what acted in it, each in order."""
+
+    marks: tuple[Mark, ...]
+    acts: tuple[Act, ...]
+
+    def stretch_of(self, position: int) -> tuple[Mark, frozenset[Injection]]:
+        """Return the last checkpoint before a position, and what acted between the two."""
+        mark = self.marks[0]
+        for later in self.marks:
+            if later.position >= position:
+                break
+            mark = later
+        return mark, frozenset(act.injection for act in self.acts if mark.position < act.position < position)
+
+
+class Stretch(NamedTuple):
+    """What a run did from a checkpoint to the next one, or to its end.
+
+    Attributes:
+        run: That showed it.
+        ended: Position of the next checkpoint; `None` when the run ended before one.
+        next_state: Of that checkpoint.
+    """
+
+    run: Evaluation
+    ended: int | None
+    next_state: State | None
+
+
+class States:
+    """Keeps, for each state and the injections that acted behind it, what followed.
+
+    Args:
+        monitor: Place of the contract among the monitors of fingerprints.
+    """
+
+    def __init__(self, monitor: int) -> None:
+        self._monitor = monitor
+        self._courses: dict[Schedule, Course] = {}
+        self._stretches: dict[tuple[State, frozenset[Injection]], Stretch] = {}
+
+    def take(self, evaluation: Evaluation) -> bool:
+        """Learn from a run.
+
+        Returns:
+            Whether it agrees with all runs before: that what followed on equal states was equal.
+        """
+        if evaluation.status is Status.ERROR or not evaluation.fingerprints:
+            return True
+        if not set(evaluation.effective) <= set(evaluation.schedule):
+            return True  # what acted at more than one place, or at whichever agent's, is not told apart
+        course = self.course(evaluation)
+        agrees, number, acts = True, 0, course.acts
+        for mark, later in zip(course.marks, (*course.marks[1:], None), strict=True):
+            begun = number
+            while number < len(acts) and (later is None or acts[number].position <= later.position):
+                number += 1
+            if later is None and evaluation.ending not in TOLD_BY_STATE:
+                break
+            key = (mark.state, frozenset(act.injection for act in acts[begun:number]))
+            known = self._stretches.get(key)
+            if known is None:
+                ended, state = (None, None) if later is None else later
+                self._stretches[key] = Stretch(evaluation, ended, state)
+            elif known.next_state != (None if later is None else later.state):
+                agrees = False
+        return agrees
+
+    def course(self, evaluation: Evaluation) -> Course:
+        """Return the checkpoints of a run, and what acted in it."""
+        known = self._courses.get(evaluation.schedule)
+        if known is None:
+            marks = [Mark(-1, START)]
+            marks += [Mark(one.position, (one.common, one.monitors[self._monitor])) for one in evaluation.fingerprints]
+            known = self._courses[evaluation.schedule] = Course(tuple(marks), tuple(_acts(evaluation)))
+        return known
+
+    def after(self, state: State, acted: frozenset[Injection]) -> Stretch | None:
+        """Return what follows on a state when these injections act before the next checkpoint; `None` if unknown."""
+        return self._stretches.get((state, acted))
+
+    def foresee(self, run: Evaluation, position: int, injection: Injection) -> Stretch | None:
+        """Return what follows when an injection is added to a run, up to the next checkpoint; `None` if unknown.
+
+        Args:
+            run: That was executed.
+            position: When the injection would act in it; what acts in the run behind that is left out.
+            injection: What is added.
+        """
+        mark, acted = self.course(run).stretch_of(position)
+        return self._stretches.get((mark.state, acted | {injection}))
+
+
+def _acts(evaluation: Evaluation) -> list[Act]:
+    """Return what acted in a run, in order."""
+    if not evaluation.schedule.injections:
+        return []
+    crossings = {crossing.place: crossing for crossing in evaluation.crossings}
+    acts = []
+    for injection in evaluation.schedule:
+        crossing = crossings.get(place_of(injection))
+        if crossing is not None:
+            position = crossing.answered if injection.operator.phase is Phase.AFTER else crossing.asked
+            if position >= 0:
+                acts.append(Act(position, injection))
+    return sorted(acts, key=lambda act: (act.position, str(act.injection)))
+
+
+def place_of(injection: Injection) -> Place:
+    """Return the one place at which an injection acts."""
+    hook = injection.hook
+    return Place(hook.interface, hook.agent, hook.first, hook.attempt)
