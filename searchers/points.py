@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from chaosagent.faults.dry import DryKind, RecordedCrossing, apply_dry, is_interchangeable
 from chaosagent.faults.evaluation import Evaluation
-from chaosagent.faults.injection import Hook, Injection, hook_at, inject
+from chaosagent.faults.injection import Hook, Injection, Place, hook_at, inject
 from chaosagent.faults.operator import Phase
 from chaosagent.faults.space import Priced, Space
 
@@ -118,12 +118,13 @@ class Expander:
         self._history_matters = space.reads_history
         self._known: dict[tuple[object, ...], _Choices] = {}
 
-    def expand(self, evaluation: Evaluation, *, after: int) -> Expansion:
+    def expand(self, evaluation: Evaluation, *, after: int, places: Collection[Place] | None = None) -> Expansion:
         """Return what could be added to a run.
 
         Args:
             evaluation: The run.
             after: Only at points that act behind this position (rule R1); -1 for all.
+            places: Only at these; `None` for all.
         """
         taken = {injection.hook for injection in evaluation.schedule}
         histories: dict[str, list[RecordedCrossing]] = defaultdict(list)
@@ -136,7 +137,7 @@ class Expander:
         pruned: list[Pruned] = []
         for crossing in evaluation.crossings:
             asked, answered = crossing.asked, crossing.answered
-            if max(asked, answered) <= after:
+            if max(asked, answered) <= after or (places is not None and crossing.place not in places):
                 continue
             if any(hook.matches(crossing.place) for hook in taken):
                 continue

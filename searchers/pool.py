@@ -6,7 +6,7 @@ Searchers that draw injections share it. It only grows by what they are told, in
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,14 +15,10 @@ from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
+from chaosagent.searchers.ceiling import TOLERANCE, Ceiling
 from chaosagent.searchers.points import Candidate, Expander
-from chaosagent.study.minimal import MinimalSets
-from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
 from chaosagent.vocabulary import Verdict
-
-TOLERANCE: float = 10**-COST_DECIMALS / 2
-"""Costs that differ by less are equal."""
 
 MISSES_MAX = 3
 """How often an injection that never landed is tried at a place that the run did reach."""
@@ -73,8 +69,8 @@ class Pool:
         candidates: Everything that was seen to be possible, in the order in which it was shown.
         sites: The same by place.
         arms: The same by operator and interface.
-        best: What the cheapest violation known costs; infinite when there is none.
-        violations: The minimal ones among the violations known.
+        cheapest: What the cheapest of them costs; infinite when there is none.
+        ceiling: What a schedule may cost to be of use, and the violations known.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -83,12 +79,13 @@ class Pool:
         self._costs: dict[Injection, float] = {}
         self._met = _Met(reads_history=problem.space.reads_history)
         self._landed: set[Injection] = set()
+        self._has_needs = False
         self._misses: Counter[Injection] = Counter()
         self.candidates: list[Candidate] = []
         self.sites: dict[Place, Site] = {}
         self.arms: dict[Arm, list[Candidate]] = {}
-        self.best = float("inf")
-        self.violations = MinimalSets(problem.space.model)
+        self.cheapest = float("inf")
+        self.ceiling = Ceiling(problem)
 
     def learn(self, evaluation: Evaluation) -> tuple[Candidate, ...]:
         """Take over what a run has shown, once for each run.
@@ -99,20 +96,18 @@ class Pool:
         if evaluation.status is Status.ERROR:
             return ()
         self._take_landing(evaluation)
-        if violates(evaluation, self._problem.contract):
-            self.best = min(self.best, self.cost_of(evaluation.effective))
-            self.violations.add(evaluation.effective)
-        if not self._met.take(evaluation):
-            self._take_needs(evaluation)
-            return ()
+        self.ceiling.learn(evaluation)
+        places = self._met.take(evaluation)
         fresh = []
-        for candidate in self._expander.expand(evaluation, after=-1).candidates:
+        for candidate in self._expander.expand(evaluation, after=-1, places=places).candidates if places else ():
             if candidate.cost > self._problem.budget + TOLERANCE:
                 break  # they come in the order of cost
             if candidate.injection not in self._costs:
                 self._costs[candidate.injection] = candidate.cost
                 fresh.append(candidate)
-        self._take_candidates(evaluation, fresh)
+        if fresh:
+            self.cheapest = min(self.cheapest, fresh[0].cost)
+            self._take_candidates(evaluation, fresh)
         self._take_needs(evaluation)
         return tuple(fresh)
 
@@ -130,23 +125,9 @@ class Pool:
         """Return what several injections cost together."""
         return round(sum(self.cost(injection) for injection in injections), COST_DECIMALS)
 
-    @property
-    def ceiling(self) -> float:
-        """The most that a schedule may cost to be of use: the budget, or less than the cheapest violation known.
-
-        Where all minimal counterexamples are wanted it is the budget.
-        """
-        if self._problem.all_minimal:
-            return self._problem.budget + TOLERANCE
-        return min(self._problem.budget + TOLERANCE, self.best - TOLERANCE)
-
     def is_idle(self, injection: Injection) -> bool:
         """Whether an injection was tried several times at a place that was reached, and never landed."""
         return self._misses[injection] >= MISSES_MAX and injection not in self._landed
-
-    def is_known(self, injections: Iterable[Injection]) -> bool:
-        """Whether all minimal counterexamples are wanted and a schedule holds one that is known already."""
-        return self._problem.all_minimal and self.violations.held_by(injections)
 
     def needs(self, injection: Injection) -> Schedule:
         """Return what must land before an injection so that its place exists, as far as runs have shown."""
@@ -173,12 +154,15 @@ class Pool:
             if site is None:
                 needs = _before(evaluation, asked, asked[place])
                 site = self.sites[place] = Site(place, asked[place], needs, self.cost_of(needs))
+                self._has_needs = self._has_needs or bool(needs)
             site.candidates.append(candidate)
             self.arms.setdefault(Arm(injection.operator_name, place.interface), []).append(candidate)
             self.candidates.append(candidate)
 
     def _take_needs(self, evaluation: Evaluation) -> None:
         """Keep the cheapest way to each place that the run without injections does not reach."""
+        if not self._has_needs or not evaluation.effective:
+            return
         asked: dict[Place, int] = {}
         for crossing in evaluation.crossings:
             asked[crossing.place] = crossing.asked
@@ -206,24 +190,25 @@ class _Met:
         self._numbers: dict[tuple[object, ...], int] = {}
         self._shown: set[int] = set()
 
-    def take(self, evaluation: Evaluation) -> bool:
-        """Note the crossings of a run; return whether one was not met before, as far as can be told."""
+    def take(self, evaluation: Evaluation) -> set[Place]:
+        """Note the crossings of a run; return where there were some that were not met before, as far as can be told."""
         taken = {place_of(injection) for injection in evaluation.schedule}
-        numbers, shown, is_new = self._numbers, self._shown, False
+        numbers, shown, reads_history = self._numbers, self._shown, self._reads_history
         pasts: dict[str, tuple[int, int]] = {}  # by interface: number of the history, and when it was last answered
+        new: set[Place] = set()
         for crossing in evaluation.crossings:
-            interface = crossing.place.interface
-            past, answered = pasts.get(interface, (0, -1)) if self._reads_history else (0, -1)
-            if not crossing.alone or answered > crossing.asked:
-                is_new = is_new or self._reads_history  # what overlaps has too many histories
+            place = crossing.place
+            past, answered = pasts.get(place.interface, (0, -1)) if reads_history else (0, -1)
             content = (*_content(crossing), past)
             number = numbers.setdefault(content, len(numbers) + 1)
-            if number not in shown and crossing.place not in taken:  # where something acts nothing else can
+            if reads_history:
+                pasts[place.interface] = (number, max(answered, crossing.answered))
+            # What overlaps has too many histories. And where something acts already nothing else can.
+            overlaps = reads_history and (not crossing.alone or answered > crossing.asked)
+            if (overlaps or number not in shown) and place not in taken:
                 shown.add(number)
-                is_new = True
-            if self._reads_history:
-                pasts[interface] = (number, max(answered, crossing.answered))
-        return is_new
+                new.add(place)
+        return new
 
 
 def _content(crossing: RecordedCrossing) -> tuple[object, ...]:
@@ -263,15 +248,3 @@ def margin_of(evaluation: Evaluation, contract: str) -> float:
     if verdict is None or verdict.verdict is Verdict.UNKNOWN or verdict.unfair:
         return 1.0
     return verdict.margin
-
-
-def fitting(candidates: Iterable[Injection], pool: Pool, ceiling: float) -> Iterator[Injection]:
-    """Yield injections in their order as long as they fit together: one at a place, and no dearer than a ceiling."""
-    places: set[Place] = set()
-    spent = 0.0
-    for injection in candidates:
-        place, cost = place_of(injection), pool.cost(injection)
-        if place not in places and spent + cost <= ceiling:
-            places.add(place)
-            spent += cost
-            yield injection

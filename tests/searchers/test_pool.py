@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from chaosagent.faults.evaluation import Evaluation, Status
-from chaosagent.faults.injection import inject
-from chaosagent.faults.schedule import EMPTY, Schedule, schedule
+from chaosagent.faults.schedule import EMPTY, schedule
 from chaosagent.faults.space import Choices, Space
+from chaosagent.searchers.draft import Draft
 from chaosagent.searchers.points import Candidate, Expander
-from chaosagent.searchers.pool import MISSES_MAX, Arm, Pool, fitting, margin_of, place_of
+from chaosagent.searchers.pool import MISSES_MAX, Arm, Pool, margin_of, place_of
 from chaosagent.seeds import derive
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
@@ -124,15 +124,15 @@ def test_the_ceiling_falls_to_below_the_cheapest_violation() -> None:
     one, every = (Pool(system.problem(NEEDLE.id, BUDGET, all_minimal=wanted)) for wanted in (False, True))
 
     for pool in (one, every):
-        assert BUDGET < pool.ceiling < BUDGET + 0.001
-        assert not pool.is_known(violating.effective)
+        assert BUDGET < pool.ceiling.cost < BUDGET + 0.001
+        assert not pool.ceiling.holds_known(violating.effective)
         pool.learn(violating)
 
     cost = violating.effective.declared_cost(system.space.model)
-    assert cost - 0.001 < one.ceiling < cost == one.best
-    assert every.ceiling > BUDGET
-    assert every.is_known(violating.effective)
-    assert not every.is_known(EMPTY)
+    assert cost - 0.001 < one.ceiling.cost < cost == one.ceiling.best
+    assert every.ceiling.cost > BUDGET
+    assert every.ceiling.holds_known(violating.effective)
+    assert not every.ceiling.holds_known(EMPTY)
 
 
 def _is_broken(told: Evaluation) -> bool:
@@ -160,18 +160,36 @@ def test_arms_are_operators_on_interfaces() -> None:
         assert of_arm == {arm}
 
 
-def test_what_fits_together_is_one_at_a_place_and_no_dearer_than_the_ceiling() -> None:
+def test_a_draft_has_one_injection_at_a_place_and_is_no_dearer_than_its_ceiling() -> None:
     system = retrying(BREAK, NULL)
     pool = Pool(system.problem(NEEDLE.id, 9.0))
     pool.learn(system.run(EMPTY))
     injections = [candidate.injection for candidate in pool.candidates]
-    crossing = system.run(EMPTY).crossings[0]
-    elsewhere = [injection for injection in injections if place_of(injection) != crossing.place]
+    full, cheap = Draft(pool, 9.0), Draft(pool, 1.5)
 
-    everything: Schedule = schedule(fitting(injections, pool, 9.0))
-    cheap = schedule(fitting(injections, pool, 1.5))
+    full.add_all(injections)
+    cheap.add_all(injections)
 
-    assert len({place_of(injection) for injection in everything}) == len(everything) == len(pool.sites)
-    assert len(cheap) == 1
-    assert elsewhere
-    assert inject(injections[0].hook, injections[0].operator) in pool
+    assert len({place_of(injection) for injection in full.schedule}) == len(full) == len(pool.sites)
+    assert len(injections) > len(full) > 1
+    assert len(cheap.schedule) == 1
+    assert cheap.left < min(pool.cost(injection) for injection in injections)
+
+
+def test_a_draft_takes_along_what_a_place_needs_and_leaves_out_what_never_lands() -> None:
+    system = retrying(BREAK)
+    pool = Pool(system.problem(NEEDLE.id, 9.0))
+    pool.learn(system.run(EMPTY))
+    first = pool.candidates[0].injection
+    pool.learn(system.run(schedule([first])))
+    (retry,) = [site for site in pool.sites.values() if site.needs]
+    draft, poor = Draft(pool, 3.0), Draft(pool, 1.5)
+
+    assert draft.add(retry.candidates[0].injection)
+    assert not poor.add(retry.candidates[0].injection)
+
+    assert set(draft.schedule) == {first, retry.candidates[0].injection}
+    assert len(poor) == 0
+    for _ in range(MISSES_MAX):
+        pool.learn(replace(system.run(retry.needs), schedule=draft.schedule))
+    assert not Draft(pool, 9.0).add(retry.candidates[0].injection)
