@@ -10,6 +10,7 @@ from chaosagent.errors import RecordError, UsageError
 from chaosagent.replays.record import record_of
 from chaosagent.replays.store import SUFFIX, write_record
 from chaosagent.report.findings import is_open
+from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.study.sink import Sink
@@ -50,15 +51,16 @@ class RecordSink(Sink):
         self._write_list()
 
     def search_over(self, result: SearchResult) -> None:
-        found = result.counterexample
-        if found is None:
-            return
+        for found in result.counterexamples:
+            self._write(found, Origin(result.task_id, result.seed, result.contract))
+
+    def _write(self, found: Counterexample, origin: Origin) -> None:
         record = record_of(found, self._plan)
         # Listed first: a record that nobody lists would never be removed.
-        self._listed[record.file_name] = Origin(result.task_id, result.seed, result.contract)
+        self._listed[record.file_name] = origin
         try:
             with self._list.open("a", encoding="utf-8") as listed:
-                listed.write(_line(record.file_name, self._listed[record.file_name]))
+                listed.write(_line(record.file_name, origin))
         except OSError as error:
             raise self._unwritable(error) from error
         try:

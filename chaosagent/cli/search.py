@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 
 import typer
 
@@ -12,18 +12,32 @@ from chaosagent.errors import UnknownNameError
 
 OUT = Path("chaosagent-out")
 T = TypeVar("T")
+Where: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help="Where runs happen: `inline`, in this process, without the limits wall_seconds and memory_megabytes; "
+        "`process`, in workers; `ray`, on a cluster."
+    ),
+]
+AllMinimal: TypeAlias = Annotated[
+    bool,
+    typer.Option("--all-minimal", help="Find every minimal counterexample within the budget, not only a cheapest."),
+]
+Signatures: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Go on behind a cheapest counterexample until a search knows this many kinds of failure.",
+        min=1,
+        max=100_000,
+        show_default=False,
+    ),
+]
 
 
 def search(
     study: Annotated[Path, typer.Argument(help="The study file, YAML.", metavar="STUDY.yaml", show_default=False)],
     *,
-    executor: Annotated[
-        str,
-        typer.Option(
-            help="Where runs happen: `inline`, in this process, without the limits wall_seconds and memory_megabytes; "
-            "`process`, in workers; `ray`, on a cluster."
-        ),
-    ] = "inline",
+    executor: Where = "inline",
     workers: Annotated[
         int | None, typer.Option(help="Worker processes; one a core by default.", min=1, max=256, show_default=False)
     ] = None,
@@ -48,6 +62,8 @@ def search(
     contract: Annotated[
         list[str] | None, typer.Option(help="Only this contract; may be given several times.", show_default=False)
     ] = None,
+    all_minimal: AllMinimal = False,
+    signatures: Signatures = None,
     every: Annotated[bool, typer.Option("--all", help="Show each counterexample, not one of each kind.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
@@ -67,6 +83,8 @@ def search(
 
     chaosagent search study.yaml --resume
 
+    chaosagent search study.yaml --all-minimal --trials 20000
+
     chaosagent search study.yaml --executor process --workers 8 --json > found.json
     """
     from chaosagent.cli.session import EXECUTORS, Workforce, exit_code_of, run_study
@@ -76,7 +94,9 @@ def search(
 
     if executor not in EXECUTORS:
         raise UnknownNameError("executor", executor, EXECUTORS, "--executor")
-    asked = Overrides(config, _tuple(task), _tuple(seed), _tuple(contract), budget, trials)
+    asked = Overrides(
+        config, _tuple(task), _tuple(seed), _tuple(contract), budget, trials, all_minimal or None, signatures
+    )
     file = load_study(study, asked)
     name = f"{file.name}-{config}" if config else file.name
     findings = run_study(

@@ -39,6 +39,9 @@ class Certificate:
         reproduced: The counterexample and a sample of all runs went the same way when they were run again; without
             that nothing is proved.
         frozen: The target is stochastic, and what is proved holds for the frozen answers of the study.
+        answers: How many minimal counterexamples within the budget are known, where several were wanted.
+        known_below: Where several were wanted: all minimal ones cheaper than this are among them, as far as the rules
+            tell schedules apart; infinite when all within the budget are.
     """
 
     level: str
@@ -55,6 +58,8 @@ class Certificate:
     limit_reached: bool = False
     reproduced: bool = True
     frozen: bool = False
+    answers: int | None = None
+    known_below: float = 0.0
 
     @property
     def certified(self) -> bool:
@@ -65,6 +70,11 @@ class Certificate:
     def safe(self) -> bool:
         """Whether it is proved that nothing within the budget breaks the contract."""
         return self.reproduced and self.cost is None and self.level != "C0" and self.lower_bound > self.budget
+
+    @property
+    def complete(self) -> bool:
+        """Whether every minimal counterexample within the budget is known, where that was wanted."""
+        return self.reproduced and self.answers is not None and self.level != "C0" and self.known_below > self.budget
 
     def __str__(self) -> str:
         work = f"{self.executed} executed"
@@ -83,6 +93,11 @@ class Certificate:
             return f"nothing is proved: a run went another way when it was made again: {work}"
         if self.frozen:
             work += ", for the frozen answers of this study"
+        if self.answers and self.level != "C0" and self.known_below > 0:
+            whole = isinf(self.known_below) or self.complete
+            reach = f"of cost up to {self.budget:g}" if whole else f"cheaper than {self.known_below:g}"
+            ended = "" if whole else ", dearer ones are open"
+            return f"{self.level}: no other minimal counterexample {reach} than the {self.answers} known{ended}: {work}"
         if self.certified:
             return f"{self.level}: no violating schedule cheaper than {self.cost:g}: {work}"
         if self.safe:

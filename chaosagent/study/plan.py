@@ -43,6 +43,8 @@ class Plan:
         run_limits: Of each run.
         audit: How many pruned schedules are executed per certificate, as a check on the rules.
         stochastic: Whether answers come by chance and are frozen for the study; `None` to find out.
+        all_minimal: Each search looks for every minimal counterexample within the budget, and not only for a cheapest.
+        signatures: It does so until it knows counterexamples of that many signatures; `None` for no such end.
         confirmations: Fresh runs of each counterexample of a stochastic target, from which P(violation | schedule) is
             estimated; as many of the run without injections.
         answers: The file in which frozen answers are kept, for this process and all workers; what the result depends on
@@ -67,12 +69,19 @@ class Plan:
     audit: int = 16
     stochastic: bool | None = None
     confirmations: int = 20
+    all_minimal: bool = False
+    signatures: int | None = None
     answers: Path | None = None
 
     def workbench(self) -> Workbench:
         """Return a workbench of this process."""
         kept: Answers = AnswersInMemory() if self.answers is None else AnswersOnDisk(self.answers)
         return Workbench(self.target, self.config, self.contracts, self.run_limits, kept)
+
+    @property
+    def wants_several(self) -> bool:
+        """Whether a search goes on behind its cheapest counterexample."""
+        return self.all_minimal or self.signatures is not None
 
     @property
     def runs_digest(self) -> str:
@@ -102,5 +111,6 @@ class Plan:
                 self.space.digest,
                 [self.budget, self.searcher, self.searcher_settings, self.lookahead, self.seed, self.audit],
                 [self.limits.trials_max, self.confirmations],
+                *([[self.all_minimal, self.signatures]] if self.wants_several else []),
             ]
         )

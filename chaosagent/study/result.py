@@ -19,10 +19,12 @@ class SearchResult:
         contract: Id of the contract.
         trials: Trials told to it.
         violated_nominally: The run without injections breaks the contract already.
-        counterexample: What was found.
+        counterexamples: What was found, cheapest first; more than one only where several were wanted.
         certificate: What is proved.
         injectable: Something affordable could be injected at all; without that a proof says nothing.
         effect_count: Effects that the run without injections commits; with none, most default contracts say nothing.
+        unreduced: Further violations that were met, but not reduced before the search ended at a limit; each may hold
+            a minimal counterexample that is not among those found.
     """
 
     task_id: str
@@ -30,10 +32,16 @@ class SearchResult:
     contract: str
     trials: int
     violated_nominally: bool
-    counterexample: Counterexample | None
+    counterexamples: tuple[Counterexample, ...]
     certificate: Certificate
     injectable: bool = True
     effect_count: int = 0
+    unreduced: int = 0
+
+    @property
+    def counterexample(self) -> Counterexample | None:
+        """The cheapest that was found."""
+        return self.counterexamples[0] if self.counterexamples else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +73,7 @@ class StudyResult:
     @property
     def counterexamples(self) -> tuple[Counterexample, ...]:
         """All that were found."""
-        return tuple(search.counterexample for search in self.searches if search.counterexample is not None)
+        return tuple(found for search in self.searches for found in search.counterexamples)
 
 
 @dataclass(slots=True)

@@ -61,3 +61,19 @@ CREATE TABLE search (
     PRIMARY KEY (task, seed, contract)
 ) WITHOUT ROWID;
 """
+
+COUNTEREXAMPLES = """
+CREATE TABLE IF NOT EXISTS counterexample (
+    id TEXT PRIMARY KEY,
+    task TEXT NOT NULL,
+    seed TEXT NOT NULL,
+    contract TEXT NOT NULL,
+    schedule TEXT NOT NULL,
+    cost REAL NOT NULL,
+    signature TEXT NOT NULL,
+    certified INTEGER NOT NULL
+) WITHOUT ROWID;
+"""
+"""All that searches found; the row of a search names its cheapest."""
+
+FORGET_SEARCHES = "DELETE FROM trial; DELETE FROM search; DELETE FROM counterexample;"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from chaosagent.contracts.contract import Contract, sees_faults
@@ -11,11 +12,12 @@ from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.certificate import Certificate
+from chaosagent.study.counterexample import Signature
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.searcher import SEARCHERS, Problem, Purpose, Searcher, Standing
-from chaosagent.study.shrinker import Shrinker
+from chaosagent.study.shrinker import WAITING_MAX, WAITING_MAX_ALL, Shrinker
 from chaosagent.vocabulary import Verdict
 
 
@@ -47,12 +49,27 @@ class Search:
         at: Task and seed.
         contract: What is to be broken.
         monitor: Place of the contract among the verdicts.
+        signature_of: Says what kind of failure a violation is; needed where the plan wants a number of them.
     """
 
-    def __init__(self, plan: Plan, at: Experimental, contract: Contract, monitor: int) -> None:
-        self.plan, self.at, self.contract = plan, at, contract
+    def __init__(
+        self,
+        plan: Plan,
+        at: Experimental,
+        contract: Contract,
+        monitor: int,
+        signature_of: Callable[[Experimental, Contract, Schedule], Signature] | None = None,
+    ) -> None:
+        self.plan, self.at, self.contract, self._signature_of = plan, at, contract, signature_of
         problem = Problem(
-            contract.id, monitor, plan.space, plan.budget, at.seed, plan.seed, kinds_matter=sees_faults(contract)
+            contract.id,
+            monitor,
+            plan.space,
+            plan.budget,
+            at.seed,
+            plan.seed,
+            kinds_matter=sees_faults(contract),
+            all_minimal=plan.wants_several,
         )
         self.searcher: Searcher = SEARCHERS.get(plan.searcher)(problem, **plan.searcher_settings)
         self.trials = 0
@@ -66,7 +83,12 @@ class Search:
         self._asked = 0
         self._has_answered = True
         self._audit_over = False
-        self._shrinker = Shrinker(contract.id, plan.space)
+        waiting_max = WAITING_MAX_ALL if plan.wants_several else WAITING_MAX
+        self._shrinker = Shrinker(contract.id, plan.space, waiting_max=waiting_max)
+        self._told: dict[Schedule, Evaluation] = {}
+        self._signatures: dict[Schedule, Signature] = {}
+        self._changes_counted = 0
+        self.satisfied = False
         self._is_torn = False  # an interrupt that leaves a searcher in the middle of something leaves it without proof
 
     def top_up(self, evaluator: Evaluator) -> None:
@@ -75,11 +97,13 @@ class Search:
         What shrinks a violation comes first: a cheaper one spares more runs than it costs.
         """
         room = min(self.plan.lookahead - len(self._window), self.plan.limits.trials_max - self._asked)
-        if room <= 0 or self.limit_reached or not self._has_answered:
+        if room <= 0 or self.limit_reached or self.satisfied or not self._has_answered:
             self.limit_reached = self.limit_reached or self._asked >= self.plan.limits.trials_max
             return
         self._has_answered = False
-        wanted = self._shrinker.take()
+        wanted = self._next_to_shrink()
+        if self.satisfied:
+            return
         if wanted is not None:
             self._put(evaluator, wanted, Purpose.SHRINK)
             room -= 1
@@ -88,6 +112,15 @@ class Search:
         self._is_torn = False
         for proposal in proposals:
             self._put(evaluator, proposal.schedule, proposal.purpose)
+
+    def _next_to_shrink(self) -> Schedule | None:
+        """Return what the shrinker wants to have run; what was told already needs no trial."""
+        wanted = self._shrinker.take()
+        while wanted is not None and wanted in self._told:
+            self._shrinker.told(self._told[wanted])
+            wanted = self._shrinker.take()
+        self._count_kinds()
+        return wanted
 
     def _put(self, evaluator: Evaluator, schedule: Schedule, purpose: Purpose) -> None:
         self._asked += 1
@@ -108,9 +141,31 @@ class Search:
         self._learn(evaluation)
         if purpose is Purpose.SHRINK:
             self._shrinker.told(evaluation)
-        elif purpose is Purpose.EXPLORE and schedule != EMPTY and violates(evaluation, self.contract.id):
-            self._shrinker.add(evaluation)
+            self._count_kinds()
+        elif purpose is Purpose.EXPLORE or self.plan.wants_several:
+            self._shrink(evaluation)
         return trial
+
+    def _shrink(self, evaluation: Evaluation) -> None:
+        """Have a violation reduced.
+
+        Where all minimal ones are wanted, those met by certifying, too: a schedule that convergence made unnecessary
+        to run may be part of one.
+        """
+        if evaluation.schedule != EMPTY and violates(evaluation, self.contract.id):
+            self._shrinker.add(evaluation)
+
+    def _count_kinds(self) -> None:
+        """End the search once as many kinds of failure are known as are wanted."""
+        changes = self._shrinker.changes
+        if self.plan.signatures is None or self._signature_of is None or changes == self._changes_counted:
+            return
+        self._changes_counted = changes
+        known = [found.effective for found in self.minimal]
+        for schedule in known:
+            if schedule not in self._signatures:
+                self._signatures[schedule] = self._signature_of(self.at, self.contract, schedule)
+        self.satisfied = len({self._signatures[schedule] for schedule in known}) >= self.plan.signatures
 
     def _learn(self, evaluation: Evaluation) -> None:
         """Tell one evaluation to the searcher and keep the cheapest violation."""
@@ -124,6 +179,8 @@ class Search:
         self._is_torn = True
         self.searcher.tell(evaluation)
         self._is_torn = False
+        if self.plan.wants_several:
+            self._told[evaluation.schedule] = evaluation
         self._keep_best(evaluation)
 
     def _unknown_under(self, evaluation: Evaluation) -> str:
@@ -143,6 +200,8 @@ class Search:
         for proposal in proposals:
             evaluation = evaluator.evaluate(self.at, proposal.schedule)
             self._learn(evaluation)
+            if self.plan.wants_several:
+                self._shrink(evaluation)
         self._audit_over = self.searcher.standing.contradictions == before
 
     def stop(self) -> None:
@@ -156,9 +215,38 @@ class Search:
 
     def _keep_best(self, evaluation: Evaluation) -> None:
         if violates(evaluation, self.contract.id):
-            cost = evaluation.effective.declared_cost(self.plan.space.model)
-            if cost < self.best_cost and cost <= self.plan.budget + 10**-COST_DECIMALS / 2:
+            cost = self._cost(evaluation)
+            if cost < self.best_cost and self._affordable(cost):
                 self.best, self.best_cost = evaluation, cost
+
+    def _cost(self, evaluation: Evaluation) -> float:
+        return evaluation.effective.declared_cost(self.plan.space.model)
+
+    def _affordable(self, cost: float) -> bool:
+        return cost <= self.plan.budget + 10.0**-COST_DECIMALS / 2
+
+    @property
+    def minimal(self) -> list[Evaluation]:
+        """The runs of the minimal violations within the budget that are known, cheapest first."""
+        known = [found for found in self._shrinker.minimal if self._affordable(self._cost(found))]
+        return sorted(known, key=lambda found: (self._cost(found), len(found.effective), str(found.effective)))
+
+    @property
+    def unreduced(self) -> list[Evaluation]:
+        """Violations that were not reduced to their end, and hold no minimal one; they may be above the budget."""
+        return self._shrinker.left
+
+    def keep_minimal(self, evaluation: Evaluation) -> None:
+        """Take over a violation that minimising has reduced to its end."""
+        self._keep_best(evaluation)
+        self._shrinker.keep(evaluation)
+
+    @property
+    def found_count(self) -> int:
+        """How many counterexamples are known: of one that is wanted, or of all."""
+        if self.best is None or self.violated_nominally:
+            return 0
+        return max(1, len(self.minimal)) if self.plan.wants_several else 1
 
     @property
     def finished(self) -> bool:
@@ -174,6 +262,8 @@ class Search:
     def _exhausted(self) -> bool:
         if self._window:
             return False
+        if self.satisfied:
+            return True
         if self._asked < self.plan.limits.trials_max and not self.limit_reached and self._shrinker.busy:
             return False
         return self.searcher.finished or self._asked >= self.plan.limits.trials_max or self.limit_reached
@@ -224,7 +314,9 @@ class Search:
             errors=self.errors,
             unknown=self.unknown,
             unknown_under=self.unknown_under,
-            limit_reached=self._is_torn or not self.searcher.finished,
+            limit_reached=self._is_torn or not (self.searcher.finished or self.satisfied),
             reproduced=reproduced,
             frozen=frozen,
+            answers=len(self.minimal) if self.plan.wants_several else None,
+            known_below=standing.lower_bound if self.plan.wants_several else 0.0,
         )

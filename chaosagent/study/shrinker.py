@@ -5,26 +5,35 @@ from __future__ import annotations
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.space import Space
+from chaosagent.study.minimal import MinimalSets
 from chaosagent.study.minimise import Reducing, reducing
 
-WAITING_MAX = 64
+WAITING_MAX, WAITING_MAX_ALL = 64, 4096
+"""How many violations wait to be reduced: where one cheapest is wanted, and where all minimal ones are."""
 
 
 class Shrinker:
     """Asks for the runs that reduce violations until nothing of them can be spared.
 
-    A violation that holds all of a minimal one is not reduced: it would most likely end there again.
+    A violation that holds a minimal one is not reduced: it would most likely end there again.
 
     Args:
         contract: Id of the contract.
         space: The operators that an injection may be exchanged for.
+        waiting_max: How many violations wait at most; further ones are left out.
+
+    Attributes:
+        changes: How often what is minimal has changed.
     """
 
-    def __init__(self, contract: str, space: Space) -> None:
-        self._contract, self._space = contract, space
+    def __init__(self, contract: str, space: Space, *, waiting_max: int = WAITING_MAX) -> None:
+        self._contract, self._space, self._waiting_max = contract, space, waiting_max
         self._waiting: list[Evaluation] = []
-        self._minimal: list[Schedule] = []
+        self._minimal = MinimalSets(space.model)
+        self._runs: dict[Schedule, Evaluation] = {}
+        self.changes = 0
         self._under_way: Reducing | None = None
+        self._begun_with: Evaluation | None = None
         self._wanted: Schedule | None = None
 
     @property
@@ -32,11 +41,28 @@ class Shrinker:
         """Whether a violation is being reduced."""
         return self._under_way is not None
 
+    @property
+    def minimal(self) -> list[Evaluation]:
+        """The runs of the minimal violations known, in the order in which they were found; none holds another."""
+        return [self._runs[schedule] for schedule in self._minimal]
+
+    @property
+    def left(self) -> list[Evaluation]:
+        """The violations that were not reduced to their end, and hold no minimal one."""
+        begun = [] if self._begun_with is None else [self._begun_with]
+        return [found for found in (*begun, *self._waiting) if not self._minimal.held_by(found.effective)]
+
     def add(self, violation: Evaluation) -> None:
         """Take a violation that is to be reduced."""
-        if len(self._waiting) < WAITING_MAX:
+        if len(self._waiting) < self._waiting_max and not self._minimal.held_by(violation.effective):
             self._waiting.append(violation)
         self._begin_next()
+
+    def keep(self, minimal: Evaluation) -> None:
+        """Take a violation of which nothing can be spared, unless it holds one that is known."""
+        if self._minimal.add(minimal.effective):
+            self._runs[minimal.effective] = minimal
+            self.changes += 1
 
     def take(self) -> Schedule | None:
         """Return the schedule to be run next, once; `None` when there is none, or the last one is still out."""
@@ -50,27 +76,25 @@ class Shrinker:
         try:
             self._wanted = self._under_way.send(evaluation)
         except StopIteration as end:
-            smallest: Evaluation = end.value
-            self._minimal.append(smallest.effective)
-            self._under_way = None
-            self._begin_next()
+            self._end(end.value)
+
+    def _end(self, smallest: Evaluation) -> None:
+        self.keep(smallest)
+        self._under_way = self._begun_with = None
+        self._begin_next()
 
     def _begin_next(self) -> None:
-        """Begin with the violation of the fewest injections that does not hold all of a minimal one."""
+        """Begin with the violation of the fewest injections that does not hold a minimal one."""
         if self._under_way is not None:
             return
-        self._waiting = [found for found in self._waiting if not self._holds_minimal(found.effective)]
+        self._waiting = [found for found in self._waiting if not self._minimal.held_by(found.effective)]
         if not self._waiting:
             return
         smallest = min(self._waiting, key=lambda found: (len(found.effective), str(found.schedule)))
         self._waiting.remove(smallest)
+        self._begun_with = smallest
         self._under_way = reducing(smallest, self._contract, self._space)
         try:
             self._wanted = next(self._under_way)
         except StopIteration:  # there is nothing to reduce
-            self._minimal.append(smallest.effective)
-            self._under_way = None
-            self._begin_next()
-
-    def _holds_minimal(self, schedule: Schedule) -> bool:
-        return any(set(minimal) <= set(schedule) for minimal in self._minimal)
+            self._end(smallest)

@@ -22,7 +22,7 @@ from chaosagent.study.evaluator import Experimental
 from chaosagent.study.lock import locked
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import Progress, SearchResult
-from chaosagent.study.schema import SCHEMA
+from chaosagent.study.schema import COUNTEREXAMPLES, FORGET_SEARCHES, SCHEMA
 from chaosagent.study.search import Trial
 from chaosagent.study.sink import Sink
 from chaosagent.study.stored import decode_evaluation, encode_evaluation
@@ -67,7 +67,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 def _begin_study(connection: sqlite3.Connection, plan: Plan) -> None:
     """Write the tables and what the study is to do, all of it or nothing."""
-    connection.executescript(f"BEGIN; {SCHEMA}")
+    connection.executescript(f"BEGIN; {SCHEMA} {COUNTEREXAMPLES}")
     facts = {
         "plan": plan.digest,
         "runs": plan.runs_digest,
@@ -103,10 +103,11 @@ def _go_on(connection: sqlite3.Connection, folder: Path, plan: Plan, study_text:
             f"{', '.join(changed)}: changed since the study in {folder} was begun, so what was run then says nothing "
             f"of today's. {remedy}"
         )
+    connection.executescript(COUNTEREXAMPLES)  # studies of the first versions had no such table
     if plan.target.secrets:  # then nothing was kept from which the study could go on
-        connection.executescript("DELETE FROM trial; DELETE FROM search; DELETE FROM execution; DELETE FROM draw;")
+        connection.executescript(f"{FORGET_SEARCHES} DELETE FROM execution; DELETE FROM draw;")
     if facts["plan"] != plan.digest:
-        connection.executescript("DELETE FROM trial; DELETE FROM search;")
+        connection.executescript(FORGET_SEARCHES)
         connection.execute("UPDATE study SET value = ? WHERE key = 'plan'", (plan.digest,))
         (folder / "study.yaml").write_text(study_text, encoding="utf-8")
     connection.execute("DELETE FROM study WHERE key IN ('ended', 'failed')")
@@ -321,6 +322,12 @@ class StudyStore(Sink):
                 None if found is None else found.cost,
             ),
         )
+        where = (result.task_id, str(result.seed), result.contract)
+        self._execute("DELETE FROM counterexample WHERE task = ? AND seed = ? AND contract = ?", where)
+        for one in result.counterexamples:
+            signature = str(one.signature).encode(errors="backslashreplace").decode()
+            row = (one.id, *where, one.schedule.text, one.cost, signature, one.certificate.certified)
+            self._execute("INSERT OR REPLACE INTO counterexample VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def give_up(self) -> None:
         """Keep that the study failed; unless a search has come to its end, it may be begun anew without ado."""

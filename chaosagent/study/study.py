@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 from chaosagent.canonical import DIGEST_BYTES
 from chaosagent.clock import monotonic
-from chaosagent.contracts.contract import Nominal
+from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.errors import StudyError
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.executor import Executor
@@ -21,11 +21,11 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.collecting import rare_full_collections
 from chaosagent.study.confirmation import Confirmation, FreshRuns, confirmation_of
-from chaosagent.study.counterexample import Counterexample, signature_of
+from chaosagent.study.counterexample import Counterexample, Signature, signature_of
 from chaosagent.study.determinism import DETERMINISTIC, compare_with, examine
 from chaosagent.study.earlier import NOTHING_EARLIER, Earlier
 from chaosagent.study.evaluator import Evaluator, Experimental
-from chaosagent.study.minimise import minimise, necessity_of, violates
+from chaosagent.study.minimise import Rerun, minimise, necessity_of, violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import Progress, SearchResult, StudyResult
 from chaosagent.study.search import Search, Trial
@@ -76,6 +76,7 @@ class Study:
         self._interrupted = False
         self._nature = DETERMINISTIC
         self._costs: list[float] = []
+        self._executed_here: dict[tuple[Experimental, Schedule], Execution] = {}
 
     def run(self) -> StudyResult:
         """Search until every search has ended or a limit is reached.
@@ -157,7 +158,7 @@ class Study:
         """Return the searches by task and seed; soft contracts are checked in every run, but not searched."""
         groups = [
             [
-                Search(self._plan, Experimental(task.id, seed), contract, monitor)
+                Search(self._plan, Experimental(task.id, seed), contract, monitor, self._signature)
                 for monitor, contract in enumerate(self._plan.contracts)
                 if contract.severity is Severity.HARD
             ]
@@ -241,9 +242,9 @@ class Study:
         progress = self._progress
         progress.executions, progress.errors = self._evaluator.executions, self._evaluator.errors
         progress.seconds = now - self._started
-        found = [search.best_cost for search in together if search.best is not None and not search.violated_nominally]
-        progress.found = len(self._costs) + len(found)
-        progress.best_cost = min([*self._costs, *found], default=None)
+        found = [search for search in together if search.found_count]
+        progress.found = len(self._costs) + sum(search.found_count for search in found)
+        progress.best_cost = min([*self._costs, *(search.best_cost for search in found)], default=None)
         if active:
             at = active[0].at
             progress.current = f"{at.task_id}, seed {at.seed}: {', '.join(search.contract.id for search in active)}"
@@ -255,31 +256,40 @@ class Study:
 
     def _finish(self, group: Sequence[Search]) -> list[SearchResult]:
         """Return how the searches of one task and seed ended; what did not repeat in one of them is proved in none."""
-        found = [self._counterexample(search) for search in group]
-        results = [self._result(search, one) for search, one in zip(group, found, strict=True)]
+        found = [self._counterexamples(search) for search in group]
+        results = [self._result(search, known) for search, known in zip(group, found, strict=True)]
         for result in results:
             for sink in self._sinks:
                 sink.search_over(result)
+        self._executed_here.clear()
         return results
 
-    def _counterexample(self, search: Search) -> Counterexample | None:
-        """Minimise what a search found, run it afresh, and list why each injection is necessary."""
+    def _counterexamples(self, search: Search) -> tuple[Counterexample, ...]:
+        """Minimise what a search found, and tell it, cheapest first."""
         if search.best is None or search.violated_nominally:
-            return None
-        plan, at, contract = self._plan, search.at, search.contract
-
-        def rerun(schedule: Schedule) -> Evaluation:
-            return self._evaluator.evaluate(at, schedule)
-
+            return ()
+        smallest = search.best
         if not search.certificate().certified and not self._interrupted:
-            search.improve(minimise(search.best, contract.id, plan.space, rerun))
+            smallest = minimise(search.best, search.contract.id, self._plan.space, self._rerun(search.at))
+            search.improve(smallest)
             if search.violated_nominally:
-                return None  # a searcher that never asked for the run without injections
-        minimal = search.best.effective
+                return ()  # a searcher that never asked for the run without injections
+        if not self._plan.wants_several:
+            return (self._counterexample(search, search.best),)
+        search.keep_minimal(smallest)
+        return tuple(self._counterexample(search, minimal) for minimal in search.minimal)
+
+    def _rerun(self, at: Experimental) -> Rerun:
+        return lambda schedule: self._evaluator.evaluate(at, schedule)
+
+    def _counterexample(self, search: Search, best: Evaluation) -> Counterexample:
+        """Run what was found afresh, and list why each injection is necessary."""
+        plan, at, contract, rerun = self._plan, search.at, search.contract, self._rerun(search.at)
+        minimal = best.effective
         evaluation = rerun(minimal)
         if not violates(evaluation, contract.id):  # what did not land, by its own account, mattered all the same
-            minimal, evaluation = search.best.schedule, search.best
-        fresh = self._workbench.execute(Job(at.task_id, at.seed, minimal, answering=self._nature.answering))
+            minimal, evaluation = best.schedule, best
+        fresh = self._afresh(at, minimal)
         reproduced = fresh.evaluation.digest == evaluation.digest and minimal == fresh.evaluation.effective
         if not reproduced:
             self._evaluator.differ(at, minimal, str(difference_in_calls(evaluation, fresh.evaluation)))
@@ -301,6 +311,19 @@ class Study:
             answers=self._answers(at, fresh),
             confirmation=self._confirmed(at, minimal, contract.id),
         )
+
+    def _afresh(self, at: Experimental, schedule: Schedule) -> Execution:
+        """Run a schedule in this process, with its whole trace; once."""
+        key = (at, schedule)
+        execution = self._executed_here.pop(key, None)
+        if execution is None:
+            execution = self._workbench.execute(Job(at.task_id, at.seed, schedule, answering=self._nature.answering))
+        return execution
+
+    def _signature(self, at: Experimental, contract: Contract, schedule: Schedule) -> Signature:
+        """Return what kind of failure a violation is, before its search is over; its run is kept until then."""
+        execution = self._executed_here[at, schedule] = self._afresh(at, schedule)
+        return signature_of(execution.trace, contract.id, contract.severity, schedule)
 
     def _answers(self, at: Experimental, execution: Execution) -> tuple[FrozenAnswer, ...]:
         """Return the frozen answers of a run and of the one without injections, by which it is judged."""
@@ -327,7 +350,7 @@ class Study:
         for sink in self._sinks:
             sink.drawn(at, number, evaluation)
 
-    def _result(self, search: Search, found: Counterexample | None) -> SearchResult:
+    def _result(self, search: Search, found: tuple[Counterexample, ...]) -> SearchResult:
         nominal = self._workbench.nominal_of(search.at.task_id, search.at.seed, self._nature.answering)
         certificate = self._certificate(search)
         return SearchResult(
@@ -336,8 +359,15 @@ class Study:
             contract=search.contract.id,
             trials=search.trials,
             violated_nominally=search.violated_nominally,
-            counterexample=None if found is None else replace(found, certificate=certificate),
+            counterexamples=tuple(self._certified(one, certificate) for one in found),
             certificate=certificate,
             injectable=search.injectable(self._evaluator),
             effect_count=0 if nominal is None else len(nominal.effects),
+            unreduced=len(search.unreduced) if self._plan.wants_several else 0,
         )
+
+    def _certified(self, found: Counterexample, certificate: Certificate) -> Counterexample:
+        """Return a counterexample with what is proved in the end; of several, each has a cost of its own."""
+        if self._plan.wants_several:
+            certificate = replace(certificate, cost=found.cost)
+        return replace(found, certificate=certificate)

@@ -20,8 +20,12 @@ run: {steps: 2000, virtual_seconds: 604800, wall_seconds: 60}
 ```
 
 Only `target` is needed. `default` among the contracts stands for the default ones; the others are names, mappings with
-`contract: <name>` and settings, `module:attribute`, or `file.py:attribute`. Whatever is not allowed is a `UsageError`
-that names file, line and key.
+`contract: <name>` and settings, `module:attribute`, or `file.py:attribute`.
+
+A search looks for one cheapest counterexample. `all_minimal: true` under `search` has it go on until it knows every
+minimal one within the budget; `signatures: 5`, until it knows some of five different signatures.
+
+Whatever is not allowed is a `UsageError` that names file, line and key.
 """
 
 from __future__ import annotations

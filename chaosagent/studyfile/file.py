@@ -70,6 +70,8 @@ class Overrides:
         contracts: Instead of `contracts`; names or `module:attribute`.
         budget: Instead of `budget`.
         trials: Instead of `search.trials`.
+        all_minimal: Instead of `search.all_minimal`; when true, instead of `search.signatures`, too.
+        signatures: Instead of `search.signatures`, and of `search.all_minimal`.
     """
 
     config: str | None = None
@@ -78,6 +80,8 @@ class Overrides:
     contracts: tuple[str, ...] | None = None
     budget: float | None = None
     trials: int | None = None
+    all_minimal: bool | None = None
+    signatures: int | None = None
 
     def applied(self, located: Located) -> Located:
         """Return the file's data with these values in it."""
@@ -88,10 +92,16 @@ class Overrides:
             (("contracts",), None if self.contracts is None else list(self.contracts), "--contract"),
             (("budget",), self.budget, "--budget"),
             (("search", "trials"), self.trials, "--trials"),
+            (("search", "all_minimal"), self.all_minimal, "--all-minimal"),
+            (("search", "signatures"), self.signatures, "--signatures"),
         ]
         for keys, value, option in values:
             if value is not None:
                 located = located.with_value(keys, value, option)
+        if self.all_minimal and self.signatures is None:
+            located = located.without("search", "signatures")
+        if self.signatures is not None and not self.all_minimal:
+            located = located.without("search", "all_minimal")
         return located
 
 
@@ -111,6 +121,15 @@ def load_study(path: Path, overrides: Overrides = Overrides()) -> StudyFile:
         settings = StudySettings.model_validate(located.data)
     except pydantic.ValidationError as error:
         raise UsageError(_complaints(located, error)) from None
+    if settings.search.all_minimal and settings.search.signatures is not None:
+        both = " and ".join(
+            f"{located.where('search', key)} has search.{key}: {shown(getattr(settings.search, key))}"
+            for key in ("all_minimal", "signatures")
+        )
+        raise UsageError(
+            f"{both}. The one asks for every minimal counterexample, the other for an end before that. "
+            "Leave one of them out."
+        )
     return StudyFile(path, settings, located)
 
 

@@ -63,6 +63,10 @@ class Located:
         data = _with(self.data, keys, value)
         return Located(self.file, self.text, data, self._lines, {**self._given, keys: given_by})
 
+    def without(self, *keys: str) -> Located:
+        """Return it without a value, if it has it."""
+        return Located(self.file, self.text, _without(self.data, keys), self._lines, self._given)
+
     @property
     def text_as_run(self) -> str:
         """The text of the file, or, where options changed it, of an equal one that has their values."""
@@ -79,6 +83,14 @@ def _with(data: dict[str, Plain], keys: tuple[str, ...], value: Plain) -> dict[s
         return {**data, first: value}
     inner = data.get(first)
     return {**data, first: _with(inner if isinstance(inner, dict) else {}, rest, value)}
+
+
+def _without(data: dict[str, Plain], keys: tuple[str, ...]) -> dict[str, Plain]:
+    first, rest = keys[0], keys[1:]
+    inner = data.get(first)
+    if not rest:
+        return {key: value for key, value in data.items() if key != first}
+    return {**data, first: _without(inner, rest)} if isinstance(inner, dict) else data
 
 
 def read_yaml(path: Path, kind: str) -> Located:

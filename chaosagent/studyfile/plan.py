@@ -67,6 +67,8 @@ def plan_of(study: StudyFile) -> Plan:
         audit=settings.search.audit,
         stochastic=settings.stochastic,
         confirmations=settings.search.confirmations,
+        all_minimal=settings.search.all_minimal,
+        signatures=settings.search.signatures,
     )
 
 

@@ -35,6 +35,8 @@ class SearchSettings(_Strict):
     seconds: Amount | None = None
     audit: Annotated[int, Field(ge=0, le=100_000)] = 16
     confirmations: Annotated[int, Field(ge=1, le=100_000)] = 20
+    all_minimal: bool = False
+    signatures: Annotated[int, Field(ge=1, le=100_000)] | None = None
     error_share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.2
 
 

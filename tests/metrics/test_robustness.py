@@ -109,7 +109,7 @@ def test_what_fails_without_faults_counts_at_every_budget() -> None:
 
 
 def test_a_search_without_proof_proves_nothing() -> None:
-    result = SearchResult("a", 0, "objective", 5, False, None, Certificate("C0", None, 0.0, 3.0, 5))
+    result = SearchResult("a", 0, "objective", 5, False, (), Certificate("C0", None, 0.0, 3.0, 5))
 
     survival = survival_of(result)
 

@@ -15,9 +15,7 @@ def by_chance(findings: Findings, confirmation: Confirmation, reason: str = "") 
     searches = tuple(
         replace(
             search,
-            counterexample=None
-            if search.counterexample is None
-            else replace(search.counterexample, confirmation=confirmation),
+            counterexamples=tuple(replace(found, confirmation=confirmation) for found in search.counterexamples),
         )
         for search in findings.result.searches
     )

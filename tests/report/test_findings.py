@@ -87,7 +87,7 @@ def test_an_unsteady_target_a_withdrawn_rule_and_errors_are_told_loudly(findings
         replace(
             search,
             certificate=replace(search.certificate, contradictions=1),
-            counterexample=None if search.counterexample is None else replace(search.counterexample, confirmed=False),
+            counterexamples=tuple(replace(found, confirmed=False) for found in search.counterexamples),
         )
         for search in findings.result.searches
     )
@@ -106,8 +106,10 @@ def test_a_counterexample_that_is_not_certified_says_what_is_proved(
     weaker = tuple(
         replace(
             search,
-            counterexample=replace(
-                search.counterexample, certificate=replace(search.certificate, lower_bound=lower_bound, level="C1")
+            counterexamples=(
+                replace(
+                    search.counterexample, certificate=replace(search.certificate, lower_bound=lower_bound, level="C1")
+                ),
             ),
         )
         for search in findings.result.searches
@@ -174,7 +176,7 @@ def test_what_does_harm_is_told_before_what_merely_fails(findings: Findings) -> 
     once = next(found for found in findings.result.counterexamples if found.contract == "at-most-once")
     two = replace(once, schedule=parse("service:b[1] service.timeout; service:b[2] service.timeout"), cost=1.0)
     searches = tuple(
-        replace(findings.result.searches[0], counterexample=replace(found, contract=contract))
+        replace(findings.result.searches[0], counterexamples=(replace(found, contract=contract),))
         for contract, found in (
             ("no-crash", once),
             ("objective", once),

@@ -30,7 +30,7 @@ def _study(tmp_path: Path) -> Path:
 
 
 def _ended(certificate: Certificate, *, nominally: bool = False, injectable: bool = True) -> Ending:
-    return ending_of(SearchResult("x", 0, "c", 1, nominally, None, certificate, injectable))
+    return ending_of(SearchResult("x", 0, "c", 1, nominally, (), certificate, injectable))
 
 
 def test_a_search_that_found_nothing_is_robust_only_with_a_proof_about_something() -> None:
