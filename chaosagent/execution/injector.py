@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+from typing import TYPE_CHECKING
+
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.operator import Operator, Phase
 from chaosagent.faults.schedule import Schedule
 from chaosagent.vocabulary import Boundary
+
+if TYPE_CHECKING:
+    from chaosagent.execution.passage import Passage
 
 
 class Armed:
@@ -34,7 +40,11 @@ class Injector:
         for injection in schedule:
             kind = self._singles if injection.hook.single else self._many
             kind.setdefault(injection.hook.interface, []).append(Armed(injection))
-        self.interfaces = frozenset(self._singles) | frozenset(self._many)
+        self.interfaces: Container[str] = frozenset(self._singles) | frozenset(self._many)
+
+    def meet(self, passage: Passage) -> Armed | None:
+        """Return what acts on a passage that is asked now."""
+        return self.at(passage.place, passage.door.boundary)
 
     def at(self, place: Place, boundary: Boundary) -> Armed | None:
         """Return what acts at a place, and count it as used up if it was for one place."""

@@ -243,7 +243,7 @@ class LiveRun:
         injectable = door.options.injectable
         armed = altered = None
         if door.interface in self._injector.interfaces and injectable and not passage.blocked:
-            armed = self._injector.at(passage.place, door.boundary)
+            armed = self._injector.meet(passage)
         self._pending += injectable
         try:
             if armed is not None:

@@ -1,0 +1,59 @@
+"""Lets a policy choose what acts at a place, at the moment when something is asked there."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from chaosagent.execution.injector import Armed, Injector
+from chaosagent.execution.passage import Passage
+from chaosagent.faults.observer import Observer
+from chaosagent.faults.online import Player, Policy, Scores
+from chaosagent.faults.schedule import EMPTY, Schedule, schedule
+
+
+class _Everywhere(Container[str]):
+    """Holds every interface: a policy wants to see all of them."""
+
+    def __contains__(self, interface: object) -> bool:
+        return True
+
+
+class OnlineInjector(Injector):
+    """The injector of a run with a policy.
+
+    Args:
+        policy: Chooses.
+        seed: Of the run.
+    """
+
+    __slots__ = ("_observer", "_player", "_unheard")
+
+    def __init__(self, policy: Policy, seed: int) -> None:
+        super().__init__(EMPTY)
+        self.interfaces = _Everywhere()
+        self._player, self._observer = Player(Scores(policy, seed)), Observer()
+        self._unheard: list[Passage] = []
+
+    def meet(self, passage: Passage) -> Armed | None:
+        """Let the policy see a crossing that is asked, and return what it chooses."""
+        self._hear()
+        seen = self._observer.ask(passage.place, passage.door.boundary, passage.request_bytes)
+        injection = self._player.choose(seen)
+        if injection is None:
+            self._unheard.append(passage)
+            return None
+        self._observer.inject(injection)
+        return Armed(injection)
+
+    def _hear(self) -> None:
+        """Let the policy hear what has been answered since it was asked last."""
+        answered = [passage for passage in self._unheard if passage.answered >= 0]
+        if answered:
+            self._unheard = [passage for passage in self._unheard if passage.answered < 0]
+            for passage in sorted(answered, key=lambda one: one.answered):
+                self._observer.hear(passage.place.interface, passage.response_bytes)
+
+    @property
+    def schedule(self) -> Schedule:
+        """What was chosen so far."""
+        return schedule(self._player.chosen)
