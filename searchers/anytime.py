@@ -11,6 +11,7 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.covering import CoveringStream
 from chaosagent.searchers.exact import ExactSearcher
+from chaosagent.searchers.packing import Packer
 from chaosagent.seeds import derive
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
@@ -39,6 +40,7 @@ class AnytimeSearcher:
         self._problem = problem
         self._lower = ExactSearcher(problem, r1=r1, r2=r2, r3=r3)
         self._upper = CoveringStream(problem)
+        self._packer = Packer(self._lower.states)
         self._told: set[Schedule] = set()
         self._open: set[Schedule] = set()
         self._violated = False
@@ -57,6 +59,7 @@ class AnytimeSearcher:
     def tell(self, evaluation: Evaluation) -> None:
         schedule = evaluation.schedule
         self._lower.tell(evaluation)
+        self._packer.told(schedule)
         self._open.discard(schedule)
         if schedule in self._told:
             return
@@ -81,7 +84,7 @@ class AnytimeSearcher:
         rng = derive(self._problem.search_seed, "anytime", self._problem.contract, number)
         upper_first = EMPTY in self._told and rng.random() < self._share(number)
         for is_upper in (upper_first, not upper_first):
-            found = self._from_upper(number) if is_upper else self._from_lower()
+            found = self._from_upper(number) if is_upper else self._from_lower(number)
             if found is not None:
                 return found
         return None
@@ -99,7 +102,13 @@ class AnytimeSearcher:
         drawn = self._upper.propose(rng, lambda schedule: schedule in self._told or schedule in self._open)
         return None if drawn is None else Proposal(drawn, Purpose.EXPLORE)
 
-    def _from_lower(self) -> Proposal | None:
+    def _from_lower(self, number: int) -> Proposal | None:
+        family = self._lower.next_unknown
+        if family is not None:
+            rng = derive(self._problem.search_seed, "anytime", "pack", self._problem.contract, number)
+            pack = self._packer.pack(family, self._lower.affordable, self._upper.staying, rng)
+            if pack is not None and pack not in self._told and pack not in self._open:
+                return Proposal(pack, Purpose.EXPLORE)
         while found := self._lower.ask(1):
             if found[0].schedule not in self._open:
                 return found[0]

@@ -293,8 +293,12 @@ class CoveringStream:
             return 0.7
         return 1.0 if alone else 0.05
 
-    def _staying(self, injection: Injection, site: _Site) -> float:
+    def staying(self, injection: Injection) -> float:
         """Return about how likely a run goes on behind a fault, from what was seen of it and of its place."""
+        site = self._sites.get(place_of(injection))
+        return 1.0 if site is None else self._staying(injection, site)
+
+    def _staying(self, injection: Injection, site: _Site) -> float:
         of_site = (site.landed - site.ended + 2.0) / (site.landed + 2.0)
         ended, lasted = self._ended[injection], self._lasted[injection]
         return (lasted + 2.0 * of_site) / (lasted + ended + 2.0)

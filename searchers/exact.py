@@ -72,7 +72,7 @@ class ExactSearcher:
         self._rules = {"R1": r1, "R2": r2, "R3": r3}
         self._judged = self._contradictions = 0
         self._told: dict[Schedule, Evaluation] = {}
-        self._states = States(problem.monitor)
+        self.states = States(problem.monitor)
         self._restart()
 
     def _restart(self) -> None:
@@ -139,7 +139,7 @@ class ExactSearcher:
         if known is None:
             self._told[schedule] = evaluation
             self._notice(evaluation)
-            if self._rules["R3"] and not self._states.take(evaluation):
+            if self._rules["R3"] and not self.states.take(evaluation):
                 self._withdraw("R3")
         elif known.digest != evaluation.digest and Status.ERROR not in (known.status, evaluation.status):
             raise UsageError(
@@ -161,6 +161,23 @@ class ExactSearcher:
     def waiting(self) -> int:
         """How many schedules may still have to be run, as far as is known now."""
         return self._waiting
+
+    @property
+    def next_unknown(self) -> Family | None:
+        """The family of the schedule that comes next, if no run has shown what that does up to the next checkpoint."""
+        self.settle()
+        if not (self._rules["R1"] and self._rules["R3"]) or not self._frontier or self._decided(self._frontier[0].cost):
+            return None
+        child = self._frontier[0]
+        if child.injection is None or child.family is None:
+            return None
+        shown = self.states.foresee(child.family.origin.run, child.position, child.injection)
+        return child.family if shown is None else None
+
+    @property
+    def affordable(self) -> float:
+        """What a schedule has to cost less than to be of use."""
+        return self._best_cost if not self._problem.all_minimal else float("inf")
 
     @property
     def standing(self) -> Standing:
@@ -268,7 +285,7 @@ class ExactSearcher:
         """Keep a run as the one whose continuations are searched from its fingerprints on, unless one before it is."""
         if not evaluation.fingerprints or not self._rules["R3"]:
             return
-        for position, state in self._states.course(evaluation).marks[1:]:
+        for position, state in self.states.course(evaluation).marks[1:]:
             owner = self._owners.get(state)
             if position >= evaluation.acted and (owner is None or rank < owner[0]):
                 self._owners[state] = (rank, evaluation.schedule)
@@ -278,7 +295,7 @@ class ExactSearcher:
         run = origin.run
         if not run.fingerprints or not self._rules["R3"] or run.schedule != origin.schedule:
             return None
-        for mark in self._states.course(run).marks[1:]:
+        for mark in self.states.course(run).marks[1:]:
             if mark.position >= position:
                 return None
             if mark.position >= origin.acted:
@@ -310,7 +327,7 @@ class ExactSearcher:
         """
         if not (self._rules["R1"] and self._rules["R3"]) or child.injection is None or child.family is None:
             return None
-        stretch = self._states.foresee(child.family.origin.run, child.position, child.injection)
+        stretch = self.states.foresee(child.family.origin.run, child.position, child.injection)
         if stretch is None:
             return None
         if stretch.next_state is not None:
@@ -324,7 +341,7 @@ class ExactSearcher:
         twin = stretch.run.schedule if stretch.next_state is None else self._owners[stretch.next_state][1]
         self._pruned["R3"] += 1
         self._sample("R3", (schedule, None), (twin, None))
-        acted = next(act.position for act in self._states.course(stretch.run).acts if act.injection == child.injection)
+        acted = next(act.position for act in self.states.course(stretch.run).acts if act.injection == child.injection)
         until = float("inf") if stretch.ended is None else stretch.ended
         self._grow(Origin(schedule, child.cost, acted, stretch.run), until)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -74,10 +74,6 @@ class Family:
         total = round(origin.cost + cost, COST_DECIMALS)
         return Child(total, -origin.acted, str(origin.schedule), number, position, origin.schedule, injection, self)
 
-    def __len__(self) -> int:
-        return len(self._candidates)
-
-    def left(self) -> Iterator[Candidate]:
-        """Yield what was not taken yet, in the order of cost."""
-        for _, candidate in self._candidates[self._next :]:
-            yield candidate
+    def left(self) -> list[Candidate]:
+        """Return the last that was taken, and those behind it, in the order of cost."""
+        return [candidate for _, candidate in self._candidates[max(0, self._next - 1) :]]
