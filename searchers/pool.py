@@ -70,7 +70,7 @@ class Pool:
         sites: The same by place.
         arms: The same by operator and interface.
         cheapest: What the cheapest of them costs; infinite when there is none.
-        ceiling: What a schedule may cost to be of use, and the violations known.
+        known: The violations known.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -85,7 +85,7 @@ class Pool:
         self.sites: dict[Place, Site] = {}
         self.arms: dict[Arm, list[Candidate]] = {}
         self.cheapest = float("inf")
-        self.ceiling = Ceiling(problem)
+        self.known = Ceiling(problem)
 
     def learn(self, evaluation: Evaluation) -> tuple[Candidate, ...]:
         """Take over what a run has shown, once for each run.
@@ -96,7 +96,7 @@ class Pool:
         if evaluation.status is Status.ERROR:
             return ()
         self._take_landing(evaluation)
-        self.ceiling.learn(evaluation)
+        self.known.learn(evaluation)
         places = self._met.take(evaluation)
         fresh = []
         for candidate in self._expander.expand(evaluation, after=-1, places=places).candidates if places else ():
@@ -124,6 +124,15 @@ class Pool:
     def cost_of(self, injections: Iterable[Injection]) -> float:
         """Return what several injections cost together."""
         return round(sum(self.cost(injection) for injection in injections), COST_DECIMALS)
+
+    @property
+    def ceiling(self) -> float:
+        """The most that a schedule may cost to be of use: the budget, or less than the cheapest violation known."""
+        return self.known.cost
+
+    def is_known(self, injections: Iterable[Injection]) -> bool:
+        """Whether a schedule holds a violation that is known already."""
+        return self.known.holds_known(injections)
 
     def is_idle(self, injection: Injection) -> bool:
         """Whether an injection was tried several times at a place that was reached, and never landed."""

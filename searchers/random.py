@@ -71,17 +71,17 @@ class RandomSearcher:
         What is drawn follows from how many were asked and what they told, not from how the search came there.
         """
         pool = self._pool
-        if pool.cheapest > pool.ceiling.cost:
+        if pool.cheapest > pool.ceiling:
             return None
         asked = len(self._told) + len(self._told.out)
         rng = derive(self._problem.search_seed, "random", self._problem.contract, asked)
         draws = (self._draw(rng) for _ in range(REPEATS_MAX))
-        return self._told.first_free(drawn for drawn in draws if not pool.ceiling.holds_known(drawn))
+        return self._told.first_free(drawn for drawn in draws if not pool.is_known(drawn))
 
     def _draw(self, rng: random.Random) -> Schedule:
         pool = self._pool
         wanted = rng.randint(1, self._injections_max)
-        draft = Draft(pool, pool.ceiling.cost)
+        draft = Draft(pool, pool.ceiling)
         for candidate in shuffled(pool.candidates, rng):
             if wanted == 0 or draft.left < pool.cheapest:
                 break

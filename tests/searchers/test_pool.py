@@ -124,15 +124,15 @@ def test_the_ceiling_falls_to_below_the_cheapest_violation() -> None:
     one, every = (Pool(system.problem(NEEDLE.id, BUDGET, all_minimal=wanted)) for wanted in (False, True))
 
     for pool in (one, every):
-        assert BUDGET < pool.ceiling.cost < BUDGET + 0.001
-        assert not pool.ceiling.holds_known(violating.effective)
+        assert BUDGET < pool.ceiling < BUDGET + 0.001
+        assert not pool.is_known(violating.effective)
         pool.learn(violating)
 
     cost = violating.effective.declared_cost(system.space.model)
-    assert cost - 0.001 < one.ceiling.cost < cost == one.ceiling.best
-    assert every.ceiling.cost > BUDGET
-    assert every.ceiling.holds_known(violating.effective)
-    assert not every.ceiling.holds_known(EMPTY)
+    assert cost - 0.001 < one.ceiling < cost == one.known.best
+    assert every.ceiling > BUDGET
+    assert every.is_known(violating.effective)
+    assert not every.is_known(EMPTY)
 
 
 def _is_broken(told: Evaluation) -> bool:
