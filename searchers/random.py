@@ -75,18 +75,19 @@ class RandomSearcher:
             return None
         asked = len(self._told) + len(self._told.out)
         rng = derive(self._problem.search_seed, "random", self._problem.contract, asked)
-        draws = (self._draw(rng) for _ in range(REPEATS_MAX))
-        return self._told.first_free(drawn for drawn in draws if not pool.is_known(drawn))
+        draws = (drawn(pool, rng, self._injections_max) for _ in range(REPEATS_MAX))
+        return self._told.first_free(one for one in draws if not pool.is_known(one))
 
-    def _draw(self, rng: random.Random) -> Schedule:
-        pool = self._pool
-        wanted = rng.randint(1, self._injections_max)
-        draft = Draft(pool, pool.ceiling)
-        for candidate in shuffled(pool.candidates, rng):
-            if wanted == 0 or draft.left < pool.cheapest:
-                break
-            wanted -= draft.add(candidate.injection)
-        return draft.schedule
+
+def drawn(pool: Pool, rng: random.Random, injections_max: int) -> Schedule:
+    """Return a schedule of at most so many injections, their number and each of them drawn uniformly."""
+    wanted = rng.randint(1, injections_max)
+    draft = Draft(pool, pool.ceiling)
+    for candidate in shuffled(pool.candidates, rng):
+        if wanted == 0 or draft.left < pool.cheapest:
+            break
+        wanted -= draft.add(candidate.injection)
+    return draft.schedule
 
 
 def shuffled(candidates: Sequence[Candidate], rng: random.Random) -> Iterator[Candidate]:
