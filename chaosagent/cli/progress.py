@@ -94,7 +94,7 @@ class LiveDisplay(ProgressDisplay):
         return Text.assemble(
             (printable(self._title), "bold"),
             "  ",
-            "  ".join(_found(self._progress)),
+            "  ".join(_found(self._progress, self._plan)),
             "\n",
             "  ".join(_work(self._progress, self._plan)),
             "\n",
@@ -106,16 +106,16 @@ class LiveDisplay(ProgressDisplay):
 
 def summary_of(progress: Progress, plan: Plan) -> str:
     """Return how far a study is in one line."""
-    return "  ".join([*_found(progress), *_work(progress, plan)])
+    return "  ".join([*_found(progress, plan), *_work(progress, plan)])
 
 
-def _found(progress: Progress) -> list[str]:
+def _found(progress: Progress, plan: Plan) -> list[str]:
     best = "none yet" if progress.best_cost is None else f"{progress.best_cost:g}"
     bound = f"{progress.lower_bound:g}" if progress.lower_bound < float("inf") else "the budget"
     return [
         f"{progress.searches_over}/{progress.searches} searches",
         f"{progress.found} found, best cost {best}",
-        f"proved below {bound}",
+        f"{'all known' if plan.wants_several else 'proved'} below {bound}",
     ]
 
 

@@ -13,6 +13,7 @@ from chaosagent.report.notes import FailedRuns, Notes
 from chaosagent.report.page import Cell, Page, Part, Span, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
 from chaosagent.report.story import counted, replay_command
+from chaosagent.report.weaknesses import contracts_table, is_unfinished, rank_of, tell_weaknesses
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.plan import Plan
@@ -21,9 +22,6 @@ from chaosagent.study.result import SearchResult, StudyResult
 ROWS_MAX = 50
 ERRORS_MAX = 3
 ERROR_CHARACTERS_MAX = 400
-WORST_FIRST = ("at-most-once", "no-extra-effects", "no-leak", "all-or-nothing", "promises-kept", "no-ghosts")
-HARMLESS_LAST = ("objective", "termination", "no-crash")
-"""Where a default contract stands in the table: what does harm first, what merely fails last, others between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class Findings:
     @property
     def by_harm(self) -> list[Counterexample]:
         """The counterexamples, the most harmful contracts first; of one contract, those with the fewest faults."""
-        return sorted(self.by_cost, key=lambda found: (_rank(found.contract), len(found.schedule), found.cost))
+        return sorted(self.by_cost, key=lambda found: (rank_of(found.contract), len(found.schedule), found.cost))
 
     @property
     def errors(self) -> int:
@@ -74,6 +72,13 @@ class Findings:
         return [search for search in self.result.searches if search.violated_nominally]
 
     @property
+    def unfinished(self) -> list[SearchResult]:
+        """Searches that have ended before they knew what was wanted of them."""
+        if self.plan.wants_several:
+            return [search for search in self.result.searches if is_unfinished(search, self.plan)]
+        return self.open_searches
+
+    @property
     def open_searches(self) -> list[SearchResult]:
         """Searches that neither found a counterexample nor proved that there is none within the budget."""
         return [search for search in self.result.searches if is_open(search)]
@@ -87,13 +92,6 @@ def is_proved(search: SearchResult) -> bool:
 def is_open(search: SearchResult) -> bool:
     """Whether a search has neither found something nor proved that nothing within the budget breaks its contract."""
     return search.counterexample is None and not search.violated_nominally and not search.certificate.safe
-
-
-def _rank(contract: str) -> int:
-    if contract in WORST_FIRST:
-        return WORST_FIRST.index(contract)
-    between = len(WORST_FIRST)
-    return between + 1 + HARMLESS_LAST.index(contract) if contract in HARMLESS_LAST else between
 
 
 def findings_page(findings: Findings, *, every: bool = False) -> Page:
@@ -123,6 +121,9 @@ def _tell_counterexamples(page: Page, findings: Findings, *, every: bool) -> Non
     found = findings.by_cost
     if not found:
         _tell_proof(page, findings)
+        return
+    if findings.plan.wants_several:
+        tell_weaknesses(page, findings.plan, findings.result, every=every)
         return
     kinds = "" if len(found) == 1 else f", {counted(findings.signatures, 'kind')} of failure"
     page.gap().line(bad(f"{counted(len(found), 'counterexample').capitalize()}{kinds}"))
@@ -228,6 +229,9 @@ def _nominal_row(findings: Findings, search: SearchResult) -> Sequence[Cell]:
 def _tell_contracts(page: Page, findings: Findings) -> None:
     """Count the searches of each contract by how they ended."""
     page.heading("By contract")
+    if findings.plan.wants_several:
+        contracts_table(page, findings.plan, findings.result)
+        return
     contracts = list(dict.fromkeys(search.contract for search in findings.result.searches))
     page.table(
         ("contract", "broken", f"proved up to {findings.plan.budget:g}", "open"),
@@ -280,7 +284,13 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
         )
     _tell_errors(page, findings)
     _tell_empty_proofs(page, findings)
-    limited = [search for search in findings.open_searches if search.certificate.limit_reached]
+    limited = [search for search in findings.unfinished if search.certificate.limit_reached]
+    unreduced = sum(search.unreduced for search in limited)
+    if unreduced:
+        page.gap().line(
+            notice(f"{counted(unreduced, 'violation').capitalize()} not reduced yet: "),
+            "met before a search ended, and none of those listed is part of it; there may be more to find.",
+        )
     if limited and result.interrupted:
         page.gap().line(
             notice(f"{counted(len(limited), 'search', 'searches').capitalize()} had not finished. "),

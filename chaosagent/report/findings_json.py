@@ -8,6 +8,7 @@ from chaosagent.canonical import Plain
 from chaosagent.report.chance import confirmation_json
 from chaosagent.report.findings import Findings, is_proved
 from chaosagent.report.notes import FailedRuns
+from chaosagent.report.weaknesses import weakness_json, weaknesses_of
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.result import SearchResult
 
@@ -22,6 +23,8 @@ def findings_json(findings: Findings) -> dict[str, Plain]:
         "seeds": list(plan.seeds),
         "budget": plan.budget,
         "searcher": plan.searcher,
+        "all_minimal": plan.all_minimal,
+        "signatures_wanted": plan.signatures,
         "study": plan.digest,
         "trials": result.trials,
         "executions": result.executions,
@@ -30,6 +33,7 @@ def findings_json(findings: Findings) -> dict[str, Plain]:
         "seconds": round(result.seconds, 3),
         "interrupted": result.interrupted,
         "signatures": findings.signatures,
+        "kinds": [weakness_json(weakness) for weakness in weaknesses_of(result.counterexamples)],
         "counterexamples": [counterexample_json(found, findings) for found in findings.by_cost],
         "searches": [_search_json(search, findings) for search in result.searches],
         "unmatched": list(plan.space.unmatched),
@@ -94,6 +98,10 @@ def _search_json(search: SearchResult, findings: Findings) -> Plain:
         "nominal_crashed_at": None if nominal is None else nominal.crashed_at or None,
         "injectable": search.injectable,
         "counterexample": None if search.counterexample is None else search.counterexample.id,
+        "counterexamples": [found.id for found in search.counterexamples],
+        "complete": certificate.complete if findings.plan.wants_several else None,
+        "known_below": _finite(certificate.known_below) if findings.plan.wants_several else None,
+        "unreduced": search.unreduced,
         "certified": certificate.certified,
         "safe": is_proved(search),
         "lower_bound": _finite(certificate.lower_bound),

@@ -48,7 +48,8 @@ def story_of(record: ReplayRecord, path: Path | None = None, *, whole: bool = Fa
     page.heading("What is proved")
     by_chance = record.confirmation is not None and not record.confirmation.confirmed
     certified = notice("may be chance  ") if by_chance else good("certified minimum  ")
-    page.line(certified if record.proof.certified else notice("not certified  "), indent=2)
+    minimal = "minimal, " if record.schedule.injections and len(record.proof.necessity) == len(record.schedule) else ""
+    page.line(certified if record.proof.certified else notice(f"{minimal}not certified  "), indent=2)
     page.line(record.proof.text, indent=2, hang=0)
     for rule, meaning in RULES.items():
         if re.search(rf"\b{rule}\b", record.proof.text):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
+from typing import NamedTuple
+
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.space import Space
@@ -10,6 +13,15 @@ from chaosagent.study.minimise import Reducing, reducing
 
 WAITING_MAX, WAITING_MAX_ALL = 64, 4096
 """How many violations wait to be reduced: where one cheapest is wanted, and where all minimal ones are."""
+
+
+class _Waiting(NamedTuple):
+    """A violation that waits; those of the fewest injections come first."""
+
+    size: int
+    text: str
+    number: int
+    violation: Evaluation
 
 
 class Shrinker:
@@ -28,10 +40,10 @@ class Shrinker:
 
     def __init__(self, contract: str, space: Space, *, waiting_max: int = WAITING_MAX) -> None:
         self._contract, self._space, self._waiting_max = contract, space, waiting_max
-        self._waiting: list[Evaluation] = []
+        self._waiting: list[_Waiting] = []
         self._minimal = MinimalSets(space.model)
         self._runs: dict[Schedule, Evaluation] = {}
-        self.changes = 0
+        self.changes = self._added = 0
         self._under_way: Reducing | None = None
         self._begun_with: Evaluation | None = None
         self._wanted: Schedule | None = None
@@ -50,12 +62,18 @@ class Shrinker:
     def left(self) -> list[Evaluation]:
         """The violations that were not reduced to their end, and hold no minimal one."""
         begun = [] if self._begun_with is None else [self._begun_with]
-        return [found for found in (*begun, *self._waiting) if not self._minimal.held_by(found.effective)]
+        waiting = [one.violation for one in sorted(self._waiting)]
+        return [found for found in (*begun, *waiting) if not self._minimal.held_by(found.effective)]
 
     def add(self, violation: Evaluation) -> None:
         """Take a violation that is to be reduced."""
+        if len(self._waiting) >= self._waiting_max:
+            self._waiting = [one for one in self._waiting if not self._minimal.held_by(one.violation.effective)]
+            heapq.heapify(self._waiting)
         if len(self._waiting) < self._waiting_max and not self._minimal.held_by(violation.effective):
-            self._waiting.append(violation)
+            self._added += 1
+            size, text = len(violation.effective), str(violation.schedule)
+            heapq.heappush(self._waiting, _Waiting(size, text, self._added, violation))
         self._begin_next()
 
     def keep(self, minimal: Evaluation) -> None:
@@ -76,25 +94,20 @@ class Shrinker:
         try:
             self._wanted = self._under_way.send(evaluation)
         except StopIteration as end:
-            self._end(end.value)
-
-    def _end(self, smallest: Evaluation) -> None:
-        self.keep(smallest)
-        self._under_way = self._begun_with = None
-        self._begin_next()
+            self.keep(end.value)
+            self._under_way = self._begun_with = None
+            self._begin_next()
 
     def _begin_next(self) -> None:
         """Begin with the violation of the fewest injections that does not hold a minimal one."""
-        if self._under_way is not None:
-            return
-        self._waiting = [found for found in self._waiting if not self._minimal.held_by(found.effective)]
-        if not self._waiting:
-            return
-        smallest = min(self._waiting, key=lambda found: (len(found.effective), str(found.schedule)))
-        self._waiting.remove(smallest)
-        self._begun_with = smallest
-        self._under_way = reducing(smallest, self._contract, self._space)
-        try:
-            self._wanted = next(self._under_way)
-        except StopIteration:  # there is nothing to reduce
-            self._end(smallest)
+        while self._under_way is None and self._waiting:
+            smallest = heapq.heappop(self._waiting).violation
+            if self._minimal.held_by(smallest.effective):
+                continue
+            self._begun_with = smallest
+            self._under_way = reducing(smallest, self._contract, self._space)
+            try:
+                self._wanted = next(self._under_way)
+            except StopIteration:  # there is nothing to reduce
+                self.keep(smallest)
+                self._under_way = self._begun_with = None
