@@ -24,6 +24,7 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Mapping
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
@@ -82,6 +83,7 @@ class ExactSearcher:
         self._frontier = [Child(0.0, 0, "", 0, -1, EMPTY, None, None)]
         self._asked: set[Schedule] = set()
         self._waiting = 0
+        self.families: list[Family] = []
         self._open: dict[Schedule, float] = {}
         self._owners: dict[State, tuple[Rank, Schedule]] = {}
         self._pruned: Counter[str] = Counter()
@@ -163,21 +165,25 @@ class ExactSearcher:
         return self._waiting
 
     @property
-    def next_unknown(self) -> Family | None:
-        """The family of the schedule that comes next, if no run has shown what that does up to the next checkpoint."""
+    def next_is_unknown(self) -> bool:
+        """Whether no run has shown what the schedule that comes next does up to the next checkpoint."""
         self.settle()
         if not (self._rules["R1"] and self._rules["R3"]) or not self._frontier or self._decided(self._frontier[0].cost):
-            return None
+            return False
         child = self._frontier[0]
         if child.injection is None or child.family is None:
-            return None
-        shown = self.states.foresee(child.family.origin.run, child.position, child.injection)
-        return child.family if shown is None else None
+            return False
+        return self.states.foresee(child.family.origin.run, child.position, child.injection) is None
 
     @property
     def affordable(self) -> float:
         """What a schedule has to cost less than to be of use."""
         return self._best_cost if not self._problem.all_minimal else float("inf")
+
+    @property
+    def rules(self) -> Mapping[str, bool]:
+        """The rules, and whether they are in use."""
+        return self._rules
 
     @property
     def standing(self) -> Standing:
@@ -234,16 +240,19 @@ class ExactSearcher:
 
     def _notice(self, evaluation: Evaluation) -> None:
         """Keep the cost of the cheapest violation, and of the cheapest trial that told nothing of the contract."""
-        model = self._problem.space.model
         verdict = evaluation.verdict(self._problem.contract)
         if evaluation.status is Status.ERROR:
-            self._unknown_cost = min(self._unknown_cost, evaluation.schedule.declared_cost(model))
+            self._unknown_cost = min(self._unknown_cost, self._cost_of(evaluation.schedule))
         elif verdict is None or verdict.verdict is Verdict.UNKNOWN:
-            self._unknown_cost = min(self._unknown_cost, evaluation.effective.declared_cost(model))
+            self._unknown_cost = min(self._unknown_cost, self._cost_of(evaluation.effective))
         elif verdict.verdict is Verdict.VIOLATED and not verdict.unfair:
-            self._best_cost = min(self._best_cost, evaluation.effective.declared_cost(model))
+            self._best_cost = min(self._best_cost, self._cost_of(evaluation.effective))
             if self._problem.all_minimal:
                 self._violations.add(evaluation.effective)
+
+    def _cost_of(self, schedule: Schedule) -> float:
+        """Return what a schedule costs in the order of the search."""
+        return schedule.declared_cost(self._problem.space.model)
 
     def _expand(self, evaluation: Evaluation, cost: float) -> None:
         if evaluation.status is Status.ERROR or evaluation.effective != evaluation.schedule or self._decided(cost):
@@ -270,7 +279,9 @@ class ExactSearcher:
             if candidate.position <= until and not self._prunes_r3(origin, candidate.position, candidate.injection)
         ]
         self._waiting += len(numbered)
-        self._push_next_of(Family(origin, numbered))
+        family = Family(origin, numbered)
+        self.families.append(family)
+        self._push_next_of(family)
         for (added, position, injection), representative in expansion.pruned:
             if added <= affordable and position <= until and self._owner_before(origin, position) is None:
                 self._pruned["R2"] += 1

@@ -148,6 +148,9 @@ class Operator(Protocol):
     An operator that looks at `crossing.history` or `crossing.earlier()` also has
     `reads_history: ClassVar[bool] = True`. One whose phase is `AROUND` does not decide by the answer whether it
     changes anything: rule R1 relies on that.
+
+    One of which a stronger level can be expected never to break less names the parameter in `monotone: ClassVar[str]`;
+    its levels are then ordered by magnitude. A search relies on it only where a study says so.
     """
 
     name: ClassVar[str]

@@ -23,6 +23,7 @@ class DropTop:
     name: ClassVar[str] = "retrieval.drop_top"
     boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.RETRIEVAL})
     parameters: ClassVar[Mapping[str, Domain]] = {"count": Levels(1, 3, limits=(1, 100))}
+    monotone: ClassVar[str] = "count"
 
     count: int = 1
 

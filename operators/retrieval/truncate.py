@@ -23,6 +23,7 @@ class Truncate:
     name: ClassVar[str] = "retrieval.truncate"
     boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.RETRIEVAL})
     parameters: ClassVar[Mapping[str, Domain]] = {"share": Levels(0.5, limits=(0.01, 1.0))}
+    monotone: ClassVar[str] = "share"
 
     share: float = 0.5
 

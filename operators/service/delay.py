@@ -22,6 +22,7 @@ class Delay:
     name: ClassVar[str] = "service.delay"
     boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
     parameters: ClassVar[Mapping[str, Domain]] = {"seconds": Levels(5.0, 60.0, limits=(0.001, 86_400.0))}
+    monotone: ClassVar[str] = "seconds"
 
     seconds: float = 5.0
 

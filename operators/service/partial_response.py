@@ -26,6 +26,7 @@ class PartialResponse:
     name: ClassVar[str] = "service.partial_response"
     boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
     parameters: ClassVar[Mapping[str, Domain]] = {"share": Levels(0.5, 1.0, limits=(0.01, 1.0))}
+    monotone: ClassVar[str] = "share"
 
     share: float = 0.5
 

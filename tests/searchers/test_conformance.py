@@ -12,6 +12,7 @@ import pytest
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.searchers import entries
 from chaosagent.searchers.anytime import AnytimeSearcher
+from chaosagent.searchers.certifying import certifying
 from chaosagent.searchers.exact import ExactSearcher
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.searchers.told import Told
@@ -22,7 +23,7 @@ from chaosagent.testing.searchers import SearcherConformance
 class TestExact(SearcherConformance):
     """Uniform-cost search."""
 
-    make = ExactSearcher
+    make = certifying
 
 
 class TestAnytime(SearcherConformance):
