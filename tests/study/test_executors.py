@@ -102,6 +102,15 @@ budget: 2.2
 operators: [service.timeout, service.lost_response, service.error_status, service.field_corruption]
 search: {trials: 400}
 """,
+    "several": """
+target: triage
+config: naive
+tasks: [refund-damaged, missing-parcel]
+contracts: [default, objective]
+budget: 1.3
+operators: [service.error_status, service.field_corruption, model.refusal]
+search: {trials: 80, all_minimal: true}
+""",
 }
 TRIALS = """
 SELECT task, seed, contract, number, purpose, schedule, effective, status, digest, ending, success, steps, verdict,
@@ -135,6 +144,7 @@ def found_by(study: str, executor: str, hash_seed: str, folder: Path) -> dict[st
             "digest": json.loads(answer.stdout)["digest"],
             "trials": database.execute(TRIALS).fetchall(),
             "searches": database.execute("SELECT * FROM search").fetchall(),
+            "counterexamples": database.execute("SELECT * FROM counterexample ORDER BY id").fetchall(),
             "runs": database.execute("SELECT task, seed, schedule, digest FROM execution ORDER BY 1, 2, 3").fetchall(),
             "records": sorted(path.name for path in (out / "replays").glob("*")),
         }
