@@ -9,19 +9,28 @@ from chaosagent.faults.schedule import Schedule
 from chaosagent.searchers.bisection import BisectingSearcher, Certifying
 from chaosagent.searchers.exact import ExactSearcher
 from chaosagent.searchers.intervals import IntervalSpace
+from chaosagent.searchers.lineage import RULE as LINEAGE
+from chaosagent.searchers.lineage import LineageSearcher
 from chaosagent.study.searcher import Problem
 
 
 class SearchOfIntervals(ExactSearcher):
     """The exact search, in the order of what the intervals of schedules may cost at least."""
 
-    def _cost_of(self, schedule: Schedule) -> float:
+    def cost_of(self, schedule: Schedule) -> float:
+        """Return what a schedule costs in the order of the search."""
         space = self._problem.space
-        return space.floor(schedule) if isinstance(space, IntervalSpace) else super()._cost_of(schedule)
+        return space.floor(schedule) if isinstance(space, IntervalSpace) else super().cost_of(schedule)
 
 
 def certifying(
-    problem: Problem, *, r1: bool = True, r2: bool = True, r3: bool = True, monotone: bool = False
+    problem: Problem,
+    *,
+    r1: bool = True,
+    r2: bool = True,
+    r3: bool = True,
+    monotone: bool = False,
+    lineage: bool = False,
 ) -> Certifying:
     """Return the exact search of a problem.
 
@@ -32,19 +41,23 @@ def certifying(
         r3: Use rule R3; without fingerprints it does nothing.
         monotone: Rely on the operators that declare a parameter `monotone`; not used where every minimal counterexample
             is wanted.
+        lineage: Rely on the provenance of a target that declares it complete; only for contracts that judge nothing but
+            the outcome.
 
     Raises:
         UsageError: A setting is neither true nor false.
     """
     rules = {"r1": r1, "r2": r2, "r3": r3}
-    for name, value in {**rules, "monotone": monotone}.items():
+    for name, value in {**rules, "monotone": monotone, "lineage": lineage}.items():
         if not isinstance(value, bool):
             raise UsageError(f"searcher exact: {name} is {value!r}; it must be true or false.")
     used = {name.upper(): value for name, value in rules.items()}
+    used[LINEAGE] = lineage and problem.outcome_only
     if not monotone or problem.all_minimal:
         return _plain(problem, used)
     return BisectingSearcher(problem, used, _plain)
 
 
 def _plain(problem: Problem, rules: Mapping[str, bool]) -> Certifying:
-    return SearchOfIntervals(problem, r1=rules["R1"], r2=rules["R2"], r3=rules["R3"])
+    exact = SearchOfIntervals(problem, r1=rules["R1"], r2=rules["R2"], r3=rules["R3"])
+    return LineageSearcher(problem, exact) if rules.get(LINEAGE) else exact

@@ -181,6 +181,11 @@ class ExactSearcher:
         return self._best_cost if not self._problem.all_minimal else float("inf")
 
     @property
+    def unknown_cost(self) -> float:
+        """The cost of the cheapest trial that told nothing of the contract."""
+        return self._unknown_cost
+
+    @property
     def rules(self) -> Mapping[str, bool]:
         """The rules, and whether they are in use."""
         return self._rules
@@ -242,15 +247,15 @@ class ExactSearcher:
         """Keep the cost of the cheapest violation, and of the cheapest trial that told nothing of the contract."""
         verdict = evaluation.verdict(self._problem.contract)
         if evaluation.status is Status.ERROR:
-            self._unknown_cost = min(self._unknown_cost, self._cost_of(evaluation.schedule))
+            self._unknown_cost = min(self._unknown_cost, self.cost_of(evaluation.schedule))
         elif verdict is None or verdict.verdict is Verdict.UNKNOWN:
-            self._unknown_cost = min(self._unknown_cost, self._cost_of(evaluation.effective))
+            self._unknown_cost = min(self._unknown_cost, self.cost_of(evaluation.effective))
         elif verdict.verdict is Verdict.VIOLATED and not verdict.unfair:
-            self._best_cost = min(self._best_cost, self._cost_of(evaluation.effective))
+            self._best_cost = min(self._best_cost, self.cost_of(evaluation.effective))
             if self._problem.all_minimal:
                 self._violations.add(evaluation.effective)
 
-    def _cost_of(self, schedule: Schedule) -> float:
+    def cost_of(self, schedule: Schedule) -> float:
         """Return what a schedule costs in the order of the search."""
         return schedule.declared_cost(self._problem.space.model)
 

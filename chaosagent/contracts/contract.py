@@ -141,6 +141,16 @@ def sees_faults(contract: Contract) -> bool:
     return bool(getattr(contract, "sees_faults", False)) or (required is not None and sees_faults(required))
 
 
+def judges_outcome_only(contract: Contract) -> bool:
+    """Whether a contract, and what it requires, looks at the outcome of a run and at nothing else of it.
+
+    Such a contract has `outcome_only: ClassVar[bool] = True`. All that matters to it is what the outcome was derived
+    from.
+    """
+    required = contract.requires
+    return bool(getattr(contract, "outcome_only", False)) and (required is None or judges_outcome_only(required))
+
+
 class ContractFactory(Protocol):
     """Makes a contract from the settings of a study file; what the registry holds."""
 

@@ -25,6 +25,7 @@ from chaosagent.faults.injection import Injection, Place, hook_at
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.targets.target import Target
+from chaosagent.trace.provenance import origins
 from chaosagent.trace.redact import Redactor
 from chaosagent.trace.trace import ContractVerdict, Trace
 from chaosagent.vocabulary import Claim, Ending, Outcome, SystemConfig, Task
@@ -213,9 +214,18 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         verdicts=verdicts,
         crossings=tuple(sorted(run.crossings, key=_asked)),
         fingerprints=tuple(run.fingerprints),
+        support=_support(run) if experiment.target.provenance_complete and ending is Ending.FINISHED else None,
         crashed_at=crashed_at,
     )
     return Execution(trace, evaluation)
+
+
+def _support(run: LiveRun) -> tuple[Place, ...] | None:
+    """Return the calls that the outcome was derived from; `None` when the target has not linked it to anything."""
+    declared = [link for step in run.recorder.steps for link in step.links]
+    found = origins([*declared, *run.recorder.links])
+    calls = sorted({crossing.place._replace(attempt=0) for crossing in run.crossings})
+    return tuple(call for call in calls if str(call) in found) if found else None
 
 
 _asked = attrgetter("asked")

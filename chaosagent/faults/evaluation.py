@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from chaosagent.faults.dry import RecordedCrossing
+from chaosagent.faults.injection import Place
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.trace.trace import ContractVerdict
 from chaosagent.vocabulary import Ending
@@ -58,6 +59,11 @@ class Evaluation:
         verdicts: Of all contracts.
         crossings: The places at which an injection could have acted, in the order of asking.
         fingerprints: At the checkpoints that the run came through; empty when the target offers none.
+        asked: Digest of what was asked of interfaces whose answers are frozen; empty when nothing was.
+        instability: How likely two replays differ in whether they break the contract that is searched, in [0, 1], as
+            far as there were any (Instab of Eq. 9); of the search and not of the run, so not compared.
+        support: The calls, each as its first attempt, that the outcome was derived from; `None` where the target does
+            not declare its provenance complete.
         crashed_at: Where in the user's code the exception came from that ended the run; for people, not compared.
     """
 
@@ -73,7 +79,10 @@ class Evaluation:
     verdicts: tuple[ContractVerdict, ...] = ()
     crossings: tuple[RecordedCrossing, ...] = ()
     fingerprints: tuple[Fingerprint, ...] = ()
+    asked: bytes = b""
+    support: tuple[Place, ...] | None = None
     crashed_at: str = field(default="", compare=False)
+    instability: float = field(default=0.0, compare=False)
 
     @property
     def final_fingerprints(self) -> tuple[Fingerprint, ...]:

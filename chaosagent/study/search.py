@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from chaosagent.contracts.contract import Contract, sees_faults
+from chaosagent.contracts.contract import Contract, judges_outcome_only, sees_faults
 from chaosagent.contracts.templates.objective import Objective
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.operator import COST_DECIMALS
@@ -70,6 +70,7 @@ class Search:
             plan.seed,
             kinds_matter=sees_faults(contract),
             all_minimal=plan.wants_several,
+            outcome_only=judges_outcome_only(contract),
         )
         self.searcher: Searcher = SEARCHERS.get(plan.searcher)(problem, **plan.searcher_settings)
         self.trials = 0

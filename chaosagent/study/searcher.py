@@ -54,6 +54,7 @@ class Problem:
         all_minimal: Every minimal counterexample within the budget is wanted, and not only a cheapest one: a searcher
             goes on behind a violation, but with nothing that holds a known one (`MinimalSets`). Its lower bound is then
             the cost up to which all are known, as far as its rules tell schedules apart.
+        outcome_only: The contract judges the outcome of a run and nothing else of it.
     """
 
     contract: str
@@ -64,6 +65,7 @@ class Problem:
     search_seed: int = 0
     kinds_matter: bool = False
     all_minimal: bool = False
+    outcome_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

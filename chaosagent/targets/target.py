@@ -181,6 +181,8 @@ class Target:
         objective: Whether an outcome is right, for outcomes that leave `success` open.
         secrets: Regular expressions of what is redacted before it reaches a step.
         description: One line.
+        provenance_complete: The links of a run name everything on which it depends whether its outcome is as it should
+            be; see `target`.
     """
 
     name: str
@@ -190,6 +192,7 @@ class Target:
     objective: Callable[[Task, Outcome], bool] | None = None
     secrets: tuple[str, ...] = ()
     description: str = ""
+    provenance_complete: bool = False
     synchronous: bool = field(default=False)
 
     def task(self, task_id: str, where: str = "") -> Task:
@@ -217,6 +220,7 @@ def target(
     configs: Iterable[SystemConfig] = (),
     objective: Callable[[Task, Outcome], bool] | None = None,
     secrets: Iterable[str] = (),
+    provenance_complete: bool = False,
 ) -> Callable[[Callable[[Task, Run], Any]], Target]: ...
 
 
@@ -229,6 +233,7 @@ def target(
     configs: Iterable[SystemConfig] = (),
     objective: Callable[[Task, Outcome], bool] | None = None,
     secrets: Iterable[str] = (),
+    provenance_complete: bool = False,
 ) -> Target | Callable[[Callable[[Task, Run], Any]], Target]:
     """Make a target of a function `(task, run) -> Outcome`, asynchronous or not; a decorator with or without brackets.
 
@@ -239,6 +244,10 @@ def target(
         configs: The configurations; one named `"default"` when there are none.
         objective: Whether an outcome is right, for outcomes that leave `success` open.
         secrets: Regular expressions of what is redacted before it reaches a step.
+        provenance_complete: The calls that the outcome of a run is linked to, `run.link("outcome", "derived_from",
+            run.artifact())`, directly or through other artifacts, are enough for it: as long as the same happens to
+            them, the outcome is as good, and they are made at the same places, whatever is injected elsewhere. A search
+            that is told to relies on it (certificate level C4).
 
     Raises:
         TargetError: Two tasks or two configurations share a name.
@@ -259,6 +268,7 @@ def target(
             objective=objective,
             secrets=tuple(secrets),
             description=summary,
+            provenance_complete=provenance_complete,
             synchronous=not (
                 inspect.iscoroutinefunction(function)
                 or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004  # an object's method

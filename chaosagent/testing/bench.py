@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaosagent.contracts.contract import Contract
+from chaosagent.contracts.contract import Contract, judges_outcome_only
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import Schedule
@@ -69,7 +69,16 @@ class Bench:
     def problem(self, contract: str, budget: float, *, search_seed: int = 0, all_minimal: bool = False) -> Problem:
         """Return what a searcher is to search."""
         monitor = [known.id for known in self.contracts].index(contract)
-        return Problem(contract, monitor, self.space, budget, self._seed, search_seed, all_minimal=all_minimal)
+        return Problem(
+            contract,
+            monitor,
+            self.space,
+            budget,
+            self._seed,
+            search_seed,
+            all_minimal=all_minimal,
+            outcome_only=judges_outcome_only(self.contracts[monitor]),
+        )
 
     def minimum(self, contract: str, budget: float) -> float | None:
         """Return the cost of the cheapest schedule within the budget that breaks a contract, by enumeration."""

@@ -7,6 +7,7 @@ wrong.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from chaosagent.contracts.at_end import AtEnd
 from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
@@ -21,6 +22,8 @@ class Objective(Terms):
     A run that finished without anybody saying whether that was a success is `UNKNOWN`: the target has no objective.
     A run that did not finish was no success.
     """
+
+    outcome_only: ClassVar[bool] = True
 
     id: str = "objective"
 

@@ -6,7 +6,7 @@ import functools
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import ClassVar, TypeAlias, TypeVar
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.at_end import AtEnd
@@ -107,6 +107,8 @@ class Layout:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept(Terms):
     """The contract of all families: the outcome keeps a distance above 0 from a violation, which is the margin."""
+
+    outcome_only: ClassVar[bool] = True
 
     id: str = "kept"
 

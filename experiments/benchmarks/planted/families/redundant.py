@@ -23,17 +23,22 @@ def redundant(layout: Layout) -> Planted:
     needed = {name: layout.sample(range(1, CALLS + 1), 2) for name in names}
     turns = [(name, call) for call in range(1, CALLS + 1) for name in layout.sample(names, 3)]
 
-    @target(name="planted-redundant")
+    @target(name="planted-redundant", provenance_complete=True)
     async def agent(task: Task, run: Run) -> Outcome:
         """Derives one fact from three sources."""
         del task
         desk = Desk(run, checkpoints=layout.checkpoints)
         desk.open(shapes)
         broken = dict.fromkeys(names, False)
+        derived: dict[str, list[str]] = {name: [] for name in names}
         for name, call in turns:
             answer = await desk.fetch(name)
             broken[name] = broken[name] or (answer is None and call in needed[name])
+            if call in needed[name]:
+                derived[name].append(run.artifact())
             desk.rest(f"{name} {call}", dict(broken))
+        for artifact in next((derived[name] for name in names if not broken[name]), []):
+            run.link("outcome", "derived_from", artifact)
         return finished(halves(*broken.values()))
 
     places = tuple(hook for name, call in turns for hook in tries(name, 1, occurrence=call))
