@@ -6,7 +6,7 @@ from chaosagent.canonical import Plain, unpack_untrusted
 from chaosagent.errors import RecordError
 from chaosagent.execution.frozen import FrozenAnswer
 from chaosagent.replays.typed import ITEMS_MAX, Section
-from chaosagent.study.confirmation import Confirmation
+from chaosagent.study.confirmation import ALPHA, Confirmation
 from chaosagent.study.counterexample import Signature
 from chaosagent.trace.step import Decision, Landed, Link, Step, StepKind
 from chaosagent.trace.trace import ContractVerdict, Violation
@@ -128,7 +128,11 @@ def read_confirmation(section: Section | None) -> Confirmation | None:
         0 <= violations <= runs <= RUNS_MAX and 0 <= nominal_violations <= nominal_runs <= RUNS_MAX and errors >= 0
     ):
         raise RecordError("record.confirmation has more violations than runs, or a number out of bounds.")
-    return Confirmation(violations, runs, nominal_violations, nominal_runs, errors)
+    evidence = section.optional_number("evidence") if "evidence" in section else None
+    alpha = section.number("alpha") if "alpha" in section else ALPHA  # records of the first versions had neither
+    if not 0 < alpha < 1 or (evidence is not None and evidence <= 0):
+        raise RecordError("record.confirmation has an evidence or an alpha that is out of bounds.")
+    return Confirmation(violations, runs, nominal_violations, nominal_runs, errors, evidence, alpha)
 
 
 def _read_failure(section: Section | None) -> Failure | None:

@@ -15,7 +15,7 @@ from chaosagent.errors import PluginError, TargetError, UsageError
 from chaosagent.execution.asked import close_unawaited, close_unbegun
 from chaosagent.execution.crashed import place_of_crash, with_place
 from chaosagent.execution.failures import message_of
-from chaosagent.execution.frozen import Answers, Frozen, FrozenAnswer
+from chaosagent.execution.frozen import Answers, Frozen, FrozenAnswer, asked_of
 from chaosagent.execution.injector import Injector
 from chaosagent.execution.recorder import Recorder, redacted_identity
 from chaosagent.execution.run import LiveRun
@@ -52,6 +52,7 @@ class Experiment:
         nominal: What the run without injections did; `None` while that run itself is made.
         limits: Of one run.
         answers: What pure interfaces have answered before and answer again; `None` when nothing is frozen.
+        world: Which of several worlds of frozen answers; they share none.
     """
 
     target: Target
@@ -62,11 +63,13 @@ class Experiment:
     nominal: Nominal | None = None
     limits: RunLimits = field(default_factory=RunLimits)
     answers: Answers | None = None
+    world: int = 0
 
     @property
     def scope(self) -> bytes:
         """What a frozen answer may depend on besides its place and request."""
-        return pack([self.target.name, self.config.digest, self.task.id, self.task.input, self.seed])
+        depends: list[Plain] = [self.target.name, self.config.digest, self.task.id, self.task.input, self.seed]
+        return pack([*depends, self.world] if self.world else depends)
 
     def with_nominal(self) -> Experiment:
         """Return the experiment with what its run without injections did; runs it unless that is known.
@@ -118,7 +121,8 @@ def execute(
         if run.frozen is None:
             return execution
         if not run.frozen.drawn:
-            return replace(execution, answers=tuple(run.frozen.used))
+            evaluation = replace(execution.evaluation, asked=asked_of(run.frozen.used))
+            return replace(execution, evaluation=evaluation, answers=tuple(run.frozen.used))
     raise TargetError(
         f"target {experiment.target.name!r}, task {experiment.task.id!r}: with its answers frozen it asked for new "
         f"ones in {DRAWING_RUNS_MAX} runs on end, so its requests depend on chance, too. Draw what they hold from "

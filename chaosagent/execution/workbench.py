@@ -42,6 +42,7 @@ class Job(NamedTuple):
         schedule: What is injected.
         fingerprinting: For rule R3.
         answering: How pure interfaces answer.
+        world: Which frozen answers, when they are: each world has its own.
     """
 
     task_id: str
@@ -49,6 +50,7 @@ class Job(NamedTuple):
     schedule: Schedule
     fingerprinting: Fingerprinting = Fingerprinting.OFF
     answering: Answering = Answering.LIVE
+    world: int = 0
 
 
 @dataclass(slots=True)
@@ -68,9 +70,9 @@ class Workbench:
     contracts: tuple[Contract, ...]
     limits: RunLimits = field(default_factory=RunLimits)
     answers: Answers = field(default_factory=AnswersInMemory)
-    _nominal: dict[tuple[str, int, bool], Nominal] = field(default_factory=dict)
+    _nominal: dict[tuple[str, int, bool, int], Nominal] = field(default_factory=dict)
 
-    def bare(self, task_id: str, seed: int, answering: Answering = Answering.LIVE) -> Experiment:
+    def bare(self, task_id: str, seed: int, answering: Answering = Answering.LIVE, world: int = 0) -> Experiment:
         """Return a task and seed without what its nominal run did.
 
         Raises:
@@ -78,27 +80,29 @@ class Workbench:
         """
         answers = None if answering is Answering.LIVE else self.answers
         task = self.target.task(task_id)
-        return Experiment(self.target, task, self.config, seed, self.contracts, None, self.limits, answers)
+        return Experiment(self.target, task, self.config, seed, self.contracts, None, self.limits, answers, world)
 
-    def experiment(self, task_id: str, seed: int, answering: Answering = Answering.LIVE) -> Experiment:
+    def experiment(self, task_id: str, seed: int, answering: Answering = Answering.LIVE, world: int = 0) -> Experiment:
         """Return a task and seed with what its nominal run did.
 
         Raises:
             ChaosAgentError: The task is unknown, or its nominal run cannot be made.
         """
-        known = self.nominal_of(task_id, seed, answering)
-        full = replace(self.bare(task_id, seed, answering), nominal=known).with_nominal()
+        known = self.nominal_of(task_id, seed, answering, world)
+        full = replace(self.bare(task_id, seed, answering, world), nominal=known).with_nominal()
         if full.nominal is not None:
-            self._nominal[task_id, seed, answering is not Answering.LIVE] = full.nominal
+            self._nominal[task_id, seed, answering is not Answering.LIVE, world] = full.nominal
         return replace(full, answers=None) if answering is Answering.FRESH else full
 
-    def nominal_of(self, task_id: str, seed: int, answering: Answering = Answering.LIVE) -> Nominal | None:
+    def nominal_of(
+        self, task_id: str, seed: int, answering: Answering = Answering.LIVE, world: int = 0
+    ) -> Nominal | None:
         """Return what the nominal run of a task and seed did, `None` when it was not made yet."""
-        return self._nominal.get((task_id, seed, answering is not Answering.LIVE))
+        return self._nominal.get((task_id, seed, answering is not Answering.LIVE, world))
 
     def execute(self, job: Job) -> Execution:
         """Run a job and return its trace; errors of target and harness are raised."""
-        experiment = self.experiment(job.task_id, job.seed, job.answering)
+        experiment = self.experiment(job.task_id, job.seed, job.answering, job.world)
         return execute(experiment, job.schedule, fingerprinting=job.fingerprinting)
 
     def evaluate(self, job: Job) -> Evaluation:

@@ -10,7 +10,8 @@ from chaosagent.statistics.intervals import Interval
 from chaosagent.study.confirmation import Confirmation
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.determinism import DECLARED
-from chaosagent.study.result import StudyResult
+from chaosagent.study.racing import Doubtful
+from chaosagent.study.result import SearchResult, StudyResult
 
 ROWS_MAX = 50
 CHARACTERS_MAX = 300
@@ -33,6 +34,7 @@ def tell_chance(page: Page, result: StudyResult, *, declared: bool) -> None:
             + _why_stochastic(result.nature.reason, declared=declared),
         )
         _tell_confirmations(page, result)
+        _tell_doubtful(page, result)
     if result.unlike:
         page.gap().line(
             bad(f"{counted(len(result.unlike), 'task').capitalize()} did not repeat: "),
@@ -55,21 +57,47 @@ def _tell_confirmations(page: Page, result: StudyResult) -> None:
     known = [(found, found.confirmation) for found in result.counterexamples if found.confirmation is not None]
     if not known:
         return
-    page.line("How often each happens with fresh answers, with 95 % intervals:", indent=2)
+    page.line("How often each happens with fresh answers, with 95 % intervals (valid at any number of runs):", indent=2)
     page.table(
-        ("contract", "task", "with the schedule", "without injections", ""),
+        ("contract", "task", "with the schedule", "without injections", "instability", ""),
         [_row(found, confirmation) for found, confirmation in known[:ROWS_MAX]],
     )
     if any(not confirmation.confirmed for _, confirmation in known):
         page.line(
             faint(
                 f"{MAY_BE_CHANCE}: too few more violations than without injections to tell the schedule's part "
-                "(Fisher's exact test, 5 %); more runs may tell, see search.confirmations"
+                "(Fisher's exact test, 5 %)"
             ),
             indent=2,
         )
     if len(known) > ROWS_MAX:
         page.line(faint(f"... {len(known) - ROWS_MAX} more (--json lists them)"), indent=2)
+
+
+def _tell_doubtful(page: Page, result: StudyResult) -> None:
+    """List apart what was seen violating once, and was not confirmed."""
+    doubtful = [(search, one) for search in result.searches for one in search.doubtful]
+    if not doubtful:
+        return
+    page.line(
+        "Seen violating, but not confirmed by fresh runs, so not among the counterexamples "
+        "(search.confirmations, search.difference):",
+        indent=2,
+    )
+    page.table(
+        ("contract", "task", "cost", "with the schedule", "without injections", "schedule"),
+        [_doubtful_row(search, one) for search, one in doubtful[:ROWS_MAX]],
+    )
+    if len(doubtful) > ROWS_MAX:
+        page.line(faint(f"... {len(doubtful) - ROWS_MAX} more (--json lists them)"), indent=2)
+
+
+def _doubtful_row(search: SearchResult, one: Doubtful) -> tuple[Cell, ...]:
+    told = one.confirmation
+    under = _share(told.violations, told.runs, told.interval)
+    nominal = _share(told.nominal_violations, told.nominal_runs, told.nominal_interval) if told.nominal_runs else "–"
+    schedule = printable(one.schedule.text, characters_max=CHARACTERS_MAX)
+    return (strong(search.contract), search.task_id, f"{one.cost:g}", under, nominal, schedule)
 
 
 def _row(found: Counterexample, confirmation: Confirmation) -> tuple[Cell, ...]:
@@ -80,6 +108,7 @@ def _row(found: Counterexample, confirmation: Confirmation) -> tuple[Cell, ...]:
         found.task_id,
         under,
         nominal,
+        f"{confirmation.instability:.2f}",
         "" if confirmation.confirmed else notice(MAY_BE_CHANCE),
     )
 
@@ -101,4 +130,7 @@ def confirmation_json(confirmation: Confirmation | None) -> Plain:
         "nominal_interval": list(confirmation.nominal_interval),
         "errors": confirmation.errors,
         "confirmed": confirmation.confirmed,
+        "instability": confirmation.instability,
+        "evidence": confirmation.evidence,
+        "alpha": confirmation.alpha,
     }

@@ -102,6 +102,10 @@ def _search_json(search: SearchResult, findings: Findings) -> Plain:
         "complete": certificate.complete if findings.plan.wants_several else None,
         "known_below": _finite(certificate.known_below) if findings.plan.wants_several else None,
         "unreduced": search.unreduced,
+        "doubtful": [
+            {"schedule": one.schedule.text, "cost": one.cost, "confirmation": confirmation_json(one.confirmation)}
+            for one in search.doubtful
+        ],
         "certified": certificate.certified,
         "safe": is_proved(search),
         "lower_bound": _finite(certificate.lower_bound),

@@ -13,10 +13,10 @@ from typing import TypeAlias
 from chaosagent.errors import UsageError
 from chaosagent.statistics.intervals import Interval
 
-PRIOR_WEIGHT = 4.0
+PRIOR_WEIGHT = 8.0
 """How many trials the first guess of a share is worth against those that were seen."""
 
-GUESS, GUESS_BESIDE = 0.4, 0.04
+GUESS, GUESS_BESIDE = 0.35, 0.02
 """First guesses: of the share that is held to be greater, and of the one that it is compared with."""
 
 BISECTIONS = 40

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isinf
 
+from chaosagent.study.confirmation import CleanRuns
+
 LEVELS = {
     "C0": "1-minimal only: no injection can be spared or weakened",
     "C1": "rules R1 and R2: needs determinism, causality, and true read-only and effect labels",
     "C2": "rules R1, R2 and R3: needs checkpoints that hold everything the target's future depends on, too",
+    "S": "statistical: a proof for one world of frozen answers, and clean runs of each class of schedules in others",
 }
 
 RULES = {
@@ -42,6 +45,7 @@ class Certificate:
         answers: How many minimal counterexamples within the budget are known, where several were wanted.
         known_below: Where several were wanted: all minimal ones cheaper than this are among them, as far as the rules
             tell schedules apart; infinite when all within the budget are.
+        clean: Of a stochastic target: what further worlds of frozen answers have shown; with it the level is `"S"`.
     """
 
     level: str
@@ -60,6 +64,7 @@ class Certificate:
     frozen: bool = False
     answers: int | None = None
     known_below: float = 0.0
+    clean: CleanRuns | None = None
 
     @property
     def certified(self) -> bool:
@@ -93,6 +98,8 @@ class Certificate:
             return f"nothing is proved: a run went another way when it was made again: {work}"
         if self.frozen:
             work += ", for the frozen answers of this study"
+        if self.clean is not None:
+            work += f", {self.clean}"
         if self.answers and self.level != "C0" and self.known_below > 0:
             whole = isinf(self.known_below) or self.complete
             reach = f"of cost up to {self.budget:g}" if whole else f"cheaper than {self.known_below:g}"

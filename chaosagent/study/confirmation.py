@@ -1,25 +1,61 @@
-"""How often a counterexample of a stochastic target happens when no answer is frozen."""
+"""How often a counterexample of a stochastic target happens when no answer is frozen, and whether that is chance."""
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from math import exp, log
 
 from chaosagent.faults.evaluation import Evaluation, Status
-from chaosagent.faults.schedule import Schedule
+from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.statistics.comparison import fisher_greater
 from chaosagent.statistics.intervals import Interval, wilson
+from chaosagent.statistics.sequential import (
+    EvidenceOfLess,
+    EvidenceOfMore,
+    EvidenceOfNearness,
+    clean_share_max,
+    confidence_sequence,
+)
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.minimise import violates
 
 ALPHA = 0.05
+BETA_OF_PAIRS = 0.2
+"""Part of `beta` for dropping what is no likelier than without injections, where that is often.
+
+The rest is for dropping what hardly ever violates."""
+
+LOG_EVIDENCE_MAX = 700.0
+"""Beyond it, evidence is not told apart any more; a float would not hold it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRates:
+    """How sure a study is to be of what it says about chance.
+
+    Attributes:
+        alpha: Probability that any counterexample of the study is none: that its violations are no likelier than
+            without injections.
+        beta: Probability that a counterexample is dropped although its violations are likelier by `difference`.
+        difference: Between the probabilities of a violation with and without injections, from which on counterexamples
+            are wanted.
+        runs_max: Most fresh runs of one schedule; what is undecided by then is not confirmed.
+    """
+
+    alpha: float = 0.05
+    beta: float = 0.05
+    difference: float = 0.2
+    runs_max: int = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
     """Fresh runs of a schedule, and of none, each with answers of its own.
 
-    The number of runs is fixed beforehand, so the intervals hold at their level of 95 %.
+    Their number follows from what they told, so the intervals are such as hold at any number of runs, at their level of
+    95 %.
 
     Attributes:
         violations: How many of the runs under the schedule broke the contract.
@@ -27,6 +63,10 @@ class Confirmation:
         nominal_violations: How many of the runs without injections broke it.
         nominal_runs: How many there were.
         errors: Further runs, of both kinds, that ended as errors and tell nothing.
+        evidence: That the schedule makes violations likelier; a factor, above 0. `None` where the number of runs was
+            fixed beforehand, as in records of earlier versions.
+        alpha: Probability of so much evidence that was allowed where there is nothing: the part of the study's that
+            this test had.
     """
 
     violations: int
@@ -34,22 +74,39 @@ class Confirmation:
     nominal_violations: int
     nominal_runs: int
     errors: int = 0
+    evidence: float | None = None
+    alpha: float = ALPHA
 
     @property
     def interval(self) -> Interval:
         """Where P(violation | schedule) lies."""
-        return wilson(self.violations, self.runs)
+        return self._interval(self.violations, self.runs)
 
     @property
     def nominal_interval(self) -> Interval:
         """Where P(violation | no injection) lies."""
-        return wilson(self.nominal_violations, self.nominal_runs)
+        return self._interval(self.nominal_violations, self.nominal_runs)
+
+    def _interval(self, violations: int, runs: int) -> Interval:
+        return wilson(violations, runs) if self.evidence is None else confidence_sequence(violations, runs)
 
     @property
     def confirmed(self) -> bool:
-        """Whether the schedule makes the violation more likely, by Fisher's exact test at 5 %."""
+        """Whether the schedule makes the violation more likely, at the error that was allowed."""
+        if self.evidence is not None:
+            return self.evidence * self.alpha >= 1.0
         p_value = fisher_greater(self.violations, self.runs, self.nominal_violations, self.nominal_runs)
-        return p_value < ALPHA
+        return p_value < self.alpha
+
+    @property
+    def instability(self) -> float:
+        """How likely two runs of the schedule differ in whether they violate, as estimated without bias; in [0, 1].
+
+        Source: Instab of Eq. 9 of the assurance framework.
+        """
+        if self.runs < 2:
+            return 0.0
+        return 2 * self.violations * (self.runs - self.violations) / (self.runs * (self.runs - 1))
 
     def __str__(self) -> str:
         text = (
@@ -58,58 +115,189 @@ class Confirmation:
         )
         if not self.confirmed:
             text += "; that may be chance"
+        if self.evidence is not None:
+            text += f"; instability {self.instability:.2f}"
         return f"{text}; {self.errors} more ended as errors" if self.errors else text
 
 
+@dataclass(frozen=True, slots=True)
+class CleanRuns:
+    """What the runs in further worlds say of everything cheaper than a counterexample, or within the budget.
+
+    Attributes:
+        classes: How many classes of schedules there are; those that ask no model, and so go alike in all worlds, are
+            not among them.
+        runs: Clean runs of each, in as many worlds.
+        error: Probability that a class violates in a share of runs above `share_max`, for each of them.
+        dropped: How many classes were seen violating, and dropped.
+    """
+
+    classes: int
+    runs: int
+    error: float
+    dropped: int = 0
+
+    @property
+    def share_max(self) -> float:
+        """Below which share of its runs each class violates."""
+        return clean_share_max(self.runs, error=self.error)
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.runs} clean runs with other answers of each of {self.classes} classes of schedules that ask the "
+            f"models alike, so each violates in less than {self.share_max:.2f} of runs (error {self.error:g} each)"
+        )
+        return f"{text}; {self.dropped} dropped as chance" if self.dropped else text
+
+
+class Finding(enum.Enum):
+    """What a sequential test has found so far.
+
+    `LIKELIER`: the schedule makes violations likelier. `CLOSE`: not by as much as is wanted.
+    """
+
+    LIKELIER = "likelier"
+    CLOSE = "close"
+    OPEN = "open"
+
+
+class SequentialTest:
+    """Compares how often a schedule violates with how often nothing does, and says when that is clear.
+
+    It may be asked after each run; both error rates hold nevertheless. A run under the schedule counts by itself
+    against "at least `difference`", and together with one without injections for "likelier"; so while no run under the
+    schedule violates, none without injections is needed.
+
+    Args:
+        rates: What is asked for; of `beta` the most goes to the first of the two ways in which a schedule is dropped.
+        alpha: The part of the study's that this test has.
+    """
+
+    def __init__(self, rates: ErrorRates, alpha: float) -> None:
+        self._likelier, self._needed = EvidenceOfMore(), log(1 / alpha)
+        self._rarer, self._closer = EvidenceOfLess(rates.difference), EvidenceOfNearness(rates.difference)
+        self._rare = log(1 / ((1.0 - BETA_OF_PAIRS) * rates.beta))
+        self._near = log(1 / (BETA_OF_PAIRS * rates.beta))
+        self._runs = self._pairs = 0
+        self.finding = Finding.OPEN
+
+    @property
+    def evidence(self) -> float:
+        """The most that there was that the schedule makes violations likelier; a factor."""
+        return exp(min(self._likelier.log_peak, LOG_EVIDENCE_MAX))
+
+    def undecided(self) -> bool:
+        """Return whether nothing is found yet."""
+        return self.finding is Finding.OPEN
+
+    def take(self, under: list[bool], without: list[bool]) -> Finding:
+        """Take what all runs so far told: under the schedule, and without injections.
+
+        Returns:
+            What is found by now; once it is found, it stays.
+        """
+        for violated in under[self._runs :]:
+            if self.finding is not Finding.OPEN:
+                return self.finding
+            self._runs += 1
+            self._rarer.add(violated)
+            if self._rarer.log >= self._rare:
+                self.finding = Finding.CLOSE
+        for pair in list(zip(under, without, strict=False))[self._pairs :]:
+            if self.finding is not Finding.OPEN:
+                return self.finding
+            self._pairs += 1
+            self._likelier.add(*pair)
+            self._closer.add(*pair)
+            if self._likelier.log >= self._needed:
+                self.finding = Finding.LIKELIER
+            elif self._closer.log >= self._near:
+                self.finding = Finding.CLOSE
+        return self.finding
+
+
 class FreshRuns:
-    """Makes fresh runs of schedules, a fixed number of each.
+    """Makes fresh runs of schedules, and tests with them.
 
     Args:
         evaluator: Runs them.
-        count: How many of each schedule.
         on_drawn: Called with each run that was made, with its number among those of its schedule.
+        on_judged: Called with each schedule whose test has come to its end.
         earlier: What an earlier session has made.
     """
 
     def __init__(
         self,
         evaluator: Evaluator,
-        count: int,
         on_drawn: Callable[[Experimental, int, Evaluation], None],
+        on_judged: Callable[[Experimental, str, Schedule, Confirmation], None],
         earlier: Mapping[tuple[Experimental, Schedule], list[Evaluation]],
     ) -> None:
-        self._evaluator, self._count, self._on_drawn = evaluator, count, on_drawn
+        self.evaluator, self._on_drawn, self._on_judged = evaluator, on_drawn, on_judged
         self._made = {key: list(runs) for key, runs in earlier.items()}
 
-    def of(self, at: Experimental, schedule: Schedule) -> list[Evaluation]:
-        """Return what the fresh runs of a schedule told; those that are missing are made."""
+    def of(self, at: Experimental, schedule: Schedule, count: int) -> list[Evaluation]:
+        """Return what the first fresh runs of a schedule told; those that are missing are made."""
         made = self._made.setdefault((at, schedule), [])
 
         def take(evaluation: Evaluation) -> None:
             self._on_drawn(at, len(made), evaluation)
             made.append(evaluation)
 
-        self._evaluator.draw(at, schedule, max(0, self._count - len(made)), take)
-        return made[: self._count]
+        self.evaluator.draw(at, schedule, max(0, count - len(made)), take)
+        return made[:count]
+
+    def is_rare(self, at: Experimental, contract: str, rates: ErrorRates) -> bool:
+        """Whether fresh runs without injections show that fewer than `difference` of them violate a contract."""
+        rarer, runs = EvidenceOfLess(rates.difference), 0
+        while runs < rates.runs_max and rarer.log < log(1 / rates.beta):
+            runs += 1
+            for violated in _told(self.of(at, EMPTY, runs)[-1:], contract):
+                rarer.add(violated)
+        return rarer.log >= log(1 / rates.beta)
+
+    def confirm(
+        self, at: Experimental, schedule: Schedule, contract: str, rates: ErrorRates, *, alpha: float, batch: int
+    ) -> Confirmation:
+        """Run a schedule afresh until it is clear whether it makes violations likelier.
+
+        The runs without injections are shared by all schedules of a task and seed.
+
+        Args:
+            at: Task and seed.
+            schedule: What is tested.
+            contract: Id of the contract that it may violate.
+            rates: What is asked for.
+            alpha: The part of the study's that this test has.
+            batch: How many runs are made at a time.
+        """
+        test = SequentialTest(rates, alpha)
+        under: list[Evaluation] = []
+        without: list[Evaluation] = []
+        while test.undecided() and len(under) < rates.runs_max:
+            under = self.of(at, schedule, min(rates.runs_max, len(under) + batch))
+            told = _told(under, contract)
+            test.take(told, _told(without, contract))
+            while test.undecided() and any(told) and len(without) < len(under):
+                without = self.of(at, EMPTY, min(len(under), len(without) + batch))
+                test.take(told, _told(without, contract))
+        told, told_nominally = _told(under, contract), _told(without, contract)
+        confirmation = Confirmation(
+            violations=sum(told),
+            runs=len(told),
+            nominal_violations=sum(told_nominally),
+            nominal_runs=len(told_nominally),
+            errors=len(under) + len(without) - len(told) - len(told_nominally),
+            evidence=test.evidence,
+            alpha=alpha,
+        )
+        self._on_judged(at, contract, schedule, confirmation)
+        return confirmation
 
 
-def confirmation_of(drawn: Iterable[Evaluation], nominal: Iterable[Evaluation], contract: str) -> Confirmation:
-    """Return what fresh runs tell of a contract.
-
-    Args:
-        drawn: Runs under the schedule.
-        nominal: Runs without injections.
-        contract: Id of the contract.
-    """
-    under, without = list(drawn), list(nominal)
-    told, told_nominally = ([run for run in runs if run.status is Status.OK] for runs in (under, without))
-    return Confirmation(
-        violations=sum(violates(run, contract) for run in told),
-        runs=len(told),
-        nominal_violations=sum(violates(run, contract) for run in told_nominally),
-        nominal_runs=len(told_nominally),
-        errors=len(under) + len(without) - len(told) - len(told_nominally),
-    )
+def _told(runs: Iterable[Evaluation], contract: str) -> list[bool]:
+    """Return whether each run that told something violated."""
+    return [violates(run, contract) for run in runs if run.status is Status.OK]
 
 
 def _in_words(interval: Interval) -> str:

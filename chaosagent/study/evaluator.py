@@ -19,10 +19,17 @@ REPEATED = 64
 
 
 class Experimental(NamedTuple):
-    """A task and a seed: searches for different contracts on them share their runs."""
+    """A task and a seed: searches for different contracts on them share their runs.
+
+    Attributes:
+        task_id: Which task.
+        seed: Of the runs.
+        world: Of a stochastic target: which frozen answers.
+    """
 
     task_id: str
     seed: int
+    world: int = 0
 
 
 class Evaluator:
@@ -112,7 +119,8 @@ class Evaluator:
     def _submit(self, at: Experimental, schedule: Schedule, answering: Answering) -> int:
         ticket = self._next_ticket
         self._next_ticket += 1
-        self._executor.submit(ticket, Job(at.task_id, at.seed, schedule, self._fingerprinting, answering))
+        job = Job(at.task_id, at.seed, schedule, self._fingerprinting, answering, world=at.world)
+        self._executor.submit(ticket, job)
         return ticket
 
     def known(self, at: Experimental, schedule: Schedule) -> Evaluation | None:
@@ -166,8 +174,8 @@ class Evaluator:
             self.wait()
 
     def forget(self, at: Experimental) -> None:
-        """Drop what was told about a task and seed whose searches are over."""
-        for key in [key for key in self._known if key[0] == at]:
+        """Drop what was told about a task and seed, in all worlds, whose searches are over."""
+        for key in [key for key in self._known if key[0][:2] == at[:2]]:
             del self._known[key]
 
     def abandon(self) -> None:

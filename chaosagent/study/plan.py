@@ -13,6 +13,7 @@ from chaosagent.execution.frozen import Answers, AnswersInMemory, AnswersOnDisk
 from chaosagent.execution.workbench import Workbench
 from chaosagent.faults.space import Space
 from chaosagent.limits import RunLimits, StudyLimits
+from chaosagent.study.confirmation import ErrorRates
 from chaosagent.targets.target import Target
 from chaosagent.vocabulary import SystemConfig, Task
 
@@ -45,8 +46,11 @@ class Plan:
         stochastic: Whether answers come by chance and are frozen for the study; `None` to find out.
         all_minimal: Each search looks for every minimal counterexample within the budget, and not only for a cheapest.
         signatures: It does so until it knows counterexamples of that many signatures; `None` for no such end.
-        confirmations: Fresh runs of each counterexample of a stochastic target, from which P(violation | schedule) is
-            estimated; as many of the run without injections.
+        confirmations: Most fresh runs of each counterexample of a stochastic target, from which P(violation | schedule)
+            is estimated, and of the run without injections.
+        alpha: Probability that any counterexample of a stochastic target is none; see `ErrorRates`.
+        beta: Probability that one is dropped although it makes violations likelier by `difference`.
+        difference: Between the probabilities of a violation with and without injections.
         answers: The file in which frozen answers are kept, for this process and all workers; what the result depends on
             are the answers, not the file.
     """
@@ -68,7 +72,10 @@ class Plan:
     run_limits: RunLimits = field(default_factory=RunLimits)
     audit: int = 16
     stochastic: bool | None = None
-    confirmations: int = 20
+    confirmations: int = 200
+    alpha: float = 0.05
+    beta: float = 0.05
+    difference: float = 0.2
     all_minimal: bool = False
     signatures: int | None = None
     answers: Path | None = None
@@ -82,6 +89,11 @@ class Plan:
     def wants_several(self) -> bool:
         """Whether a search goes on behind its cheapest counterexample."""
         return self.all_minimal or self.signatures is not None
+
+    @property
+    def rates(self) -> ErrorRates:
+        """How sure to be of what is said about chance."""
+        return ErrorRates(self.alpha, self.beta, self.difference, self.confirmations)
 
     @property
     def runs_digest(self) -> str:
@@ -110,7 +122,7 @@ class Plan:
                 self.seeds,
                 self.space.digest,
                 [self.budget, self.searcher, self.searcher_settings, self.lookahead, self.seed, self.audit],
-                [self.limits.trials_max, self.confirmations],
+                [self.limits.trials_max, self.confirmations, self.alpha, self.beta, self.difference],
                 *([[self.all_minimal, self.signatures]] if self.wants_several else []),
             ]
         )

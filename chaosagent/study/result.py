@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.determinism import DETERMINISTIC, Nature
+from chaosagent.study.racing import Doubtful
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class SearchResult:
         effect_count: Effects that the run without injections commits; with none, most default contracts say nothing.
         unreduced: Further violations that were met, but not reduced before the search ended at a limit; each may hold
             a minimal counterexample that is not among those found.
+        doubtful: What was seen violating once, and was not confirmed by fresh runs, cheapest first.
     """
 
     task_id: str
@@ -37,6 +39,7 @@ class SearchResult:
     injectable: bool = True
     effect_count: int = 0
     unreduced: int = 0
+    doubtful: tuple[Doubtful, ...] = ()
 
     @property
     def counterexample(self) -> Counterexample | None:

@@ -8,6 +8,7 @@ CREATE TABLE execution (
     id INTEGER PRIMARY KEY,
     task TEXT NOT NULL,
     seed TEXT NOT NULL,
+    world INTEGER NOT NULL,
     schedule TEXT NOT NULL,
     status TEXT NOT NULL,
     error TEXT NOT NULL,
@@ -18,7 +19,7 @@ CREATE TABLE execution (
     success INTEGER,
     steps INTEGER NOT NULL,
     evaluation BLOB,
-    UNIQUE (task, seed, schedule)
+    UNIQUE (task, seed, world, schedule)
 );
 CREATE TABLE draw (
     task TEXT NOT NULL,

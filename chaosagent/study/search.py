@@ -16,9 +16,13 @@ from chaosagent.study.counterexample import Signature
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
+from chaosagent.study.racing import Racer
 from chaosagent.study.searcher import SEARCHERS, Problem, Purpose, Searcher, Standing
 from chaosagent.study.shrinker import WAITING_MAX, WAITING_MAX_ALL, Shrinker
 from chaosagent.vocabulary import Verdict
+
+RACE_SHARE = 0.5
+"""Runs in further worlds for each trial, while the first world is not searched to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,9 @@ class Search:
         contract: What is to be broken.
         monitor: Place of the contract among the verdicts.
         signature_of: Says what kind of failure a violation is; needed where the plan wants a number of them.
+
+    Attributes:
+        racer: Judges violations where answers come by chance; `None` where they do not.
     """
 
     def __init__(
@@ -72,6 +79,7 @@ class Search:
             all_minimal=plan.wants_several,
             outcome_only=judges_outcome_only(contract),
         )
+        self.racer: Racer | None = None
         self.searcher: Searcher = SEARCHERS.get(plan.searcher)(problem, **plan.searcher_settings)
         self.trials = 0
         self.errors = 0
@@ -139,6 +147,7 @@ class Search:
         self._window.popleft()
         trial = Trial(self.trials, schedule, purpose, evaluation)
         self.trials += 1
+        evaluation = self.judged(evaluation)
         self._learn(evaluation)
         if purpose is Purpose.SHRINK:
             self._shrinker.told(evaluation)
@@ -146,6 +155,37 @@ class Search:
         elif purpose is Purpose.EXPLORE or self.plan.wants_several:
             self._shrink(evaluation)
         return trial
+
+    def judged(self, evaluation: Evaluation) -> Evaluation:
+        """Return a run as the searcher is told of it: without a violation that may be chance."""
+        return evaluation if self.racer is None else self.racer.judged(evaluation, cost_max=self._cost_wanted)
+
+    @property
+    def _cost_wanted(self) -> float:
+        """Violations are wanted up to this cost."""
+        return float("inf") if self.plan.wants_several else self.best_cost
+
+    @property
+    def due_for_race(self) -> bool:
+        """Whether something is to be run in further worlds now."""
+        if self.racer is None or self.limit_reached or self.satisfied or self.violated_nominally:
+            return False
+        if self.trials + self.racer.runs >= self.plan.limits.trials_max:
+            return False
+        if self._exhausted:
+            return self.racer.due(self._cost_wanted)
+        return self.racer.runs < RACE_SHARE * self.trials and self.racer.due(self._cost_wanted, usual_too=False)
+
+    def race(self) -> None:
+        """Run in further worlds what is clean in the first, and take over what is confirmed there."""
+        for evaluation in [] if self.racer is None else self.racer.race(self._cost_wanted):
+            self.improve(evaluation)
+            if self.plan.wants_several:
+                self._shrinker.keep(evaluation)
+
+    def at_of(self, schedule: Schedule) -> Experimental:
+        """Return task and seed, and the world in which a violation was seen."""
+        return self.at if self.racer is None else self.racer.at(schedule)
 
     def _shrink(self, evaluation: Evaluation) -> None:
         """Have a violation reduced.
@@ -199,7 +239,7 @@ class Search:
         for proposal in proposals:
             evaluator.request(self.at, proposal.schedule)
         for proposal in proposals:
-            evaluation = evaluator.evaluate(self.at, proposal.schedule)
+            evaluation = self.judged(evaluator.evaluate(self.at, proposal.schedule))
             self._learn(evaluation)
             if self.plan.wants_several:
                 self._shrink(evaluation)
@@ -217,8 +257,14 @@ class Search:
     def _keep_best(self, evaluation: Evaluation) -> None:
         if violates(evaluation, self.contract.id):
             cost = self._cost(evaluation)
-            if cost < self.best_cost and self._affordable(cost):
+            if self._affordable(cost) and (cost < self.best_cost or self._is_stabler(evaluation, cost)):
                 self.best, self.best_cost = evaluation, cost
+
+    def _is_stabler(self, evaluation: Evaluation, cost: float) -> bool:
+        """Whether a violation as dear as the best one varies less across fresh runs (Instab of Eq. 9)."""
+        if self.racer is None or self.best is None or cost > self.best_cost or self.best.schedule == EMPTY:
+            return False
+        return self.racer.instability_of(evaluation.effective) < self.racer.instability_of(self.best.effective)
 
     def _cost(self, evaluation: Evaluation) -> float:
         return evaluation.effective.declared_cost(self.plan.space.model)
@@ -252,7 +298,7 @@ class Search:
     @property
     def finished(self) -> bool:
         """Whether nothing is in flight, nothing is left to ask, and what was pruned has been audited."""
-        return self._exhausted and self._audit_over
+        return self._exhausted and self._audit_over and not self.due_for_race
 
     @property
     def due_for_audit(self) -> bool:
@@ -263,11 +309,18 @@ class Search:
     def _exhausted(self) -> bool:
         if self._window:
             return False
-        if self.satisfied:
+        if self.satisfied or self._is_met:
             return True
         if self._asked < self.plan.limits.trials_max and not self.limit_reached and self._shrinker.busy:
             return False
         return self.searcher.finished or self._asked >= self.plan.limits.trials_max or self.limit_reached
+
+    @property
+    def _is_met(self) -> bool:
+        """Whether a further world has shown what the first one has no cheaper violation than."""
+        if self.racer is None or self.best is None or self.plan.wants_several:
+            return False
+        return self._standing.lower_bound >= self.best_cost
 
     @property
     def violated_nominally(self) -> bool:
@@ -303,8 +356,9 @@ class Search:
             frozen: Whether it was searched with frozen answers.
         """
         standing = self._standing if reproduced else Standing()
+        clean = None if self.racer is None or not reproduced else self.racer.clean_runs(self._cost_wanted)
         return Certificate(
-            level=standing.level,
+            level="S" if clean is not None and standing.level != "C0" else standing.level,
             cost=None if self.best is None else self.best_cost,
             lower_bound=min(standing.lower_bound, self.best_cost),
             budget=self.plan.budget,
@@ -315,9 +369,10 @@ class Search:
             errors=self.errors,
             unknown=self.unknown,
             unknown_under=self.unknown_under,
-            limit_reached=self._is_torn or not (self.searcher.finished or self.satisfied),
+            limit_reached=self._is_torn or not (self.searcher.finished or self.satisfied or self._is_met),
             reproduced=reproduced,
             frozen=frozen,
             answers=len(self.minimal) if self.plan.wants_several else None,
             known_below=standing.lower_bound if self.plan.wants_several else 0.0,
+            clean=clean,
         )

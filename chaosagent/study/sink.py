@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.schedule import Schedule
+from chaosagent.study.confirmation import Confirmation
 from chaosagent.study.determinism import Nature
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.result import Progress, SearchResult
@@ -29,6 +31,9 @@ class Sink:
 
     def drawn(self, at: Experimental, number: int, evaluation: Evaluation) -> None:
         """Take one fresh run of a schedule, the `number`-th of it, from 0; only stochastic targets have such."""
+
+    def judged(self, at: Experimental, contract: str, schedule: Schedule, confirmation: Confirmation) -> None:
+        """Take what fresh runs have told of a schedule that was seen violating."""
 
     def search_over(self, result: SearchResult) -> None:
         """Take how one search ended."""

@@ -125,7 +125,7 @@ class StudyStore(Sink):
         self._connection, self._path, self._plan, self._lock = connection, path, plan, lock
         self._code = tuple(code)
         self._committer = Committer(connection)
-        self._recent: dict[tuple[str, str, str], int] = {}
+        self._recent: dict[tuple[str, str, int, str], int] = {}
         self._failed = False
         self._seconds = 0.0
 
@@ -253,9 +253,11 @@ class StudyStore(Sink):
         )
 
     def _evaluations(self) -> Iterator[tuple[Experimental, Evaluation]]:
-        rows = self._execute("SELECT task, seed, evaluation FROM execution WHERE evaluation IS NOT NULL ORDER BY id")
-        for task, seed, data in rows:
-            yield Experimental(task, int(seed)), decode_evaluation(data)
+        rows = self._execute(
+            "SELECT task, seed, world, evaluation FROM execution WHERE evaluation IS NOT NULL ORDER BY id"
+        )
+        for task, seed, world, data in rows:
+            yield Experimental(task, int(seed), world), decode_evaluation(data)
 
     def examined(self, nature: Nature) -> None:
         """Keep whether the target is deterministic."""
@@ -352,12 +354,12 @@ class StudyStore(Sink):
             self._lock.close()
 
     def _execution(self, at: Experimental, evaluation: Evaluation) -> int:
-        key = (at.task_id, str(at.seed), str(evaluation.schedule))
+        key = (at.task_id, str(at.seed), at.world, str(evaluation.schedule))
         recent = self._recent.get(key)  # most runs are told soon; asking for each would double the statements
         if recent is not None:
             return recent
         cursor = self._execute(
-            "INSERT INTO execution VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            "INSERT INTO execution VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (
                 *key,
                 evaluation.status.value,
@@ -376,7 +378,7 @@ class StudyStore(Sink):
         if cursor.rowcount:
             number = int(cursor.lastrowid or 0)
         else:  # it was kept before
-            where = "task = ? AND seed = ? AND schedule = ?"
+            where = "task = ? AND seed = ? AND world = ? AND schedule = ?"
             number = int(self._execute(f"SELECT id FROM execution WHERE {where}", key).fetchone()[0])
         self._recent[key] = number
         return number

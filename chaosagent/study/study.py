@@ -20,13 +20,14 @@ from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.collecting import rare_full_collections
-from chaosagent.study.confirmation import Confirmation, FreshRuns, confirmation_of
+from chaosagent.study.confirmation import Confirmation, FreshRuns
 from chaosagent.study.counterexample import Counterexample, Signature, signature_of
 from chaosagent.study.determinism import DETERMINISTIC, compare_with, examine
 from chaosagent.study.earlier import NOTHING_EARLIER, Earlier
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.minimise import Rerun, minimise, necessity_of, violates
 from chaosagent.study.plan import Plan
+from chaosagent.study.racing import Racer
 from chaosagent.study.result import Progress, SearchResult, StudyResult
 from chaosagent.study.search import Search, Trial
 from chaosagent.study.sink import Sink
@@ -67,7 +68,7 @@ class Study:
         self._evaluator.unlike.update(earlier.unlike)
         for at, evaluation in earlier.evaluations:
             self._evaluator.remember(at, evaluation)
-        self._fresh = FreshRuns(self._evaluator, plan.confirmations, self._tell_drawn, earlier.drawn)
+        self._fresh = FreshRuns(self._evaluator, self._tell_drawn, self._tell_judged, earlier.drawn)
         self._progress = Progress()
         self._told_sum = 0
         self._checked: set[Experimental] = set()
@@ -99,6 +100,7 @@ class Study:
             self._examine([group[0].at for group in groups])
             for start in range(0, len(groups), self._groups_max):
                 together = groups[start : start + self._groups_max]
+                self._expect_chance(together)
                 self._search_all([search for group in together for search in group])
                 self._repeat_nominal(together)
                 for group in together:
@@ -146,6 +148,11 @@ class Study:
         self._evaluator.answering = self._nature.answering
         for sink in self._sinks:
             sink.examined(self._nature)
+
+    def _expect_chance(self, groups: Iterable[Sequence[Search]]) -> None:
+        """Have the violations of a stochastic target judged before they are believed."""
+        for search in [search for group in groups for search in group] if self._nature.stochastic else []:
+            search.racer = Racer(self._plan, search.at, search.contract, self._fresh)
 
     def _repeat_nominal(self, groups: Iterable[Sequence[Search]]) -> None:
         """Run without injections again what was searched: what faulty runs have left behind shows in it."""
@@ -199,6 +206,9 @@ class Study:
             told = True
             self._note(search, trial)
             search.top_up(self._evaluator)
+        if search.due_for_race:
+            search.race()
+            return True
         if search.due_for_audit:
             search.audit(self._evaluator)
             return True
@@ -270,7 +280,7 @@ class Study:
             return ()
         smallest = search.best
         if not search.certificate().certified and not self._interrupted:
-            smallest = minimise(search.best, search.contract.id, self._plan.space, self._rerun(search.at))
+            smallest = minimise(search.best, search.contract.id, self._plan.space, self._rerun(search, search.best))
             search.improve(smallest)
             if search.violated_nominally:
                 return ()  # a searcher that never asked for the run without injections
@@ -279,12 +289,14 @@ class Study:
         search.keep_minimal(smallest)
         return tuple(self._counterexample(search, minimal) for minimal in search.minimal)
 
-    def _rerun(self, at: Experimental) -> Rerun:
-        return lambda schedule: self._evaluator.evaluate(at, schedule)
+    def _rerun(self, search: Search, found: Evaluation) -> Rerun:
+        """Return how schedules are run in the world in which a violation was seen."""
+        at = search.at_of(found.effective)
+        return lambda schedule: search.judged(self._evaluator.evaluate(at, schedule))
 
     def _counterexample(self, search: Search, best: Evaluation) -> Counterexample:
         """Run what was found afresh, and list why each injection is necessary."""
-        plan, at, contract, rerun = self._plan, search.at, search.contract, self._rerun(search.at)
+        plan, at, contract, rerun = self._plan, search.at_of(best.effective), search.contract, self._rerun(search, best)
         minimal = best.effective
         evaluation = rerun(minimal)
         if not violates(evaluation, contract.id):  # what did not land, by its own account, mattered all the same
@@ -303,13 +315,13 @@ class Study:
             schedule=minimal,
             cost=cost,
             trace=fresh.trace,
-            nominal=self._workbench.nominal_of(at.task_id, at.seed, self._nature.answering) or Nominal(),
+            nominal=self._workbench.nominal_of(at.task_id, at.seed, self._nature.answering, at.world) or Nominal(),
             signature=signature_of(fresh.trace, contract.id, contract.severity, minimal),
             necessity=necessity_of(minimal, contract.id, rerun),
             certificate=self._certificate(search),
             confirmed=reproduced,
             answers=self._answers(at, fresh),
-            confirmation=self._confirmed(at, minimal, contract.id),
+            confirmation=None if search.racer is None else search.racer.confirmation_of(minimal),
         )
 
     def _afresh(self, at: Experimental, schedule: Schedule) -> Execution:
@@ -317,7 +329,10 @@ class Study:
         key = (at, schedule)
         execution = self._executed_here.pop(key, None)
         if execution is None:
-            execution = self._workbench.execute(Job(at.task_id, at.seed, schedule, answering=self._nature.answering))
+            answering = self._nature.answering
+            execution = self._workbench.execute(
+                Job(at.task_id, at.seed, schedule, answering=answering, world=at.world)
+            )
         return execution
 
     def _signature(self, at: Experimental, contract: Contract, schedule: Schedule) -> Signature:
@@ -329,14 +344,8 @@ class Study:
         """Return the frozen answers of a run and of the one without injections, by which it is judged."""
         if not self._nature.stochastic:
             return ()
-        nominal = self._workbench.execute(Job(at.task_id, at.seed, EMPTY, answering=self._nature.answering))
+        nominal = self._afresh(at, EMPTY)
         return tuple(dict.fromkeys((*execution.answers, *nominal.answers)))
-
-    def _confirmed(self, at: Experimental, minimal: Schedule, contract: str) -> Confirmation | None:
-        """Run a counterexample of a stochastic target afresh, several times."""
-        if not self._nature.stochastic or self._interrupted:
-            return None
-        return confirmation_of(self._fresh.of(at, minimal), self._fresh.of(at, EMPTY), contract)
 
     def _certificate(self, search: Search) -> Certificate:
         repeatable = search.at not in self._evaluator.unlike
@@ -349,6 +358,10 @@ class Study:
     def _tell_drawn(self, at: Experimental, number: int, evaluation: Evaluation) -> None:
         for sink in self._sinks:
             sink.drawn(at, number, evaluation)
+
+    def _tell_judged(self, at: Experimental, contract: str, schedule: Schedule, confirmation: Confirmation) -> None:
+        for sink in self._sinks:
+            sink.judged(at, contract, schedule, confirmation)
 
     def _result(self, search: Search, found: tuple[Counterexample, ...]) -> SearchResult:
         nominal = self._workbench.nominal_of(search.at.task_id, search.at.seed, self._nature.answering)
@@ -364,6 +377,7 @@ class Study:
             injectable=search.injectable(self._evaluator),
             effect_count=0 if nominal is None else len(nominal.effects),
             unreduced=len(search.unreduced) if self._plan.wants_several else 0,
+            doubtful=() if search.racer is None else search.racer.doubtful,
         )
 
     def _certified(self, found: Counterexample, certificate: Certificate) -> Counterexample:

@@ -67,6 +67,9 @@ def plan_of(study: StudyFile) -> Plan:
         audit=settings.search.audit,
         stochastic=settings.stochastic,
         confirmations=settings.search.confirmations,
+        alpha=settings.search.alpha,
+        beta=settings.search.beta,
+        difference=settings.search.difference,
         all_minimal=settings.search.all_minimal,
         signatures=settings.search.signatures,
     )

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from chaosagent.limits import RunLimits
 
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Probability = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -34,7 +35,10 @@ class SearchSettings(_Strict):
     trials: Annotated[int, Field(ge=1, le=100_000_000)] = 2_000
     seconds: Amount | None = None
     audit: Annotated[int, Field(ge=0, le=100_000)] = 16
-    confirmations: Annotated[int, Field(ge=1, le=100_000)] = 20
+    confirmations: Annotated[int, Field(ge=1, le=100_000)] = 200
+    alpha: Probability = 0.05
+    beta: Probability = 0.05
+    difference: Probability = 0.2
     all_minimal: bool = False
     signatures: Annotated[int, Field(ge=1, le=100_000)] | None = None
     error_share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.2

@@ -107,6 +107,7 @@ def test_a_search_with_frozen_answers_is_deterministic_and_says_what_its_proof_h
     assert "at model:assistant[1], answer: expected" in result.nature.reason
     assert trial_digest(result) == trial_digest(again)
     assert all("for the frozen answers of this study" in str(search.certificate) for search in result.searches)
+    assert {search.certificate.level for search in result.searches if not search.counterexamples} == {"S"}
     assert all(found.confirmed and found.certificate.certified for found in result.counterexamples)
 
 
@@ -126,8 +127,9 @@ def test_the_interval_of_a_counterexample_covers_its_probability_in_about_95_of_
         (tmp_path / str(seed)).mkdir()
         plan = plan_of(payer(undecided(share, seed)), tmp_path / str(seed), stochastic=True, contracts=(AT_MOST_ONCE,))
         for confirmation in confirmed(search(plan)):
-            assert confirmation.runs == confirmation.nominal_runs == 20
+            assert confirmation.runs == confirmation.nominal_runs
             assert confirmation.nominal_violations == 0
+            assert confirmation.confirmed
             covered += confirmation.interval.low <= share <= confirmation.interval.high
             total += 1
 
@@ -409,8 +411,8 @@ def test_each_fresh_run_is_kept_as_soon_as_it_has_ended(tmp_path: Path) -> None:
 
     Study(plan, Counting(plan.workbench()), sinks=[Numbers()]).run()
 
-    assert numbers[:20] == list(range(20))
-    assert {1, 2, 3, 19} <= set(kept)
+    assert numbers[:16] == list(range(16))  # as many at a time as trials are in flight
+    assert {1, 2, 3, 15} <= set(kept)
 
 
 def test_a_study_of_a_target_with_secrets_begins_its_store_anew_when_it_is_gone_on_with(tmp_path: Path) -> None:

@@ -23,17 +23,16 @@ from chaosagent.experiments.benchmarks.planted.engines.catalogue import ENGINES
 from chaosagent.experiments.benchmarks.planted.family import KEPT, Family, Planted
 from chaosagent.experiments.benchmarks.planted.rows import family_of
 from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.schedule import Schedule
 from chaosagent.limits import StudyLimits
 from chaosagent.seeds import derive
+from chaosagent.study.confirmation import Confirmation
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import Progress, SearchResult
 from chaosagent.study.sink import Sink
 from chaosagent.study.study import Study
-
-RUN_SEEDS = 10
-"""Worlds of frozen answers in which a searcher looks for a violation of a stochastic target, one after the other."""
 
 NEVER_PROVE = frozenset({"random"})
 """Searchers that end without a certificate; they are stopped at the minimum."""
@@ -128,13 +127,12 @@ def _measure_searcher(family: Family, cell: Cell) -> Milestones:
 
 def _plan(planted: Planted, cell: Cell, folder: Path) -> Plan:
     target, subject = planted.target, cell.subject
-    run_seeds = RUN_SEEDS if planted.stochastic else 1
     return Plan(
         target=target,
         target_reference=target.name,
         config=next(iter(target.configs.values())),
         tasks=tuple(target.tasks.values()),
-        seeds=tuple(range(run_seeds)),
+        seeds=(0,),
         contracts=(KEPT,),
         space=planted.space,
         budget=planted.budget,
@@ -142,7 +140,7 @@ def _plan(planted: Planted, cell: Cell, folder: Path) -> Plan:
         searcher_settings=subject.settings,
         lookahead=subject.lookahead,
         seed=cell.seed,
-        limits=StudyLimits(trials_max=cell.cap // run_seeds, error_share_max=1.0),
+        limits=StudyLimits(trials_max=cell.cap, error_share_max=1.0),
         audit=0,
         stochastic=planted.stochastic,
         answers=folder / "answers.db" if planted.stochastic else None,
@@ -185,7 +183,6 @@ class _Watch(Sink):
 
     def search_over(self, result: SearchResult) -> None:
         if self._planted.stochastic:
-            self._take_confirmed(result)
             return
         certificate, minimum = result.certificate, self._planted.minimum
         if certificate.certified or certificate.safe:
@@ -193,13 +190,14 @@ class _Watch(Sink):
             right = certificate.safe if minimum is None else abs((certificate.cost or 0.0) - minimum) <= EQUAL
             self.milestones.wrong += not right
 
-    def _take_confirmed(self, result: SearchResult) -> None:
+    def judged(self, at: Experimental, contract: str, schedule: Schedule, confirmation: Confirmation) -> None:
         """Count a counterexample of a stochastic target when fresh runs have confirmed it."""
-        found, minimum = result.counterexample, self._planted.minimum
-        if found is None or found.confirmation is None or not found.confirmation.confirmed or minimum is None:
+        del at, contract
+        minimum, cost = self._planted.minimum, schedule.declared_cost(self._planted.space.model)
+        if not confirmation.confirmed or minimum is None:
             return
-        if not self._truth.is_real(found.schedule):
+        if not self._truth.is_real(schedule):
             self.milestones.wrong += 1
-        elif found.cost <= minimum + EQUAL:
+        elif cost <= minimum + EQUAL:
             self.milestones.minimum = self.milestones.executions
             raise Enough
