@@ -64,7 +64,6 @@ class Evaluation:
             far as there were any (Instab of Eq. 9); of the search and not of the run, so not compared.
         support: The calls, each as its first attempt, that the outcome was derived from; `None` where the target does
             not declare its provenance complete.
-        asked: Digest of what was asked of interfaces whose answers are frozen; empty when nothing was.
         crashed_at: Where in the user's code the exception came from that ended the run; for people, not compared.
     """
 
@@ -82,7 +81,6 @@ class Evaluation:
     fingerprints: tuple[Fingerprint, ...] = ()
     asked: bytes = b""
     support: tuple[Place, ...] | None = None
-    asked: bytes = b""
     crashed_at: str = field(default="", compare=False)
     instability: float = field(default=0.0, compare=False)
 

@@ -44,7 +44,6 @@ def encode_evaluation(evaluation: Evaluation) -> bytes:
             evaluation.fingerprints,
             evaluation.crashed_at,
             evaluation.asked,
-            evaluation.asked,
             evaluation.support,
         ]
     )
@@ -76,7 +75,6 @@ def decode_evaluation(data: bytes) -> Evaluation:
             Fingerprint(position, common, tuple(monitors)) for position, common, monitors in fingerprints
         ),
         crashed_at=rest[0] if rest else "",  # studies of the first versions did not keep it
-        asked=rest[1] if len(rest) > 1 else b"",
         asked=rest[1] if len(rest) > 1 else b"",
         support=tuple(Place(*place) for place in rest[2]) if len(rest) > 2 and rest[2] is not None else None,
     )
