@@ -41,6 +41,14 @@ class Weakness:
         return self.counterexamples[0]
 
     @property
+    def schedules(self) -> dict[str, list[Counterexample]]:
+        """The counterexamples by their schedule, which may break several tasks and seeds."""
+        groups: dict[str, list[Counterexample]] = {}
+        for found in self.counterexamples:
+            groups.setdefault(found.schedule.text, []).append(found)
+        return groups
+
+    @property
     def tasks(self) -> tuple[str, ...]:
         """The tasks in which it shows, sorted."""
         return tuple(sorted({found.task_id for found in self.counterexamples}))
@@ -89,14 +97,14 @@ def tell_weaknesses(page: Page, plan: Plan, result: StudyResult, *, every: bool)
     if len(weaknesses) > KINDS_MAX:
         page.line(faint(f"... {len(weaknesses) - KINDS_MAX} more (--json lists them)"), indent=2)
     _tell_reach(page, plan, result)
-    _tell_schedules(page, weaknesses[:KINDS_MAX], every=every)
+    _tell_schedules(page, plan, weaknesses[:KINDS_MAX], every=every)
 
 
 def _kind_rows(number: int, weakness: Weakness, plan: Plan) -> list[Sequence[Cell]]:
     """Return the rows of a kind of failure: one for each injection of its cheapest schedule."""
     found = weakness.cheapest
-    others = len(weakness.tasks) - 1
-    task = (_where(found, plan), faint(f" and {counted(others, 'other task')}" if others else ""))
+    others = len({(one.task_id, one.seed) for one in weakness.counterexamples}) - 1
+    task = (_where(found, plan), faint(f" and {others} more" if others else ""))
     lines: list[Cell] = [str(injection) for injection in found.schedule]
     too = [verdict.contract for verdict in found.trace.verdicts if verdict.verdict is Verdict.VIOLATED]
     too = [contract for contract in too if contract != found.contract]
@@ -106,7 +114,7 @@ def _kind_rows(number: int, weakness: Weakness, plan: Plan) -> list[Sequence[Cel
         faint(str(number)),
         strong(weakness.signature.contract),
         broken_at(weakness.signature),
-        str(len(weakness.counterexamples)),
+        str(len(weakness.schedules)),
         task,
         f"{found.cost:g}",
         _proof(found),
@@ -152,26 +160,29 @@ def _tell_reach(page: Page, plan: Plan, result: StudyResult) -> None:
         )
 
 
-def _tell_schedules(page: Page, weaknesses: Sequence[Weakness], *, every: bool) -> None:
+def _tell_schedules(page: Page, plan: Plan, weaknesses: Sequence[Weakness], *, every: bool) -> None:
     """List the schedules of each kind of failure that has more than the one that is shown already."""
     rows: list[Sequence[Cell]] = []
     left = SCHEDULES_MAX_ALL
     for number, weakness in enumerate(weaknesses, 1):
-        several = weakness.counterexamples
+        several = list(weakness.schedules.values())
         if len(several) == 1:
             continue
         shown = several[: min(left, len(several) if every else SCHEDULES_MAX)]
         left -= len(shown)
-        for place, found in enumerate(shown):
-            kind = faint(str(number)) if place == 0 else ""
+        for place, group in enumerate(shown):
+            found, others = group[0], len(group) - 1
+            where = (_where(found, plan), faint(f" and {others} more" if others else ""))
             injections = "; ".join(map(str, found.schedule))
-            rows.append((kind, f"{found.cost:g}", found.task_id, str(found.seed), faint(found.id), injections))
+            rows.append(
+                (faint(str(number)) if not place else "", f"{found.cost:g}", where, faint(found.id), injections)
+            )
         if len(shown) < len(several):
             why = "--json lists them" if every else "--all shows them"
-            rows.append(("", "", "", "", "", faint(f"... {len(several) - len(shown)} more ({why})")))
+            rows.append(("", "", "", "", faint(f"... {len(several) - len(shown)} more ({why})")))
     if rows:
         page.heading("Kinds of failure with several minimal schedules")
-        page.table(("", "cost", "task", "seed", "record", "schedule"), rows)
+        page.table(("", "cost", "task", "record", "schedule"), rows)
 
 
 # ---------------------------------------------------------------------- by contract
@@ -181,7 +192,7 @@ def contracts_table(page: Page, plan: Plan, result: StudyResult) -> None:
     """Count the searches of each contract by whether all their minimal counterexamples are known."""
     contracts = list(dict.fromkeys(search.contract for search in result.searches))
     page.table(
-        ("contract", "broken", "minimal schedules", f"all known up to {plan.budget:g}", "open"),
+        ("contract", "broken", "counterexamples", f"all known up to {plan.budget:g}", "open"),
         [_contract_row(contract, plan, result) for contract in contracts],
     )
 
@@ -240,7 +251,7 @@ def weakness_json(weakness: Weakness) -> Plain:
         "interface": signature.interface,
         "risk": signature.risk,
         "operators": list[Plain](signature.operators),
-        "schedules": len(weakness.counterexamples),
+        "schedules": len(weakness.schedules),
         "tasks": list[Plain](weakness.tasks),
         "cheapest": found.id,
         "cost": found.cost,

@@ -283,6 +283,18 @@ class Search:
         """Violations that were not reduced to their end, and hold no minimal one; they may be above the budget."""
         return self._shrinker.left
 
+    @property
+    def proved_minimal(self) -> list[Evaluation]:
+        """Those of them that are minimal as far as the rules tell, as all cheaper ones are known; cheapest first."""
+        reach = min(self._standing.lower_bound, self.plan.budget) + 10.0**-COST_DECIMALS / 2
+        proved = [found for found in self.unreduced if self._cost(found) <= reach]
+        return sorted(proved, key=lambda found: (self._cost(found), len(found.effective), str(found.effective)))
+
+    @property
+    def _known_below(self) -> float:
+        """All minimal violations cheaper than this are known, and reduced."""
+        return min([self._standing.lower_bound, *map(self._cost, self.unreduced)])
+
     def keep_minimal(self, evaluation: Evaluation) -> None:
         """Take over a violation that minimising has reduced to its end."""
         self._keep_best(evaluation)
@@ -373,6 +385,6 @@ class Search:
             reproduced=reproduced,
             frozen=frozen,
             answers=len(self.minimal) if self.plan.wants_several else None,
-            known_below=standing.lower_bound if self.plan.wants_several else 0.0,
+            known_below=self._known_below if self.plan.wants_several and reproduced else 0.0,
             clean=clean,
         )

@@ -287,6 +287,10 @@ class Study:
         if not self._plan.wants_several:
             return (self._counterexample(search, search.best),)
         search.keep_minimal(smallest)
+        if not (self._interrupted or search.satisfied):
+            for violation in search.proved_minimal:  # the search ended before it came to them
+                rerun = self._rerun(search, violation)
+                search.keep_minimal(minimise(violation, search.contract.id, self._plan.space, rerun))
         return tuple(self._counterexample(search, minimal) for minimal in search.minimal)
 
     def _rerun(self, search: Search, found: Evaluation) -> Rerun:
@@ -330,9 +334,7 @@ class Study:
         execution = self._executed_here.pop(key, None)
         if execution is None:
             answering = self._nature.answering
-            execution = self._workbench.execute(
-                Job(at.task_id, at.seed, schedule, answering=answering, world=at.world)
-            )
+            execution = self._workbench.execute(Job(at.task_id, at.seed, schedule, answering=answering, world=at.world))
         return execution
 
     def _signature(self, at: Experimental, contract: Contract, schedule: Schedule) -> Signature:

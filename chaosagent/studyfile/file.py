@@ -122,13 +122,10 @@ def load_study(path: Path, overrides: Overrides = Overrides()) -> StudyFile:
     except pydantic.ValidationError as error:
         raise UsageError(_complaints(located, error)) from None
     if settings.search.all_minimal and settings.search.signatures is not None:
-        both = " and ".join(
-            f"{located.where('search', key)} has search.{key}: {shown(getattr(settings.search, key))}"
-            for key in ("all_minimal", "signatures")
-        )
+        places = " and ".join(dict.fromkeys(located.where("search", key) for key in ("all_minimal", "signatures")))
         raise UsageError(
-            f"{both}. The one asks for every minimal counterexample, the other for an end before that. "
-            "Leave one of them out."
+            f"{places}: search.all_minimal is true and search.signatures is {settings.search.signatures}; the one asks "
+            "for every minimal counterexample, the other for an end before that. Leave one of them out."
         )
     return StudyFile(path, settings, located)
 

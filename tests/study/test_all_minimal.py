@@ -99,6 +99,16 @@ def check(seed: int) -> int:
     assert found_by(search) == places(truth)
     assert search.certificate.complete
     assert search.certificate.known_below == INFINITE
+    for ended_early in (
+        replace(plan, limits=StudyLimits(trials_max=5)),
+        replace(plan, limits=StudyLimits(trials_max=30)),
+        replace(plan, all_minimal=False, signatures=1),
+    ):
+        early = only(replace(ended_early, searcher_settings={"r3": False}))
+        below = [minimal for minimal in truth if minimal.declared_cost(MODEL) < early.certificate.known_below]
+        assert places(below) <= found_by(early)
+        assert not early.certificate.complete or found_by(early) == places(truth)
+        assert all(found.minimal for found in early.counterexamples)
     for result in (search, quick):
         assert all(found.minimal and found.confirmed for found in result.counterexamples)
         assert [found.cost for found in result.counterexamples] == sorted(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chaosagent.errors import UnknownNameError
+from chaosagent.errors import UnknownNameError, UsageError
 from chaosagent.execution.workbench import Job
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.studyfile import Overrides, load_study, plan_of, worker_setup
@@ -130,3 +130,39 @@ def test_a_study_file_called_study_has_the_name_of_its_folder(write: Write) -> N
 
     assert load_study(path).name == path.parent.name
     assert load_study(path.rename(path.with_name("mine.yaml"))).name == "mine"
+
+
+def test_how_many_are_wanted_reaches_the_plan(write: Write) -> None:
+    one = plan_of(load_study(write("target: agent.py:agent\n")))
+    every = plan_of(load_study(write("target: agent.py:agent\nsearch: {all_minimal: true}\n")))
+    some = plan_of(load_study(write("target: agent.py:agent\nsearch: {signatures: 4}\n")))
+
+    assert (one.wants_several, every.wants_several, some.wants_several) == (False, True, True)
+    assert (every.all_minimal, every.signatures) == (True, None)
+    assert (some.all_minimal, some.signatures) == (False, 4)
+    assert len({one.digest, every.digest, some.digest}) == 3
+
+
+@pytest.mark.parametrize(
+    ("search", "options", "wanted"),
+    [
+        ("{signatures: 4}", Overrides(all_minimal=True), (True, None)),
+        ("{all_minimal: true}", Overrides(signatures=2), (False, 2)),
+        ("{signatures: 4}", Overrides(signatures=2), (False, 2)),
+        ("{trials: 9}", Overrides(signatures=2), (False, 2)),
+    ],
+)
+def test_the_option_for_the_one_takes_the_place_of_the_key_for_the_other(
+    write: Write, search: str, options: Overrides, wanted: tuple[bool, int | None]
+) -> None:
+    study = load_study(write(f"target: agent.py:agent\nsearch: {search}\n"), options)
+
+    assert (study.settings.search.all_minimal, study.settings.search.signatures) == wanted
+    assert load_study(write(study.text_as_run)).settings == study.settings
+
+
+def test_all_and_a_number_of_them_in_one_file_are_refused(write: Write) -> None:
+    path = write("target: agent.py:agent\nsearch:\n  all_minimal: true\n  signatures: 3\n")
+
+    with pytest.raises(UsageError, match=r"study\.yaml:3 and .*study\.yaml:4: search\.all_minimal is true and .* is 3"):
+        load_study(path)
