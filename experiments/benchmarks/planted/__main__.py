@@ -16,7 +16,7 @@ from chaosagent.clock import monotonic
 from chaosagent.errors import ChaosAgentError, UnknownNameError, UsageError
 from chaosagent.experiments.benchmarks.measuring import machine
 from chaosagent.experiments.benchmarks.planted.catalogue import FAMILIES
-from chaosagent.experiments.benchmarks.planted.engines.catalogue import ENGINES
+from chaosagent.experiments.benchmarks.planted.engines.catalogue import ENGINES, check_installed
 from chaosagent.experiments.benchmarks.planted.measuring import Cell, Subject, measure_all
 from chaosagent.experiments.benchmarks.planted.plot import draw
 from chaosagent.experiments.benchmarks.planted.random_agents import GROUPS
@@ -72,6 +72,7 @@ def _measured(options: argparse.Namespace, given: Sequence[str]) -> Results:
 
 def _subject(name: str, options: argparse.Namespace) -> Subject:
     if name in ENGINES:
+        check_installed(name)
         return Subject(name)
     if name not in SEARCHERS:
         raise UnknownNameError("searcher or engine", name, [*SEARCHERS, *ENGINES], "--searcher")

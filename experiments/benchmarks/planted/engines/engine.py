@@ -121,16 +121,16 @@ class Reduced:
         self._arena, self._reduce = arena, reduce
         self._known: list[dict[Hook, float]] = []
 
-    def take(self, candidate: Schedule) -> None:
-        """Run a schedule, and reduce it if it violates in a new way."""
-        judged: Judged | None = self._arena(candidate)
-        if judged is None or not judged.violated or self._explained(judged.landed):
-            return
-        if self._arena.stochastic:  # a flake, most likely
-            judged = still_violates(self._arena, judged.landed)
-        if judged is not None and len(judged.landed):
-            found = self._reduce(self._arena, judged)
-            self._known.append(self._costs(found.landed))
+    def take(self, candidate: Schedule) -> Judged:
+        """Run a schedule, and reduce it if it violates in a new way; return what its own run told."""
+        judged = self._arena(candidate)
+        if judged.violated and not self._explained(judged.landed):
+            # A violation of a stochastic target is a flake, most likely.
+            again = still_violates(self._arena, judged.landed) if self._arena.stochastic else judged
+            if again is not None and len(again.landed):
+                found = self._reduce(self._arena, again)
+                self._known.append(self._costs(found.landed))
+        return judged
 
     def _explained(self, landed: Schedule) -> bool:
         """Whether a schedule holds a known counterexample, with injections at least as dear at the same hooks."""

@@ -1,0 +1,106 @@
+"""VerifAI's samplers, driven as its falsifier drives them: a sample, a run, and what it is worth as feedback.
+
+Below VerifAI's own threshold, 0, is a violation. Cross-entropy takes whole numbers; Halton and the bandit know
+continuous features only (in VerifAI 2.2 the bandit of whole numbers is cross-entropy under another name), so each
+coordinate of theirs is cut into equal parts. A sampler that proposes nothing new is followed by another.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from chaosagent.experiments.benchmarks.planted.arena import Arena
+from chaosagent.experiments.benchmarks.planted.engines.engine import Engine, Reduce
+from chaosagent.experiments.benchmarks.planted.engines.installing import installed
+from chaosagent.experiments.benchmarks.planted.engines.scores import Scores
+from chaosagent.experiments.benchmarks.planted.engines.vectors import at, of, sizes
+from chaosagent.faults.schedule import Schedule
+
+ALPHA = 0.9
+"""VerifAI's own: what is left of a distribution after an update."""
+
+Sampler = Any  # VerifAI ships no types
+Decode = Callable[[Arena, Sequence[float]], Schedule]
+
+
+def cross_entropy(reduce: Reduce | None = None) -> Engine:
+    """Return the engine, with a way to reduce what it finds or without."""
+    return _driven(_cross_entropy, lambda arena, point: of(arena, [int(number) for number in point]), reduce)
+
+
+def halton(reduce: Reduce | None = None) -> Engine:
+    """Return the engine, with a way to reduce what it finds or without."""
+    return _driven(_halton, at, reduce)
+
+
+def bandit(reduce: Reduce | None = None) -> Engine:
+    """Return the engine, with a way to reduce what it finds or without."""
+    return _driven(_bandit, at, reduce)
+
+
+def _driven(make: Callable[[Arena, random.Random], Sampler], decode: Decode, reduce: Reduce | None) -> Engine:
+    def search(arena: Arena, rng: random.Random) -> None:
+        scores = Scores(arena, reduce)
+        with _seeded(rng):
+            while True:
+                sampler = make(arena, rng)
+                scores.begin_anew()
+                while not scores.stalled:
+                    sample, info = sampler.getSample()
+                    sampler.update(sample, info, scores(decode(arena, sample.schedule)).value)
+
+    return search
+
+
+def _space(arena: Arena, *, whole: bool) -> object:
+    features = _verifai("verifai.features")
+    counts = sizes(arena)
+    if whole:
+        box = features.DiscreteBox(*((0, count - 1) for count in counts))
+    else:
+        box = features.Box(*[(0, 1)] * len(counts))
+    return features.FeatureSpace({"schedule": features.Feature(box)})
+
+
+def _cross_entropy(arena: Arena, rng: random.Random) -> Sampler:
+    del rng
+    return _verifai("verifai.samplers.feature_sampler").FeatureSampler.crossEntropySamplerFor(_space(arena, whole=True))
+
+
+def _halton(arena: Arena, rng: random.Random) -> Sampler:
+    samplers = _verifai("verifai.samplers.feature_sampler")
+    parameters = samplers.default_sampler_params("halton")
+    parameters.sample_index = rng.randrange(100_000)  # the sequence is one; seeds begin at other places of it
+    return samplers.FeatureSampler.haltonSamplerFor(_space(arena, whole=False), parameters)
+
+
+def _bandit(arena: Arena, rng: random.Random) -> Sampler:
+    del rng
+    samplers = _verifai("verifai.samplers.feature_sampler")
+    parameters = samplers.default_sampler_params("mab")
+    parameters.alpha = ALPHA
+    parameters.cont.buckets = max(sizes(arena))  # VerifAI 2.2 takes no other number for each coordinate
+    return samplers.FeatureSampler.multiArmedBanditSamplerFor(_space(arena, whole=False), parameters)
+
+
+def _verifai(module: str) -> ModuleType:
+    return installed(module, needed_by="--searcher verifai-...")
+
+
+@contextmanager
+def _seeded(rng: random.Random) -> Iterator[None]:
+    """Seed the streams of the modules, from which VerifAI draws, and put them back afterwards."""
+    before, before_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  # VerifAI's stream
+    random.setstate(rng.getstate())
+    np.random.set_state(np.random.RandomState(rng.getrandbits(32)).get_state())  # noqa: NPY002  # VerifAI's stream
+    try:
+        yield
+    finally:
+        random.setstate(before)
+        np.random.set_state(before_numpy)  # noqa: NPY002  # VerifAI's stream
