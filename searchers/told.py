@@ -45,8 +45,9 @@ class Told:
         """
         schedule = evaluation.schedule
         self.out.discard(schedule)
-        known = self._evaluations.setdefault(schedule, evaluation)
-        if known is evaluation:
+        known = self._evaluations.get(schedule)
+        if known is None:
+            self._evaluations[schedule] = evaluation
             return True
         if known.digest != evaluation.digest and Status.ERROR not in (known.status, evaluation.status):
             raise UsageError(
