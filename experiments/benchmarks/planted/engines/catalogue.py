@@ -23,28 +23,28 @@ from chaosagent.experiments.benchmarks.planted.engines.tpe import tpe
 from chaosagent.extras import require
 
 PACKAGES: Mapping[str, tuple[str, str]] = {
-    "tpe": ("optuna", "search"),
-    "nsga2": ("optuna", "search"),
-    "deap": ("deap", "search"),
-    "hypothesis": ("hypothesis", "testing"),
+    "optuna-tpe": ("optuna", "search"),
+    "optuna-nsga2": ("optuna", "search"),
+    "deap-ga": ("deap", "search"),
+    "hypothesis-target": ("hypothesis", "testing"),
     "verifai-ce": ("verifai", ""),
     "verifai-halton": ("verifai", ""),
     "verifai-bandit": ("verifai", ""),
-    "nevergrad": ("nevergrad", ""),
-    "ribs": ("ribs", ""),
+    "nevergrad-ngopt": ("nevergrad", ""),
+    "pyribs-cma-mae": ("ribs", ""),
 }
 """What engines from outside need, and which extra of the package brings it; none is `""`."""
 
 _OUTSIDE: Mapping[str, Callable[[Reduce | None], Engine]] = {
-    "tpe": tpe,
-    "nsga2": nsga2,
-    "deap": genetic,
-    "hypothesis": property_based,
+    "optuna-tpe": tpe,
+    "optuna-nsga2": nsga2,
+    "deap-ga": genetic,
+    "hypothesis-target": property_based,
     "verifai-ce": cross_entropy,
     "verifai-halton": halton,
     "verifai-bandit": bandit,
-    "nevergrad": nevergrad,
-    "ribs": illumination,
+    "nevergrad-ngopt": nevergrad,
+    "pyribs-cma-mae": illumination,
 }
 MINIMISED = "-minimise"
 

@@ -24,7 +24,7 @@ def nevergrad(reduce: Reduce | None = None) -> Engine:
     """Return the engine, with a way to reduce what it finds or without."""
 
     def search(arena: Arena, rng: random.Random) -> None:
-        ng, scores = installed("nevergrad", needed_by="--searcher nevergrad"), Scores(arena, reduce)
+        ng, scores = installed("nevergrad", needed_by="--searcher nevergrad-ngopt"), Scores(arena, reduce)
         while True:
             choices = ng.p.Tuple(*(ng.p.Choice(range(size)) for size in sizes(arena)))
             choices.random_state = np.random.RandomState(rng.getrandbits(32))  # nevergrad takes no other

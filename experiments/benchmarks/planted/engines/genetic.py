@@ -41,8 +41,8 @@ def genetic(reduce: Reduce | None = None) -> Engine:
     """Return the engine, with a way to reduce what it finds or without."""
 
     def search(arena: Arena, rng: random.Random) -> None:
-        algorithms = require("deap.algorithms", extra="search", needed_by="--searcher deap")
-        base, tools = require("deap.base", extra="search", needed_by="--searcher deap"), algorithms.tools
+        algorithms = require("deap.algorithms", extra="search", needed_by="--searcher deap-ga")
+        base, tools = require("deap.base", extra="search", needed_by="--searcher deap-ga"), algorithms.tools
         fitness = type("Fitness", (base.Fitness,), {"weights": (-1.0,)})
         breeding, scores = Breeding(arena, rng), Scores(arena, reduce)
         toolbox = base.Toolbox()

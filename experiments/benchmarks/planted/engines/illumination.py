@@ -22,9 +22,9 @@ def illumination(reduce: Reduce | None = None) -> Engine:
     """Return the engine, with a way to reduce what it finds or without."""
 
     def search(arena: Arena, rng: random.Random) -> None:
-        archives = installed("ribs.archives", needed_by="--searcher ribs")
-        emitters = installed("ribs.emitters", needed_by="--searcher ribs")
-        schedulers = installed("ribs.schedulers", needed_by="--searcher ribs")
+        archives = installed("ribs.archives", needed_by="--searcher pyribs-cma-mae")
+        emitters = installed("ribs.emitters", needed_by="--searcher pyribs-cma-mae")
+        schedulers = installed("ribs.schedulers", needed_by="--searcher pyribs-cma-mae")
         scores, dimension, most = Scores(arena, reduce), len(sizes(arena)), injections_max(arena)
         dearest = max(arena.cost(operator) for levels in arena.levels.values() for operator in levels)
         archive = archives.GridArchive(

@@ -17,7 +17,7 @@ def nsga2(reduce: Reduce | None = None) -> Engine:
     """Return the engine, with a way to reduce what it finds or without."""
 
     def search(arena: Arena, rng: random.Random) -> None:
-        optuna, scores = quiet_optuna("--searcher nsga2"), Scores(arena, reduce)
+        optuna, scores = quiet_optuna("--searcher optuna-nsga2"), Scores(arena, reduce)
         sampler = optuna.samplers.NSGAIISampler(population_size=POPULATION, seed=rng.getrandbits(32))
         study = optuna.create_study(sampler=sampler, directions=["minimize", "minimize"])
         while True:

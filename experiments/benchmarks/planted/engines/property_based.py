@@ -80,7 +80,7 @@ class _Property:
 
 
 def _hypothesis() -> ModuleType:
-    return require("hypothesis", extra="testing", needed_by="--searcher hypothesis")
+    return require("hypothesis", extra="testing", needed_by="--searcher hypothesis-target")
 
 
 def _settings() -> settings:

@@ -21,7 +21,7 @@ def tpe(reduce: Reduce | None = None) -> Engine:
     """Return the engine, with a way to reduce what it finds or without."""
 
     def search(arena: Arena, rng: random.Random) -> None:
-        optuna, scores = quiet_optuna("--searcher tpe"), Scores(arena, reduce)
+        optuna, scores = quiet_optuna("--searcher optuna-tpe"), Scores(arena, reduce)
         while True:
             sampler = optuna.samplers.TPESampler(multivariate=True, group=True, seed=rng.getrandbits(32))
             study = optuna.create_study(sampler=sampler)
