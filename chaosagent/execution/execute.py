@@ -118,16 +118,10 @@ def execute(
     for _ in range(DRAWING_RUNS_MAX):
         run = make_run(LiveRun, experiment, schedule, fingerprinting=fingerprinting)
         execution = conduct(experiment, run, schedule)
-        if run.frozen is None:
-            return execution
-        if not run.frozen.drawn:
-            evaluation = replace(execution.evaluation, asked=asked_of(run.frozen.used))
-            return replace(execution, evaluation=evaluation, answers=tuple(run.frozen.used))
-    raise TargetError(
-        f"target {experiment.target.name!r}, task {experiment.task.id!r}: with its answers frozen it asked for new "
-        f"ones in {DRAWING_RUNS_MAX} runs on end, so its requests depend on chance, too. Draw what they hold from "
-        "run.rng(label)."
-    )
+        settled = with_answers(execution, run)
+        if settled is not None:
+            return settled
+    raise never_frozen(experiment)
 
 
 def make_run(
@@ -136,8 +130,16 @@ def make_run(
     schedule: Schedule,
     *,
     fingerprinting: Fingerprinting = Fingerprinting.OFF,
+    injector: Injector | None = None,
 ) -> AnyRun:
     """Return a fresh run of some kind, with its monitors, ready for `conduct`.
+
+    Args:
+        kind: Of run.
+        experiment: Target, task, configuration, seed and contracts.
+        schedule: What is injected.
+        fingerprinting: What fingerprints at the target's checkpoints cover.
+        injector: Injects something else than the schedule.
 
     Raises:
         UsageError: A secret pattern of the target is no regular expression.
@@ -154,7 +156,7 @@ def make_run(
         experiment.config,
         experiment.seed,
         loop=loop,
-        injector=Injector(schedule),
+        injector=Injector(schedule) if injector is None else injector,
         recorder=Recorder(Watch(experiment.contracts, setting), limits, redactor),
         synchronous=target.synchronous,
         fingerprinting=fingerprinting,
@@ -222,6 +224,25 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         crashed_at=crashed_at,
     )
     return Execution(trace, evaluation)
+
+
+def with_answers(execution: Execution, run: LiveRun) -> Execution | None:
+    """Return a run with the frozen answers that it used; `None` when it drew some, so that it is to be made again."""
+    if run.frozen is None:
+        return execution
+    if run.frozen.drawn:
+        return None
+    evaluation = replace(execution.evaluation, asked=asked_of(run.frozen.used))
+    return replace(execution, evaluation=evaluation, answers=tuple(run.frozen.used))
+
+
+def never_frozen(experiment: Experiment) -> TargetError:
+    """Return what is raised when the answers of a target cannot be frozen."""
+    return TargetError(
+        f"target {experiment.target.name!r}, task {experiment.task.id!r}: with its answers frozen it asked for new "
+        f"ones in {DRAWING_RUNS_MAX} runs on end, so its requests depend on chance, too. Draw what they hold from "
+        "run.rng(label)."
+    )
 
 
 def _support(run: LiveRun) -> tuple[Place, ...] | None:

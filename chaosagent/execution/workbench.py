@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +14,10 @@ from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.errors import ChaosAgentError
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.execution.frozen import Answers, AnswersInMemory, AnswersOnDisk
+from chaosagent.execution.online_injector import OnlineInjector
+from chaosagent.execution.play import play
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
+from chaosagent.faults.online import Policy
 from chaosagent.faults.schedule import Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.targets.loading import load_target
@@ -42,6 +46,7 @@ class Job(NamedTuple):
         schedule: What is injected.
         fingerprinting: For rule R3.
         answering: How pure interfaces answer.
+        policy: Chooses what is injected, instead of a schedule.
         world: Which frozen answers, when they are: each world has its own.
     """
 
@@ -50,6 +55,7 @@ class Job(NamedTuple):
     schedule: Schedule
     fingerprinting: Fingerprinting = Fingerprinting.OFF
     answering: Answering = Answering.LIVE
+    policy: Policy | None = None
     world: int = 0
 
 
@@ -100,19 +106,28 @@ class Workbench:
         """Return what the nominal run of a task and seed did, `None` when it was not made yet."""
         return self._nominal.get((task_id, seed, answering is not Answering.LIVE, world))
 
-    def execute(self, job: Job) -> Execution:
-        """Run a job and return its trace; errors of target and harness are raised."""
+    def execute(self, job: Job, on_begun: Callable[[OnlineInjector], None] | None = None) -> Execution:
+        """Run a job and return its trace; errors of target and harness are raised.
+
+        Args:
+            job: What to run.
+            on_begun: Called with what lets the policy of the job choose, before each run that is made.
+        """
         experiment = self.experiment(job.task_id, job.seed, job.answering, job.world)
+        if job.policy is not None:
+            return play(experiment, job.policy, fingerprinting=job.fingerprinting, on_begun=on_begun)
         return execute(experiment, job.schedule, fingerprinting=job.fingerprinting)
 
     def evaluate(self, job: Job) -> Evaluation:
         """Run a job and return what it told; whatever goes wrong becomes an evaluation with status `ERROR`."""
+        begun: list[OnlineInjector] = []
         try:
-            return self.execute(job).evaluation
+            return self.execute(job, begun.append).evaluation
         except ChaosAgentError as error:
-            return failed(job.schedule, str(error))
+            text = str(error)
         except Exception as error:  # the worker is a seam: a fault of the harness is an outcome with what is known
-            return failed(job.schedule, f"{type(error).__name__}: {error}")
+            text = f"{type(error).__name__}: {error}"
+        return failed(begun[-1].schedule if begun else job.schedule, text)
 
 
 def load_workbench(

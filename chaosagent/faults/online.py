@@ -28,8 +28,10 @@ Declared: TypeAlias = (
 SPREADS: Mapping[str, float] = {"o": 0.12, "i": 0.15, "p": 0.3, "d": 0.08, "h": 0.12, "j": 0.12, "f": 0.08}
 """Standard deviation of a weight that nothing is known of, by the first letter of its context; see `contexts`."""
 
-_BLOCK = struct.Struct("<32H")
-_DEVIATES = 4096
+BLOCK, DEVIATES = 32, 4096
+"""How many weights are drawn at once, and from how many values each."""
+
+_WORDS = struct.Struct(f"<{BLOCK}H")
 _EQUAL = 10**-COST_DECIMALS / 2
 
 
@@ -113,8 +115,9 @@ def arms_of(choices: Declared, model: CostModel) -> Arms:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Chooses injections inside a run by a linear model: the greatest sum of weights, if it reaches a threshold.
+    """Chooses injections inside a run by a linear model.
 
+    It injects what has the greatest sum of weights, if that reaches a threshold.
     Weights are drawn once for the policy, each from a stream of its own that its name gives, so that neither the order
     of looking at them nor the process matters (Thompson sampling: weights are normal, with mean and deviation as far as
     the past has taught them).
@@ -127,6 +130,7 @@ class Policy:
         budget: What its choices may cost together, landed or not.
         threshold: Sum of weights from which it injects.
         spread: Factor on the deviations of all weights.
+        dearest: What one of its choices may cost.
         weights: For some contexts, number of an operator, mean and deviation of the weight; the others have mean 0 and
             their deviation from `SPREADS`.
         barred: Numbers of operators that are never chosen at a place, by the text of the place.
@@ -141,6 +145,7 @@ class Policy:
     budget: float = field(hash=False)
     threshold: float = field(default=0.0, hash=False)
     spread: float = field(default=1.0, hash=False)
+    dearest: float = field(default=float("inf"), hash=False)
     weights: tuple[tuple[str, tuple[tuple[int, float, float], ...]], ...] = field(default=(), hash=False, repr=False)
     barred: tuple[tuple[str, tuple[int, ...]], ...] = field(default=(), hash=False, repr=False)
     blocked: tuple[tuple[tuple[str, float], ...], ...] = field(default=(), hash=False, repr=False)
@@ -160,12 +165,15 @@ class Scores:
         self._rows = {key: {number: (mean, spread) for number, mean, spread in row} for key, row in policy.weights}
         self._barred = dict(policy.barred)
         self._deviates = _deviates()
-        self._drawn: dict[tuple[str, int], float] = {}
+        self._drawn: dict[str, dict[int, list[float]]] = {}
 
     def of(self, seen: Observation) -> list[tuple[float, Arm]]:
         """Return what may be injected, each with its sum of weights."""
         barred = self._barred.get(str(seen.place), ())
-        arms = [arm for arm in self.arms.at(seen.place, seen.boundary) if arm.number not in barred]
+        dearest = self.policy.dearest + _EQUAL
+        arms = [
+            arm for arm in self.arms.at(seen.place, seen.boundary) if arm.cost <= dearest and arm.number not in barred
+        ]
         if not arms:
             return []
         sums = [0.0] * len(arms)
@@ -179,22 +187,15 @@ class Scores:
         return list(zip(sums, arms, strict=True))
 
     def _draws(self, key: str, arms: Sequence[Arm]) -> list[float]:
-        found = []
-        known = self._drawn
-        for arm in arms:
-            value = known.get((key, arm.number))
-            if value is None:
-                self._draw(key, arm.number // 32)
-                value = known[key, arm.number]
-            found.append(value)
-        return found
-
-    def _draw(self, key: str, block: int) -> None:
-        """Draw the weights of 32 operators at once: a stream for each would cost more than many a run."""
-        name = f"{block} {key}".encode("utf-8", "surrogatepass")
-        words = _BLOCK.unpack(blake2b(name, digest_size=64, key=self._key).digest())
-        for place, word in enumerate(words):
-            self._drawn[key, 32 * block + place] = self._deviates[word >> 4]
+        """Return what is drawn for the weights of operators in a context."""
+        blocks = self._drawn.setdefault(key, {})
+        for block in {arm.number // BLOCK for arm in arms}:
+            if block not in blocks:
+                # Many at once: a stream for each would cost more than some runs.
+                name = f"{block} {key}".encode("utf-8", "surrogatepass")
+                words = _WORDS.unpack(blake2b(name, digest_size=64, key=self._key).digest())
+                blocks[block] = [self._deviates[word % DEVIATES] for word in words]
+        return [blocks[arm.number // BLOCK][arm.number % BLOCK] for arm in arms]
 
 
 _NOTHING: Mapping[int, tuple[float, float]] = {}
@@ -206,7 +207,7 @@ def _deviates() -> tuple[float, ...]:
     from statistics import NormalDist  # loads a lot, and only runs with a policy need it
 
     normal = NormalDist()
-    return tuple(round(normal.inv_cdf((number + 0.5) / _DEVIATES), 6) for number in range(_DEVIATES))
+    return tuple(round(normal.inv_cdf((number + 0.5) / DEVIATES), 6) for number in range(DEVIATES))
 
 
 class Player:
