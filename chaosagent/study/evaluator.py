@@ -13,6 +13,8 @@ from chaosagent.execution.executor import Executor
 from chaosagent.execution.workbench import Answering, Job
 from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
+from chaosagent.faults.foresight import Foresight
+from chaosagent.faults.online import Policy, Scores
 from chaosagent.faults.schedule import EMPTY, Schedule
 
 REPEATED = 64
@@ -65,6 +67,9 @@ class Evaluator:
         self._tickets: dict[int, tuple[Experimental, Schedule]] = {}
         self._repeats: dict[int, tuple[Experimental, Evaluation]] = {}
         self._draws: dict[int, Callable[[Evaluation], None]] = {}
+        self._plays: dict[int, tuple[Experimental, Policy]] = {}
+        self._played: dict[tuple[Experimental, Policy], Evaluation] = {}
+        self._foresights: dict[Experimental, Foresight] = {}
         self._next_ticket = 0
         self.executions = 0
         self.errors = 0
@@ -88,6 +93,41 @@ class Evaluator:
         ticket = self._submit(at, schedule, self.answering)
         self._out[key] = ticket
         self._tickets[ticket] = key
+
+    def request_play(self, at: Experimental, policy: Policy) -> None:
+        """Have a policy play a run, unless executed runs tell what it would do."""
+        if at not in self._foresights:
+            self._foresights[at] = foresight = Foresight()
+            for known in (self._known, self._remembered):
+                for (place, _), evaluation in known.items():
+                    if place == at:
+                        foresight.add(evaluation)
+        foreseen = self._foresights[at].of(Scores(policy, at.seed))
+        if foreseen is None:
+            self._plays[self._submit(at, EMPTY, self.answering, policy)] = (at, policy)
+            return
+        self.request(at, foreseen.schedule)
+        self._played[at, policy] = self._known[at, foreseen.schedule]
+
+    def take_played(self, at: Experimental, policy: Policy) -> Evaluation | None:
+        """Return what the run of a policy told, once, as an evaluation of what it chose; `None` while it is out."""
+        return self._played.pop((at, policy), None)
+
+    def _take_play(self, at: Experimental, policy: Policy, told: Evaluation) -> None:
+        """Keep the run of a policy as one of the schedule that it chose, of which there may be one already."""
+        key = (at, told.schedule)
+        if key in self._remembered:
+            self.request(*key)
+        known = self._known.get(key)
+        failed = told.status is Status.ERROR
+        if failed and (known is not None or told.schedule == EMPTY):  # what it had chosen died with its worker
+            self.errors += 1
+        elif known is not None:
+            self._compare(at, known, told)
+        elif key not in self._out:
+            self._keep(key, told)
+            self._repeat_some(at, told)
+        self._played[at, policy] = told if failed or known is None else known
 
     def repeat(self, at: Experimental, schedule: Schedule) -> None:
         """Have a schedule run once more, to see whether it goes the same way; see `unlike`."""
@@ -116,11 +156,12 @@ class Evaluator:
         while left:
             self.wait()
 
-    def _submit(self, at: Experimental, schedule: Schedule, answering: Answering) -> int:
+    def _submit(self, at: Experimental, schedule: Schedule, answering: Answering, policy: Policy | None = None) -> int:
         ticket = self._next_ticket
         self._next_ticket += 1
-        job = Job(at.task_id, at.seed, schedule, self._fingerprinting, answering, world=at.world)
-        self._executor.submit(ticket, job)
+        self._executor.submit(
+            ticket, Job(at.task_id, at.seed, schedule, self._fingerprinting, answering, policy, at.world)
+        )
         return ticket
 
     def known(self, at: Experimental, schedule: Schedule) -> Evaluation | None:
@@ -135,6 +176,8 @@ class Evaluator:
             self._compare(*self._repeats.pop(finished.ticket), finished.evaluation)
         elif finished.ticket in self._draws:
             self._draws.pop(finished.ticket)(finished.evaluation)
+        elif finished.ticket in self._plays:
+            self._take_play(*self._plays.pop(finished.ticket), finished.evaluation)
         if key is None:
             return  # no run that searches wait for, or one that was abandoned
         del self._out[key]
@@ -159,6 +202,9 @@ class Evaluator:
 
     def _keep(self, key: tuple[Experimental, Schedule], evaluation: Evaluation) -> None:
         self._known[key] = evaluation
+        foresight = self._foresights.get(key[0])
+        if foresight is not None:
+            foresight.add(evaluation)
         self.executions += 1
         if evaluation.status is Status.ERROR:
             self.errors += 1
@@ -177,6 +223,8 @@ class Evaluator:
         """Drop what was told about a task and seed, in all worlds, whose searches are over."""
         for key in [key for key in self._known if key[0][:2] == at[:2]]:
             del self._known[key]
+        for known in [known for known in self._foresights if known[:2] == at[:2]]:
+            del self._foresights[known]
 
     def abandon(self) -> None:
         """Expect nothing of what is out any more."""
@@ -184,11 +232,12 @@ class Evaluator:
         self._tickets.clear()
         self._repeats.clear()
         self._draws.clear()
+        self._plays.clear()
 
     @property
     def anything_out(self) -> bool:
         """Whether some run has not ended yet."""
-        return bool(self._out or self._repeats)
+        return bool(self._out or self._repeats or self._plays)
 
 
 def _ignore(at: Experimental, told: object) -> None:

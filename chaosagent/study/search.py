@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chaosagent.contracts.contract import Contract, judges_outcome_only, sees_faults
 from chaosagent.contracts.templates.objective import Objective
@@ -17,7 +17,7 @@ from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.racing import Racer
-from chaosagent.study.searcher import SEARCHERS, Problem, Purpose, Searcher, Standing
+from chaosagent.study.searcher import SEARCHERS, Problem, Proposal, Purpose, Searcher, Standing
 from chaosagent.study.shrinker import WAITING_MAX, WAITING_MAX_ALL, Shrinker
 from chaosagent.vocabulary import Verdict
 
@@ -31,7 +31,7 @@ class Trial:
 
     Attributes:
         number: Place among the trials of the search, from 0.
-        schedule: What was injected.
+        schedule: What was injected; where a policy chose, what it chose.
         purpose: Why.
         evaluation: What it told.
     """
@@ -88,7 +88,7 @@ class Search:
         self.best: Evaluation | None = None
         self.best_cost = float("inf")
         self.limit_reached = False
-        self._window: deque[tuple[Schedule, Purpose]] = deque()
+        self._window: deque[Proposal] = deque()
         self._asked = 0
         self._has_answered = True
         self._audit_over = False
@@ -114,13 +114,13 @@ class Search:
         if self.satisfied:
             return
         if wanted is not None:
-            self._put(evaluator, wanted, Purpose.SHRINK)
+            self._put(evaluator, Proposal(wanted, Purpose.SHRINK))
             room -= 1
         self._is_torn = True
         proposals = self.searcher.ask(room)
         self._is_torn = False
         for proposal in proposals:
-            self._put(evaluator, proposal.schedule, proposal.purpose)
+            self._put(evaluator, proposal)
 
     def _next_to_shrink(self) -> Schedule | None:
         """Return what the shrinker wants to have run; what was told already needs no trial."""
@@ -131,21 +131,24 @@ class Search:
         self._count_kinds()
         return wanted
 
-    def _put(self, evaluator: Evaluator, schedule: Schedule, purpose: Purpose) -> None:
+    def _put(self, evaluator: Evaluator, proposal: Proposal) -> None:
         self._asked += 1
-        self._window.append((schedule, purpose))
-        evaluator.request(self.at, schedule)
+        self._window.append(proposal)
+        if proposal.policy is None:
+            evaluator.request(self.at, proposal.schedule)
+        else:
+            evaluator.request_play(self.at, proposal.policy)
 
     def tell_next(self, evaluator: Evaluator) -> Trial | None:
         """Tell the oldest trial in flight if it has ended, and return it."""
         if not self._window:
             return None
-        schedule, purpose = self._window[0]
-        evaluation = evaluator.known(self.at, schedule)
+        schedule, purpose, policy = self._window[0]
+        evaluation = evaluator.known(self.at, schedule) if policy is None else evaluator.take_played(self.at, policy)
         if evaluation is None:
             return None
         self._window.popleft()
-        trial = Trial(self.trials, schedule, purpose, evaluation)
+        trial = Trial(self.trials, schedule if policy is None else evaluation.schedule, purpose, evaluation)
         self.trials += 1
         evaluation = self.judged(evaluation)
         self._learn(evaluation)
@@ -158,7 +161,10 @@ class Search:
 
     def judged(self, evaluation: Evaluation) -> Evaluation:
         """Return a run as the searcher is told of it: without a violation that may be chance."""
-        return evaluation if self.racer is None else self.racer.judged(evaluation, cost_max=self._cost_wanted)
+        if self.racer is None:
+            return evaluation
+        told = self.racer.judged(evaluation, cost_max=self._cost_wanted)
+        return replace(told, instability=self.racer.instability_of(evaluation.effective or evaluation.schedule))
 
     @property
     def _cost_wanted(self) -> float:
@@ -387,4 +393,5 @@ class Search:
             answers=len(self.minimal) if self.plan.wants_several else None,
             known_below=self._known_below if self.plan.wants_several and reproduced else 0.0,
             clean=clean,
+            audited_of=standing.audited_of,
         )

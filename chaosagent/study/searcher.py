@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.online import Policy
 from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.space import Space
 from chaosagent.registry import Registry
@@ -27,15 +28,17 @@ class Purpose(enum.Enum):
 
 
 class Proposal(NamedTuple):
-    """A schedule that a searcher wants to have run.
+    """A schedule that a searcher wants to have run, or a policy that chooses one inside the run.
 
     Attributes:
-        schedule: What to inject.
+        schedule: What to inject; nothing where a policy chooses.
         purpose: Why.
+        policy: Chooses what to inject. What is told afterwards is an evaluation of the schedule that it chose.
     """
 
     schedule: Schedule
     purpose: Purpose = Purpose.EXPLORE
+    policy: Policy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,7 @@ class Standing:
         audited: How many pruned schedules were run and compared with what their rule says of them.
         contradictions: How many pruned schedules were found by an audit to behave otherwise than their rule says; each
             switched its rule off.
+        audited_of: How many of the audited were pruned by each rule.
     """
 
     lower_bound: float = 0.0
@@ -87,6 +91,7 @@ class Standing:
     pruned: Mapping[str, int] = field(default_factory=dict)
     audited: int = 0
     contradictions: int = 0
+    audited_of: Mapping[str, int] = field(default_factory=dict)
 
 
 class Searcher(Protocol):

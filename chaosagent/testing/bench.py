@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from chaosagent.contracts.contract import Contract, judges_outcome_only
 from chaosagent.execution.execute import Experiment, execute
+from chaosagent.execution.play import play
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.space import Space
 from chaosagent.limits import RunLimits
-from chaosagent.study.searcher import Problem
+from chaosagent.study.searcher import Problem, Proposal
 from chaosagent.targets.target import Target
 from chaosagent.testing.enumeration import enumerate_minimal, enumerate_minimum
 
@@ -65,6 +66,17 @@ class Bench:
                 raise TooLargeError
             self._known[schedule] = execute(self._experiment, schedule, fingerprinting=self._depth).evaluation
         return self._known[schedule]
+
+    def answer(self, proposal: Proposal) -> Evaluation:
+        """Execute what a searcher proposes; a policy is played each time, and told as the schedule that it chose.
+
+        Raises:
+            TooLargeError: As `run`.
+        """
+        if proposal.policy is None:
+            return self.run(proposal.schedule)
+        played = play(self._experiment, proposal.policy, fingerprinting=self._depth).evaluation
+        return self._known.setdefault(played.schedule, played)
 
     def problem(self, contract: str, budget: float, *, search_seed: int = 0, all_minimal: bool = False) -> Problem:
         """Return what a searcher is to search."""

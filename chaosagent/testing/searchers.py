@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from chaosagent.errors import UsageError
 from chaosagent.faults.evaluation import Evaluation, Status
-from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.faults.schedule import EMPTY
 from chaosagent.faults.space import Choices, Space
 from chaosagent.seeds import derive
 from chaosagent.study.searcher import Problem, Proposal, Purpose, Searcher
@@ -73,15 +73,15 @@ class SearcherConformance:
     def test_it_never_asks_twice_for_the_same(self) -> None:
         for count in (1, 5, 16):
             for contract in CONTRACTS:
-                schedules = [proposal.schedule for proposal in self._asked(contract, count)]
-                twice = [schedule for schedule in set(schedules) if schedules.count(schedule) > 1]
-                assert not twice, f"It asked more than once for: {twice[0]}"
+                asked = [(schedule, policy) for schedule, _, policy in self._asked(contract, count)]
+                twice = [one for one in set(asked) if asked.count(one) > 1]
+                assert not twice, f"It asked more than once for: {twice[0][1] or twice[0][0]}"
 
     def test_what_it_asks_for_lies_within_space_and_budget(self) -> None:
         space = bench().space
         for contract in CONTRACTS:
             for proposal in (*self._asked(contract, 7), *self._finished(contract).audit(20)):
-                schedule = proposal.schedule
+                schedule = bench().answer(proposal).schedule
                 cost = schedule.declared_cost(space.model)
                 within = cost <= BUDGET + 1e-9 or proposal.purpose is Purpose.EXPLORE  # that is shrunk by the study
                 assert within, f"{schedule} costs {cost}, the budget is {BUDGET}."
@@ -128,17 +128,17 @@ class SearcherConformance:
                 out.extend(searcher.ask(8 - len(out)))
                 if not out:
                     break
-                searcher.tell(bench().run(out.pop(rng.randrange(len(out))).schedule))
+                searcher.tell(bench().answer(out.pop(rng.randrange(len(out)))))
                 self._check_bound(searcher, truth)
 
     def test_it_takes_what_it_never_asked_for_and_does_not_ask_for_it(self) -> None:
         for contract in CONTRACTS:
-            told = [proposal.schedule for proposal in self._asked(contract, 1)][:20]
+            told = [bench().answer(proposal) for proposal in self._asked(contract, 1)[:20]]
             searcher = self._new(contract)
-            for schedule in reversed(told):
-                searcher.tell(bench().run(schedule))
-            asked = [proposal.schedule for proposal in self._drive(searcher, 5)]
-            again = set(asked) & set(told)
+            for evaluation in reversed(told):
+                searcher.tell(evaluation)
+            asked = [proposal.schedule for proposal in self._drive(searcher, 5) if proposal.policy is None]
+            again = set(asked) & {evaluation.schedule for evaluation in told}
             assert not again, f"It was told {next(iter(again))} before, and asked for it."
 
     def test_its_state_is_the_log_of_what_it_was_told(self) -> None:
@@ -147,7 +147,7 @@ class SearcherConformance:
                 first = self._new(contract)
                 log: list[Evaluation] = []
                 while len(log) < length and (proposals := first.ask(1)):
-                    log.append(bench().run(proposals[0].schedule))
+                    log.append(bench().answer(proposals[0]))
                     first.tell(log[-1])
                 second = self._new(contract)
                 for evaluation in log:
@@ -216,7 +216,7 @@ class SearcherConformance:
                     break
                 yield searcher, asked
                 for proposal in asked:
-                    searcher.tell(bench().run(proposal.schedule))
+                    searcher.tell(bench().answer(proposal))
 
     def _drive(self, searcher: Searcher, count: int, *, broken_every: int = 0) -> Iterator[Proposal]:
         """Ask and tell in order with some trials in flight; yield each proposal once it was told."""
@@ -229,7 +229,7 @@ class SearcherConformance:
             if broken_every and number % broken_every == broken_every - 1:
                 searcher.tell(Evaluation(proposal.schedule, Status.ERROR, "killed"))
             else:
-                searcher.tell(bench().run(proposal.schedule))
+                searcher.tell(bench().answer(proposal))
             yield proposal
 
     def _asked(self, contract: str, count: int) -> list[Proposal]:
@@ -242,11 +242,11 @@ class SearcherConformance:
         return searcher
 
     @staticmethod
-    def _go_on(searcher: Searcher) -> list[Schedule]:
-        found: list[Schedule] = []
+    def _go_on(searcher: Searcher) -> list[Proposal]:
+        found: list[Proposal] = []
         while len(found) < 20 and (proposals := searcher.ask(1)):
-            found.append(proposals[0].schedule)
-            searcher.tell(bench().run(found[-1]))
+            found += proposals
+            searcher.tell(bench().answer(found[-1]))
         return found
 
     @staticmethod
