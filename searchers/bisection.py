@@ -13,7 +13,7 @@ search finds it or what R2 and R3 put in its place, which costs no more either.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Protocol, TypeAlias
@@ -76,7 +76,8 @@ class BisectingSearcher:
         self._violating: defaultdict[tuple[object, ...], list[tuple[Levels, Schedule]]] = defaultdict(list)
         self._audited: dict[Schedule, Schedule] = {}
         self._pruned = 0
-        self._judged = self._contradictions = self._inner_contradictions = self._inner_judged = 0
+        self._contradictions = self._inner_contradictions = 0
+        self._judged: Counter[str] = Counter()
 
     # ------------------------------------------------------------------ ask and tell
 
@@ -111,7 +112,7 @@ class BisectingSearcher:
         for sample, twin in [pair for pair in self._audited.items() if pair[0] in self._told and pair[1] in self._told]:
             del self._audited[sample]
             del twin
-            self._judged += self._is_used
+            self._judged[RULE] += self._is_used
         if contradicted and self._is_used:
             self._contradictions += 1
             self._is_used = False
@@ -142,7 +143,7 @@ class BisectingSearcher:
     @property
     def standing(self) -> Standing:
         standing = self._inner.standing
-        pruned = dict(standing.pruned)
+        pruned, judged = dict(standing.pruned), self._judged + Counter(standing.audited_of)
         if self._is_used:
             pruned[RULE] = self._pruned
         level = "C3" if pruned.get(RULE) and standing.level in ("C1", "C2") else standing.level
@@ -150,7 +151,8 @@ class BisectingSearcher:
             standing,
             level=level,
             pruned=pruned,
-            audited=standing.audited + self._inner_judged + self._judged,
+            audited=judged.total(),
+            audited_of=dict(judged),
             contradictions=standing.contradictions + self._inner_contradictions + self._contradictions,
         )
 
@@ -193,7 +195,7 @@ class BisectingSearcher:
     def _restart(self) -> None:
         """Search anew what is known, and so run nothing again."""
         standing, rules = self._inner.standing, self._inner.rules
-        self._inner_judged += standing.audited
+        self._judged.update(standing.audited_of)
         self._inner_contradictions += standing.contradictions
         self._stand_ins.clear()
         self._pruned = sum(number for _, number in self._stood_for())

@@ -32,7 +32,7 @@ def certifying(
     monotone: bool = False,
     lineage: bool = False,
 ) -> Certifying:
-    """Return the exact search of a problem.
+    """Propose schedules in the order of their cost until the first violation, or until the budget is exhausted.
 
     Args:
         problem: What is searched.

@@ -22,17 +22,19 @@ hold it and are searched all the same.
 from __future__ import annotations
 
 import heapq
+import random
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
 from operator import attrgetter
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from chaosagent.errors import UsageError
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection
 from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.searchers.audit import Audit, Sample
 from chaosagent.searchers.frontier import Child, Family, Origin
 from chaosagent.searchers.points import Expander
 from chaosagent.searchers.states import State, States, Stretch
@@ -41,21 +43,8 @@ from chaosagent.study.minimal import MinimalSets
 from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
 from chaosagent.vocabulary import Verdict
 
-SAMPLES_MAX = 64
 Rank: TypeAlias = tuple[float, str]
 """The place of a run in the order of expanding: its cost, then the text of its schedule."""
-
-
-_Extended: TypeAlias = tuple[Schedule, Injection | None]
-"""A schedule, and what is added to it."""
-
-
-class _Sample(NamedTuple):
-    """A pruned schedule, and the one that behaves alike if the rule is right."""
-
-    rule: str
-    schedule: Schedule
-    twin: Schedule
 
 
 class ExactSearcher:
@@ -71,7 +60,8 @@ class ExactSearcher:
     def __init__(self, problem: Problem, *, r1: bool = True, r2: bool = True, r3: bool = True) -> None:
         self._problem = problem
         self._rules = {"R1": r1, "R2": r2, "R3": r3}
-        self._judged = self._contradictions = 0
+        self._contradictions = 0
+        self._audit = Audit(problem.contract)
         self._told: dict[Schedule, Evaluation] = {}
         self.states = States(problem.monitor)
         self._restart()
@@ -89,9 +79,7 @@ class ExactSearcher:
         self._pruned: Counter[str] = Counter()
         self._unknown_cost = self._best_cost = float("inf")
         self._violations = MinimalSets(problem.space.model)
-        self._audit_rng = derive(problem.search_seed, "exact", "audit", problem.contract, self._contradictions)
-        self._samples: dict[str, list[_Sample]] = {"R2": [], "R3": []}
-        self._audited: dict[Schedule, _Sample] = {}
+        self._audit.begin(derive(problem.search_seed, "exact", "audit", problem.contract, self._contradictions))
         for evaluation in self._told.values():
             self._notice(evaluation)
 
@@ -104,7 +92,7 @@ class ExactSearcher:
             if not self._frontier or self._decided(self._frontier[0].cost):
                 break
             child = self._pop()
-            schedule = _extended((child.parent, child.injection))
+            schedule = _extended(child.parent, child.injection)
             self._asked.add(schedule)
             self._open[schedule] = child.cost
             proposals.append(Proposal(schedule, Purpose.CERTIFY))
@@ -114,7 +102,7 @@ class ExactSearcher:
         """Take from the frontier what needs no run: what was told already, what was asked, and what R3 prunes."""
         while self._frontier and not self._decided(self._frontier[0].cost):
             child = self._frontier[0]
-            schedule = _extended((child.parent, child.injection))
+            schedule = _extended(child.parent, child.injection)
             if schedule in self._asked or self._violations.held_by(schedule) or self._converged(child):
                 self._pop()
                 continue
@@ -151,9 +139,9 @@ class ExactSearcher:
         cost = self._open.pop(schedule, None)
         if cost is not None:
             self._expand(evaluation, cost)
-        for sample in [sample for sample in self._audited.values() if self._judgeable(sample)]:
-            if self._audited.pop(sample.schedule, None) is not None and self._rules[sample.rule]:
-                self._judge(sample)
+        for rule in self._audit.contradicted(self._told):
+            if self._rules[rule]:
+                self._withdraw(rule)
 
     @property
     def finished(self) -> bool:
@@ -198,44 +186,35 @@ class ExactSearcher:
         proved = "C2" if self._pruned["R3"] else "C1"
         level = proved if bound > 0.0 else "C0"  # where nothing is proved, no rule was needed for it
         pruned = {rule: self._pruned[rule] for rule in ("R2", "R3") if self._rules[rule]}
-        return Standing(bound, level, pruned, self._judged, self._contradictions)
+        judged = dict(self._audit.judged)
+        return Standing(bound, level, pruned, sum(judged.values()), self._contradictions, judged)
 
     def audit(self, count: int) -> list[Proposal]:
-        pool = [sample for rule in sorted(self._samples) for sample in self._samples[rule]]
-        chosen = self._audit_rng.sample(pool, min(count, len(pool)))
-        self._audited.update((sample.schedule, sample) for sample in chosen)
-        purposes: dict[Schedule, Purpose] = {}
-        for sample in chosen:
-            if sample.twin not in self._told:  # it was pruned itself, and must be run to be compared with
-                purposes.setdefault(sample.twin, Purpose.CERTIFY)
-            purposes[sample.schedule] = Purpose.AUDIT
-        return [Proposal(schedule, purpose) for schedule, purpose in purposes.items()]
+        return self._audit.choose(count, self._told, self._below)
 
-    def _judgeable(self, sample: _Sample) -> bool:
-        """Whether both a pruned schedule and the one that should behave alike were run."""
-        pair = (self._told.get(sample.schedule), self._told.get(sample.twin))
-        return all(evaluation is not None and evaluation.status is Status.OK for evaluation in pair)
-
-    def _judge(self, sample: _Sample) -> None:
-        """Switch a rule off when a schedule that it pruned behaves otherwise than it says."""
-        self._judged += 1
-        if self._contradicts(sample):
-            self._withdraw(sample.rule)
+    def _below(self, sample: Sample, rng: random.Random) -> Sample:
+        """Return a sample and its twin with one injection more, which acts where the two are alike."""
+        twin = self._told.get(sample.twin)
+        if sample.alike_after is None or twin is None or twin.effective != sample.twin:
+            return sample
+        model = self._problem.space.model
+        left = self._problem.budget - sample.schedule.declared_cost(model) + 10**-COST_DECIMALS / 2
+        further = [
+            injection
+            for _, _, injection in self._expander.expand(twin, after=max(sample.alike_after, twin.acted)).candidates
+            if model.of(injection.operator) <= left
+            and not any(injection.hook.overlaps(other.hook) for other in sample.schedule)
+        ]
+        if not further:
+            return sample
+        more = rng.choice(further)
+        return sample._replace(schedule=sample.schedule.with_injection(more), twin=sample.twin.with_injection(more))
 
     def _withdraw(self, rule: str) -> None:
         """Search anew without a rule that was found wrong."""
         self._contradictions += 1
         self._rules[rule] = False
         self._restart()
-
-    def _contradicts(self, sample: _Sample) -> bool:
-        evaluation, twin = self._told[sample.schedule], self._told[sample.twin]
-        mine, other = evaluation.verdict(self._problem.contract), twin.verdict(self._problem.contract)
-        if mine is None or other is None:
-            return mine is not other
-        # With R3 the two came there on different ways, so that steps and margins may differ.
-        same = mine == other or (sample.rule == "R3" and mine.verdict is other.verdict and mine.unfair == other.unfair)
-        return not same or evaluation.ending is not twin.ending or evaluation.success != twin.success
 
     # ------------------------------------------------------------------ the tree
 
@@ -290,7 +269,10 @@ class ExactSearcher:
         for (added, position, injection), representative in expansion.pruned:
             if added <= affordable and position <= until and self._owner_before(origin, position) is None:
                 self._pruned["R2"] += 1
-                self._sample("R2", (origin.schedule, injection), (origin.schedule, representative))
+                slot = self._audit.slot("R2")
+                if slot is not None:
+                    twin = _extended(origin.schedule, representative)
+                    self._audit.keep(slot, Sample("R2", _extended(origin.schedule, injection), twin, position))
 
     def _push_next_of(self, family: Family | None) -> None:
         child = None if family is None else family.next_child()
@@ -333,7 +315,10 @@ class ExactSearcher:
             return False
         self._pruned["R3"] += 1
         if not any(injection.hook.overlaps(other.hook) for other in owner):
-            self._sample("R3", (origin.schedule, injection), (owner, injection))
+            slot = self._audit.slot("R3")
+            if slot is not None:
+                pruned, twin = _extended(origin.schedule, injection), _extended(owner, injection)
+                self._audit.keep(slot, Sample("R3", pruned, twin, -1))
         return True
 
     def _foreseen(self, child: Child, schedule: Schedule) -> Stretch | None:
@@ -356,27 +341,16 @@ class ExactSearcher:
         """Search on from what other runs have shown of a schedule: up to the next checkpoint, as the rest is known."""
         twin = stretch.run.schedule if stretch.next_state is None else self._owners[stretch.next_state][1]
         self._pruned["R3"] += 1
-        self._sample("R3", (schedule, None), (twin, None))
+        slot = self._audit.slot("R3")
+        if slot is not None:
+            self._audit.keep(slot, Sample("R3", schedule, twin))
         acted = next(act.position for act in self.states.course(stretch.run).acts if act.injection == child.injection)
         until = float("inf") if stretch.ended is None else stretch.ended
         self._grow(Origin(schedule, child.cost, acted, stretch.run), until)
-
-    def _sample(self, rule: str, pruned: _Extended, twin: _Extended) -> None:
-        """Keep a random sample of what a rule pruned (reservoir sampling)."""
-        kept = self._samples[rule]
-        slot = len(kept) if len(kept) < SAMPLES_MAX else int(self._audit_rng.random() * self._pruned[rule])
-        if slot >= SAMPLES_MAX:
-            return
-        sample = _Sample(rule, _extended(pruned), _extended(twin))
-        if slot == len(kept):
-            kept.append(sample)
-        else:
-            kept[slot] = sample
 
 
 _cost = attrgetter("cost")
 
 
-def _extended(pair: _Extended) -> Schedule:
-    parent, injection = pair
+def _extended(parent: Schedule, injection: Injection | None) -> Schedule:
     return parent if injection is None else parent.with_injection(injection)

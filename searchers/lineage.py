@@ -169,17 +169,20 @@ class LineageSearcher:
     def standing(self) -> Standing:
         self.settle()
         standing = self._inner.standing
-        judged, contradictions = standing.audited + self._judged, standing.contradictions + self._contradictions
+        standing = replace(
+            standing,
+            audited=standing.audited + self._judged,
+            contradictions=standing.contradictions + self._contradictions,
+            audited_of={**standing.audited_of, RULE: self._judged},
+        )
         if not self._is_used:
-            return replace(standing, audited=judged, contradictions=contradictions)
+            return standing
         out = min((self._least(schedule, cost) for schedule, cost in self._out.items()), default=float("inf"))
         next_least = self._held[0].least if self._wants_more else float("inf")
         bound = min(out, next_least, self._inner.unknown_cost, self._inner.affordable)
         level = "C0" if bound <= 0.0 else "C4" if self._pruned else standing.level
         pruned = {**standing.pruned, RULE: self._pruned}
-        return replace(
-            standing, lower_bound=bound, level=level, pruned=pruned, audited=judged, contradictions=contradictions
-        )
+        return replace(standing, lower_bound=bound, level=level, pruned=pruned)
 
     def audit(self, count: int) -> list[Proposal]:
         rng = derive(self._problem.search_seed, "lineage", "audit", self._problem.contract, len(self._told))

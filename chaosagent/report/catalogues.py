@@ -126,7 +126,7 @@ def _searcher(registered: str) -> Entry:
         settings[setting] = (
             default if default is None or isinstance(default, bool | int | float | str) else repr(default)
         )
-        rule = RULES.get(setting.upper())
+        rule = RULES.get(setting.upper()) or RULES.get(setting)
         lines.append(f"{setting} = {default!r}" + (f": {rule}" if rule else ""))
     return Entry(registered, first_line(factory), {"settings": settings}, tuple(lines))
 

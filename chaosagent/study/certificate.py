@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isinf
 
 from chaosagent.study.confirmation import CleanRuns
 
@@ -12,6 +12,8 @@ LEVELS = {
     "C0": "1-minimal only: no injection can be spared or weakened",
     "C1": "rules R1 and R2: needs determinism, causality, and true read-only and effect labels",
     "C2": "rules R1, R2 and R3: needs checkpoints that hold everything the target's future depends on, too",
+    "C3": "as C2, and monotone parameters, as operators declare them: what breaks at one level breaks at stronger ones",
+    "C4": "as C2 or C3, and complete provenance, as the target declares it: all else does not matter to its outcome",
     "S": "statistical: a proof for one world of frozen answers, and clean runs of each class of schedules in others",
 }
 
@@ -19,7 +21,12 @@ RULES = {
     "R1": "a fault acts on nothing before it, so one is added only behind the last one that acted",
     "R2": "of faults with the same known outcome at a place only the cheapest is run; one that changes nothing, never",
     "R3": "a run that is equal to an earlier one at a checkpoint goes on like it, so it is not searched on",
+    "monotone": "what passes at one level of a monotone parameter passes at weaker ones, which are not run",
+    "lineage": "what touches nothing that a passing outcome was derived from passes, too, and is not run",
 }
+
+CONFIDENCE = 0.95
+"""With this probability an audit finds a rule that is wrong in as large a share of what it pruned as is printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +34,15 @@ class Certificate:
     """A lower bound with what it rests on.
 
     Attributes:
-        level: `"C0"` to `"C2"`; see `LEVELS`.
+        level: `"C0"` to `"C4"`, or `"S"`; see `LEVELS`.
         cost: Of the counterexample; `None` when none was found.
         lower_bound: Nothing cheaper breaks the contract; infinite when nothing within the budget does.
         budget: Up to which was searched.
         executed: Trials told to the search.
         pruned: How many schedules each rule made unnecessary.
         audited: How many of those were executed as a check.
-        contradictions: How many of those did break the contract more cheaply; then the rule was switched off.
+        contradictions: How many of those behaved otherwise than their rule says; then it was switched off.
+        audited_of: How many of the audited were pruned by each rule.
         errors: Trials that ended as errors; the bound stays below the cheapest of them.
         unknown: Trials that told nothing of the contract; the bound stays below the cheapest of them, too.
         unknown_under: The first of those, as its schedule, and why, where that is known.
@@ -65,6 +73,21 @@ class Certificate:
     answers: int | None = None
     known_below: float = 0.0
     clean: CleanRuns | None = None
+    audited_of: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def _missed(self) -> str:
+        """Say how wrong a rule may be and still be missed by an audit of that size."""
+        shares = [
+            f"{rule} wrong in {math.ceil(100 * share_detected(self.audited_of[rule]))} %"
+            for rule, count in self.pruned.items()
+            if count and self.audited_of.get(rule)
+        ]
+        if not shares or self.contradictions:
+            return ""
+        first, *others = shares
+        listed = " or ".join([f"{first} of what it pruned", *others])
+        return f" (which finds {listed} with probability {CONFIDENCE:g})"
 
     @property
     def certified(self) -> bool:
@@ -86,8 +109,11 @@ class Certificate:
         for rule, count in self.pruned.items():
             work += f", {count} pruned by {rule}"
         work += f", {self.audited} of the pruned audited at random, " + (
-            _many(self.contradictions, "contradiction") if self.contradictions else "no contradiction"
+            f"{_many(self.contradictions, 'contradiction')}: what it rested on was withdrawn, and searched anew without"
+            if self.contradictions
+            else "no contradiction"
         )
+        work += self._missed
         if self.errors:
             work += f", {_many(self.errors, 'trial')} ended as errors"
         if self.unknown:
@@ -101,7 +127,7 @@ class Certificate:
         if self.clean is not None:
             work += f", {self.clean}"
         if self.answers and self.level != "C0" and self.known_below > 0:
-            whole = isinf(self.known_below) or self.complete
+            whole = math.isinf(self.known_below) or self.complete
             reach = f"of cost up to {self.budget:g}" if whole else f"cheaper than {self.known_below:g}"
             ended = "" if whole else ", dearer ones are open"
             return f"{self.level}: no other minimal counterexample {reach} than the {self.answers} known{ended}: {work}"
@@ -111,11 +137,24 @@ class Certificate:
             return f"{self.level}: no violating schedule of cost up to {self.budget:g}: {work}"
         bound = (
             "nothing is proved about cheaper schedules"
-            if self.lower_bound <= 0 or isinf(self.lower_bound)
+            if self.lower_bound <= 0 or math.isinf(self.lower_bound)
             else (f"no violating schedule cheaper than {self.lower_bound:g}, dearer ones are open")
         )
         ended = ", ended at its limit" if self.limit_reached else ""
         return f"{self.level}: {bound}: {work}{ended}"
+
+
+def share_detected(audited: int, probability: float = CONFIDENCE) -> float:
+    """Return how large a share of what a rule pruned must contradict it for an audit to find that.
+
+    Args:
+        audited: How many pruned schedules are run, at least 1, drawn evenly.
+        probability: With which the audit has to find it.
+
+    Returns:
+        The least p with 1 - (1 - p)^n >= probability; where the sample is drawn without replacement, it does better.
+    """
+    return 1.0 - math.pow(1.0 - probability, 1.0 / audited)
 
 
 def _many(number: int, singular: str) -> str:

@@ -10,7 +10,7 @@ from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.workbench import Workbench
 from chaosagent.faults.space import Choices, Space
-from chaosagent.study.certificate import Certificate
+from chaosagent.study.certificate import LEVELS, RULES, Certificate, share_detected
 from chaosagent.study.plan import Plan
 from chaosagent.study.study import Study
 from chaosagent.targets.target import Run, target
@@ -56,3 +56,53 @@ def test_the_first_of_several_such_trials_is_named(unknown: int, told: str) -> N
 
     assert told in str(replace(certificate, unknown=unknown, unknown_under="without injections"))
     assert "told nothing" not in str(certificate)
+
+
+AUDITED = Certificate(
+    "C3",
+    None,
+    float("inf"),
+    2.0,
+    executed=40,
+    pruned={"R2": 30, "R3": 0, "monotone": 12},
+    audited=24,
+    audited_of={"R2": 16, "monotone": 8},
+)
+
+
+def test_it_says_how_wrong_a_rule_may_be_and_still_be_missed_by_the_audit() -> None:
+    assert str(AUDITED) == (
+        "C3: no violating schedule of cost up to 2: 40 executed, 30 pruned by R2, 0 pruned by R3, 12 pruned by "
+        "monotone, 24 of the pruned audited at random, no contradiction (which finds R2 wrong in 18 % of what it "
+        "pruned or monotone wrong in 32 % with probability 0.95)"
+    )
+
+
+def test_a_contradiction_is_said_loudly_and_nothing_of_what_the_audit_would_have_found() -> None:
+    text = str(replace(AUDITED, contradictions=1))
+
+    assert "1 contradiction: what it rested on was withdrawn, and searched anew without" in text
+    assert "with probability" not in text
+
+
+def test_a_rule_of_which_nothing_was_audited_is_not_said_to_be() -> None:
+    assert "R2" not in str(replace(AUDITED, pruned={}, audited_of={}))
+    assert "wrong in" not in str(replace(AUDITED, audited_of={"R2": 0, "monotone": 0}))
+
+
+@pytest.mark.parametrize("audited", [1, 2, 8, 16, 200])
+@pytest.mark.parametrize("probability", [0.5, 0.95, 0.999])
+def test_an_audit_finds_the_share_that_is_printed_with_the_probability_that_is_printed(
+    audited: int, probability: float
+) -> None:
+    share = share_detected(audited, probability)
+
+    assert 0.0 < share < 1.0
+    assert 1.0 - (1.0 - share) ** audited == pytest.approx(probability)
+    assert share_detected(audited + 1, probability) < share
+
+
+def test_every_level_and_every_rule_is_explained() -> None:
+    assert set(LEVELS) == {"C0", "C1", "C2", "C3", "C4", "S"}
+    assert set(RULES) == {"R1", "R2", "R3", "monotone", "lineage"}
+    assert len({*LEVELS.values(), *RULES.values()}) == len(LEVELS) + len(RULES)
