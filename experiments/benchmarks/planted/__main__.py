@@ -16,11 +16,11 @@ from chaosagent.clock import monotonic
 from chaosagent.errors import ChaosAgentError, UnknownNameError, UsageError
 from chaosagent.experiments.benchmarks.measuring import machine
 from chaosagent.experiments.benchmarks.planted.catalogue import FAMILIES
-from chaosagent.experiments.benchmarks.planted.engines.catalogue import ENGINES, check_installed
+from chaosagent.experiments.benchmarks.planted.engines.catalogue import ENGINES, check_installed, from_outside
 from chaosagent.experiments.benchmarks.planted.measuring import Cell, Subject, measure_all
 from chaosagent.experiments.benchmarks.planted.plot import draw
 from chaosagent.experiments.benchmarks.planted.random_agents import GROUPS
-from chaosagent.experiments.benchmarks.planted.results import Measured, Results, load, merged, table
+from chaosagent.experiments.benchmarks.planted.results import AGAINST, Measured, Results, load, merged, summary, table
 from chaosagent.experiments.benchmarks.planted.rows import expanded
 from chaosagent.study.searcher import SEARCHERS
 
@@ -40,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         results = merged(load(path) for path in options.show) if options.show else _measured(options, given)
         print(f"{results.about}\n\n{table(results)}")
+        compared = summary(results, options.against, outside=from_outside)
+        if compared:
+            print(f"\n{compared}")
         if options.json:
             results.save(options.json)
         if options.plot:
@@ -105,6 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--lookahead", type=int, default=1, help="trials in flight of a searcher")
     parser.add_argument("--no-checkpoints", action="store_true", help="targets without checkpoints: no rule R3")
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="settings of the searchers")
+    parser.add_argument("--against", default=AGAINST, metavar="NAME", help="searcher that others are compared with")
     parser.add_argument("--json", type=Path, metavar="FILE", help="store the measurements")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw them, as PNG, SVG or PDF")
     parser.add_argument("--show", nargs="+", type=Path, metavar="FILE", help="print stored measurements; run nothing")

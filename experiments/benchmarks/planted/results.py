@@ -10,9 +10,12 @@ from pathlib import Path
 
 from chaosagent.errors import UsageError
 from chaosagent.experiments.benchmarks.planted.arena import Milestones
+from chaosagent.experiments.benchmarks.planted.catalogue import FAMILIES
 from chaosagent.experiments.benchmarks.planted.rows import row_of
 
 NEVER = float("inf")
+AGAINST = "anytime"
+"""The searcher with which summaries compare the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,12 @@ def median_of(cell: Sequence[Milestones], milestone: str) -> float:
     return statistics.median_low([NEVER if count is None else count for count in counts]) if counts else NEVER
 
 
+def middle_of(cell: Sequence[Milestones], milestone: str) -> tuple[float, float, float]:
+    """Return lower quartile, median and upper quartile; a seed that never got there counts as infinite."""
+    counts = sorted(NEVER if (count := MILESTONES[milestone](reached)) is None else count for reached in cell)
+    return counts[(len(counts) - 1) // 4], counts[(len(counts) - 1) // 2], counts[-1 - (len(counts) - 1) // 4]
+
+
 def share_of(cell: Sequence[Milestones], milestone: str) -> float:
     """Return the share of seeds that reached a milestone."""
     return sum(MILESTONES[milestone](reached) is not None for reached in cell) / len(cell) if cell else 0.0
@@ -116,6 +125,40 @@ def table(results: Results) -> str:
     for row in results.rows:
         cells = [_cell(results.of(row, subject)) for subject in results.subjects]
         lines.append(_line((row, *cells)))
+    return "\n".join(lines)
+
+
+def summary(results: Results, against: str = AGAINST, *, outside: Callable[[str], bool] = lambda _: False) -> str:
+    """Return how many times the executions to the minimum that one subject needs each other needs, in Markdown.
+
+    A family counts where most seeds of both got there within the limit; the mean of the ratios of medians is geometric.
+    So what a subject does not solve costs it nothing but the number of families, which stands beside.
+
+    Args:
+        results: What was measured.
+        against: The subject with which the others are compared.
+        outside: Whether a subject is from outside; the best of these on each family make up a line of their own.
+
+    Returns:
+        The table; empty when `against` was not measured, or nothing else was.
+    """
+    families = [row for row in results.rows if row in FAMILIES and FAMILIES[row].minimum is not None]
+    medians = {
+        subject: {row: median_of(results.of(row, subject), "minimum") for row in families}
+        for subject in results.subjects
+    }
+    best = {row: min((medians[name][row] for name in medians if outside(name)), default=NEVER) for row in families}
+    ours = medians.pop(against, None)
+    if ours is None or not medians:
+        return ""
+    lines = [_line(("searcher or engine", "families solved", f"times the executions of {against}", "on"))]
+    lines.append(_line(["---"] * 4))
+    for name, theirs in {**medians, "the best from outside on each": best}.items():
+        solved = [row for row in families if theirs[row] != NEVER]
+        both = [row for row in solved if ours[row] != NEVER]
+        if solved or name in medians:
+            ratio = f"{statistics.geometric_mean(theirs[row] / ours[row] for row in both):.2g}" if both else ""
+            lines.append(_line((name, f"{len(solved)} of {len(families)}", ratio, f"{len(both)}" if both else "")))
     return "\n".join(lines)
 
 

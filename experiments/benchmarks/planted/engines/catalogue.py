@@ -59,6 +59,11 @@ ENGINES: Mapping[str, Engine] = {
 }
 
 
+def from_outside(name: str) -> bool:
+    """Whether an engine is a package of others, alone or with our minimiser behind it."""
+    return name.removesuffix(MINIMISED) in PACKAGES
+
+
 def check_installed(name: str) -> None:
     """Import what an engine needs.
 
