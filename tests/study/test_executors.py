@@ -111,6 +111,15 @@ budget: 1.3
 operators: [service.error_status, service.field_corruption, model.refusal]
 search: {trials: 80, all_minimal: true}
 """,
+    "online": """
+target: triage
+config: naive
+tasks: [refund-damaged, missing-parcel]
+contracts: [default, objective]
+budget: 3.3
+operators: [service.timeout, service.lost_response, retrieval.truncate, model.refusal, memory.stale_read]
+search: {searcher: adversary, trials: 40, lookahead: 8}
+""",
 }
 TRIALS = """
 SELECT task, seed, contract, number, purpose, schedule, effective, status, digest, ending, success, steps, verdict,
