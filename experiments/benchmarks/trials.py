@@ -1,14 +1,17 @@
-"""What a trial costs besides its run: the searcher, the store, and the loop of the study.
+"""What a trial costs besides its run: the searcher, the store, and the loop of the study; and Optuna beside them.
 
 Every search is made twice. The first time its runs are executed and kept; the second time they are only handed out, and
-that is measured.
+that is measured. Of Optuna only its own `ask` and `tell` are measured, on a space of the same size.
 
-Run: python -m chaosagent.experiments.benchmarks.trials
+Run: python -m chaosagent.experiments.benchmarks.trials [--trials 1000 10000 100000] [--searcher NAME ...]
 """
 
 from __future__ import annotations
 
 import argparse
+import cProfile
+import io
+import pstats
 import tempfile
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -19,7 +22,8 @@ from chaosagent.execution.executor import Executor, Finished
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.workbench import Job
 from chaosagent.experiments.benchmarks.measuring import machine, medians, table
-from chaosagent.experiments.benchmarks.scripted import five_contracts, six_crossings
+from chaosagent.experiments.benchmarks.planted.engines.slots import quiet_optuna
+from chaosagent.experiments.benchmarks.scripted import CROSSINGS, five_contracts, six_crossings
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.space import Space
@@ -33,6 +37,9 @@ CONTRACT = "no-crash"
 BUDGET = 4.5
 GIVEN = "benchmarks/given"
 LOOP = "the study's loop"
+SLOTS, LEVELS = 4, 15
+"""Of Optuna's space: as many injections as the budget allows, and about as many levels at a crossing."""
+PROFILED = 25
 
 
 class Keeping:
@@ -165,28 +172,66 @@ def given(search: Recorded) -> Recorded:
     return recorded(plan_of(GIVEN, len(told)))
 
 
+def optuna_alone(trials: int) -> Callable[[], int]:
+    """Return the work of some trials of Optuna's sampler, told that all are equally far from a violation.
+
+    Raises:
+        MissingExtraError: Optuna is not installed.
+    """
+    optuna = quiet_optuna("--optuna")
+
+    def work() -> int:
+        sampler = optuna.samplers.TPESampler(multivariate=True, group=True, seed=0)
+        study = optuna.create_study(sampler=sampler)
+        for _ in range(trials):
+            trial = study.ask()
+            for slot in range(trial.suggest_int("injections", 1, SLOTS)):
+                trial.suggest_categorical(f"hook {slot}", range(CROSSINGS))
+                trial.suggest_categorical(f"level {slot}", range(LEVELS))
+            study.tell(trial, 1.0)
+        return trials
+
+    return work
+
+
+def measured(trials: int, searchers: Sequence[str], rounds: int) -> dict[str, float]:
+    """Return processor seconds per trial: the loop alone, and each searcher without and with the store."""
+    searches = {name: recorded(plan_of(name, trials)) for name in searchers}
+    pieces = {LOOP: again(given(next(iter(searches.values()))), stored=False)}
+    for name, search in searches.items():
+        pieces |= {name: again(search, stored=False), f"{name}, store": again(search, stored=True)}
+    return medians(pieces, rounds=rounds)
+
+
+def profile(searcher: str, trials: int) -> str:
+    """Return where the time of a search goes when its runs cost nothing, the dearest functions first."""
+    work, profiler, text = again(recorded(plan_of(searcher, trials)), stored=False), cProfile.Profile(), io.StringIO()
+    profiler.runcall(work)
+    pstats.Stats(profiler, stream=text).sort_stats("tottime").print_stats(PROFILED)
+    return text.getvalue()
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, nargs="+", default=[1_000, 10_000])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--searcher", nargs="+", default=["exact", "random", "anytime"], metavar="NAME")
+    parser.add_argument("--optuna", type=int, nargs="*", default=[], metavar="TRIALS", help="Optuna's own cost beside")
+    parser.add_argument("--profile", metavar="NAME", help="show where a searcher spends its time, and nothing else")
     options = parser.parse_args(arguments)
     print(machine())
+    if options.profile:
+        print(profile(options.profile, max(options.trials)))
+        return
     for trials in options.trials:
-        exact, random = recorded(plan_of("exact", trials)), recorded(plan_of("random", trials))
-        loop = given(exact)
-        rows = medians(
-            {
-                LOOP: again(loop, stored=False),
-                "exact": again(exact, stored=False),
-                "exact, store": again(exact, stored=True),
-                "random": again(random, stored=False),
-                "random, store": again(random, stored=True),
-            },
-            rounds=options.rounds,
-        )
+        rows = measured(trials, options.searcher, options.rounds)
         print(f"{trials} trials; the loop alone takes {1 / rows[LOOP]:.0f} results a second")
         print(table(rows, unit="us/trial", scale=1e6, baseline=LOOP))
+    if options.optuna:
+        pieces = {f"optuna, {trials} trials": optuna_alone(trials) for trials in options.optuna}
+        beside = medians({"exact": again(recorded(plan_of("exact", 1_000)), stored=False), **pieces}, rounds=1)
+        print(table(beside, unit="us/trial", scale=1e6, baseline="exact"))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from chaosagent.experiments.benchmarks.trials import Ready, given, main, plan_of
 from chaosagent.study.study import Study
 
 
-@pytest.mark.parametrize("searcher", ["exact", "random"])
+@pytest.mark.parametrize("searcher", ["exact", "random", "anytime"])
 def test_a_search_with_runs_that_cost_nothing_goes_the_same_way(searcher: str) -> None:
     search = recorded(plan_of(searcher, 60))
 
@@ -35,3 +35,24 @@ def test_the_command_prints_results_a_second(capsys: pytest.CaptureFixture[str])
     printed = capsys.readouterr().out
     assert "results a second" in printed
     assert "random, store" in printed
+    assert "anytime, store" in printed
+
+
+@pytest.mark.slow
+def test_the_command_measures_optuna_beside(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("optuna")
+
+    main(["--trials", "20", "--rounds", "1", "--searcher", "exact", "--optuna", "10", "20"])
+
+    printed = capsys.readouterr().out
+    assert "optuna, 10 trials" in printed
+    assert "optuna, 20 trials" in printed
+
+
+@pytest.mark.slow
+def test_the_command_shows_where_a_searcher_spends_its_time(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--trials", "20", "--profile", "anytime"])
+
+    printed = capsys.readouterr().out
+    assert "tottime" in printed
+    assert "results a second" not in printed
