@@ -39,8 +39,8 @@ class AnytimeSearcher:
     def __init__(self, problem: Problem, *, r1: bool = True, r2: bool = True, r3: bool = True) -> None:
         self._problem = problem
         self._lower = ExactSearcher(problem, r1=r1, r2=r2, r3=r3)
-        self._upper = CoveringStream(problem)
-        self._packer = Packer(self._lower.states)
+        self._upper = CoveringStream(problem, self._lower.states)
+        self._packer = Packer(self._lower.states, self._upper.reactions)
         self._told: set[Schedule] = set()
         self._open: set[Schedule] = set()
         self._violated = False
@@ -59,13 +59,17 @@ class AnytimeSearcher:
     def tell(self, evaluation: Evaluation) -> None:
         schedule = evaluation.schedule
         self._lower.tell(evaluation)
-        self._packer.told(schedule)
         self._open.discard(schedule)
         if schedule in self._told:
             return
         self._told.add(schedule)
         self._upper.learn(evaluation)
         self._violated = self._violated or violates(evaluation, self._problem.contract)
+        self._lower.settle()
+        for family in self._lower.families:
+            self._packer.add(family)
+        self._lower.families.clear()
+        self._packer.told(schedule, self._lower.standing.lower_bound, self._lower.affordable)
 
     @property
     def finished(self) -> bool:
@@ -103,12 +107,11 @@ class AnytimeSearcher:
         return None if drawn is None else Proposal(drawn, Purpose.EXPLORE)
 
     def _from_lower(self, number: int) -> Proposal | None:
-        family = self._lower.next_unknown
-        if family is not None:
+        if self._lower.next_is_unknown:
             rng = derive(self._problem.search_seed, "anytime", "pack", self._problem.contract, number)
-            pack = self._packer.pack(family, self._lower.affordable, self._upper.staying, rng)
+            pack = self._packer.pack(rng)
             if pack is not None and pack not in self._told and pack not in self._open:
-                return Proposal(pack, Purpose.EXPLORE)
+                return Proposal(pack, Purpose.CERTIFY if self._violated else Purpose.EXPLORE)
         while found := self._lower.ask(1):
             if found[0].schedule not in self._open:
                 return found[0]

@@ -8,20 +8,18 @@ them. Faults at hooks that exist only because of another fault are tried togethe
 from __future__ import annotations
 
 import random
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection, Place, hook_at, inject
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
 from chaosagent.searchers.points import Expander
+from chaosagent.searchers.reactions import Reactions
+from chaosagent.searchers.states import NOTHING, States, place_of
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
-
-Mark: TypeAlias = tuple[bytes, bytes]
-"""All that the future of a run depended on at one of its checkpoints."""
 
 OUTAGES = 1 / 8
 """Share of schedules in which one interface fails throughout."""
@@ -55,14 +53,12 @@ class _Site:
         needs: The faults of the smallest run that reached it; empty when the run without injections does.
         injections: What can be done there, one of each known outcome, cheapest first.
         landed: How often something landed there.
-        ended: How often that was the last that happened before a run ended early.
     """
 
     place: Place
     needs: Schedule
     injections: list[Injection] = field(default_factory=list)
     landed: int = 0
-    ended: int = 0
 
 
 class CoveringStream:
@@ -72,10 +68,12 @@ class CoveringStream:
 
     Args:
         problem: What is searched.
+        states: What is known of the states that runs come through; told of each run before this is.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
+    def __init__(self, problem: Problem, states: States) -> None:
+        self._problem, self._states = problem, states
+        self.reactions = Reactions()
         self._expander = Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
         self._sites: dict[Place, _Site] = {}
         self._known: set[Injection] = set()
@@ -85,18 +83,16 @@ class CoveringStream:
         self._minimal: list[frozenset[Injection]] = []
         self._best = float("inf")
         self._usual: frozenset[Place] = frozenset()
-        self._lasted: Counter[Injection] = Counter()
-        self._ended: Counter[Injection] = Counter()
-        self._marks: set[Mark] = set()
-        self._alone: dict[Injection, bool] = {}
+        self._lasts: dict[Injection, bool] = {}
         self._has_new_interface: bool | None = None
 
     def learn(self, evaluation: Evaluation) -> None:
         """Take over what a run has shown."""
         if evaluation.status is Status.ERROR:
             return
+        self.reactions.learn(evaluation, violated=violates(evaluation, self._problem.contract))
         self._take_sites(evaluation)
-        self._take_marks(evaluation)
+        self._take_lasting(evaluation)
         self._take_landed(evaluation)
         if violates(evaluation, self._problem.contract):
             self._take_violation(evaluation)
@@ -118,37 +114,26 @@ class CoveringStream:
                 site.injections.append(injection)
 
     def _take_landed(self, evaluation: Evaluation) -> None:
-        """Note what was tried together, and what the run ended with if it ended early."""
+        """Note what was tried together."""
         landed = list(evaluation.effective)
-        reached = {crossing.place for crossing in evaluation.crossings}
         if evaluation.schedule == EMPTY:
-            self._usual = frozenset(reached)
+            self._usual = frozenset(crossing.place for crossing in evaluation.crossings)
         self._landed.update(landed)
         for one in landed:
             self._partners[one].update(landed)
-        by_place = {place_of(injection): injection for injection in landed}
-        in_order = [by_place[crossing.place] for crossing in evaluation.crossings if crossing.place in by_place]
-        early = not self._usual <= reached and not violates(evaluation, self._problem.contract)
-        for injection in in_order[:-1] if early else in_order:
-            self._lasted[injection] += 1
-        for injection in in_order[-1:] if early else ():
-            self._ended[injection] += 1
-        for injection in in_order:
+        for injection in landed:
             site = self._sites.get(place_of(injection))
             if site is not None:
                 site.landed += 1
-                site.ended += early and injection is in_order[-1]
 
-    def _take_marks(self, evaluation: Evaluation) -> None:
-        """Note of a fault that was injected alone whether it leaves anything behind that was not seen before."""
-        marks = [(one.common, one.monitors[self._problem.monitor]) for one in evaluation.final_fingerprints]
-        if evaluation.schedule == EMPTY:
-            self._marks.update(marks)
-        elif len(evaluation.effective) == 1 and marks:
-            injection = next(iter(evaluation.effective))
-            if injection not in self._alone:
-                self._alone[injection] = self._marks.isdisjoint(marks)
-                self._marks.update(marks)
+    def _take_lasting(self, evaluation: Evaluation) -> None:
+        """Note of faults that acted alone between two checkpoints whether they leave anything behind."""
+        for state, acted, later in self._states.course(evaluation).stretches() if evaluation.fingerprints else ():
+            undisturbed = self._states.after(state, NOTHING)
+            if len(acted) == 1 and later is not None and undisturbed is not None:
+                (injection,) = acted
+                lasting = later.state != undisturbed.next_state
+                self._lasts[injection] = lasting or self._lasts.get(injection, False)
 
     def _take_violation(self, evaluation: Evaluation) -> None:
         found = frozenset(evaluation.effective)
@@ -263,17 +248,24 @@ class CoveringStream:
     def _filled(self, start: Iterable[Injection], rng: random.Random) -> list[Injection]:
         """Add the faults that bring most pairs that were not tried, but few that are likely to end the run early."""
         chosen = {place_of(injection): injection for injection in start}
+        noticed = sum(map(self.reactions.noticed, chosen.values()))
         sites = [site for site in self._sites.values() if site.needs == EMPTY]
         rng.shuffle(sites)
         share = rng.choice(SHARES)
         for site in sites[: max(1, round(share * len(sites)))]:
-            best = self._best_at(site, chosen, rng)
-            if best is not None and rng.random() < self._staying(best, site) * min(1.0, 2.0 * self._lasting(best)):
+            best = self._best_at(site, chosen, noticed, rng)
+            if best is None:
+                continue
+            staying = self.reactions.staying(best, noticed)
+            if rng.random() < staying * min(1.0, 2.0 * self._lasting(best)):
                 chosen[site.place] = best
+                noticed += self.reactions.noticed(best)
         return list(chosen.values())
 
-    def _best_at(self, site: _Site, chosen: Mapping[Place, Injection], rng: random.Random) -> Injection | None:
-        """Return the fault at a place that is worth most beside those chosen."""
+    def _best_at(
+        self, site: _Site, chosen: Mapping[Place, Injection], noticed: float, rng: random.Random
+    ) -> Injection | None:
+        """Return the fault at a place that is worth most beside those chosen, of which so many are noticed."""
         beside = set(chosen.values())
         best, best_worth = None, 0.0
         for injection in site.injections:
@@ -281,30 +273,14 @@ class CoveringStream:
                 continue
             pairs = len(beside) - len(self._partners[injection] & beside)
             worth = pairs + NEW_WORTH * (injection not in self._landed) + rng.random()
-            worth *= self._staying(injection, site) * self._lasting(injection)
+            worth *= self.reactions.staying(injection, noticed) * self._lasting(injection)
             if worth > best_worth and self._fits(injection, chosen):
                 best, best_worth = injection, worth
         return best
 
     def _lasting(self, injection: Injection) -> float:
         """Return how much a fault is worth trying with others: little when it was seen to leave nothing behind."""
-        alone = self._alone.get(injection)
-        if alone is None:
+        lasts = self._lasts.get(injection)
+        if lasts is None:
             return 0.7
-        return 1.0 if alone else 0.05
-
-    def staying(self, injection: Injection) -> float:
-        """Return about how likely a run goes on behind a fault, from what was seen of it and of its place."""
-        site = self._sites.get(place_of(injection))
-        return 1.0 if site is None else self._staying(injection, site)
-
-    def _staying(self, injection: Injection, site: _Site) -> float:
-        of_site = (site.landed - site.ended + 2.0) / (site.landed + 2.0)
-        ended, lasted = self._ended[injection], self._lasted[injection]
-        return (lasted + 2.0 * of_site) / (lasted + ended + 2.0)
-
-
-def place_of(injection: Injection) -> Place:
-    """Return the one place at which an injection acts."""
-    hook = injection.hook
-    return Place(hook.interface, hook.agent, hook.first, hook.attempt)
+        return 1.0 if lasts else 0.05

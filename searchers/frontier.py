@@ -74,6 +74,7 @@ class Family:
         total = round(origin.cost + cost, COST_DECIMALS)
         return Child(total, -origin.acted, str(origin.schedule), number, position, origin.schedule, injection, self)
 
-    def left(self) -> list[Candidate]:
-        """Return the last that was taken, and those behind it, in the order of cost."""
-        return [candidate for _, candidate in self._candidates[max(0, self._next - 1) :]]
+    @property
+    def candidates(self) -> list[Candidate]:
+        """What could be added, in the order of cost."""
+        return [candidate for _, candidate in self._candidates]

@@ -1,117 +1,177 @@
-"""Packs: one run that answers for many schedules with one injection more than another.
+"""Packs: one run that answers many questions of the proof.
 
-Where the next schedules to be run differ in one injection each, at places with checkpoints between them, one run with
-all of these injections shows what each does from the state of the common part, as long as those before it leave nothing
-behind. Behind one that does, the run shows what the others do there, which is wanted later, or not at all.
+The proof asks what follows on a state with some injections. A run comes through many states, and can answer a question
+at each: what it does at one checkpoint, every schedule does that comes there. What runs have shown makes a graph, whose
+nodes are states and whose edges are injections, or none. A pack is the path through it that most likely answers most
+open questions. Where the run goes another way than expected it tells what happens there, which is wanted later, or not
+at all.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from typing import NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias
 
-from chaosagent.faults.injection import Injection
+from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.schedule import Schedule, schedule
 from chaosagent.searchers.frontier import Family
-from chaosagent.searchers.points import Candidate
-from chaosagent.searchers.states import Mark, State, States
+from chaosagent.searchers.reactions import Reactions
+from chaosagent.searchers.states import START, Outlook, State, States, place_of
 
-SAFE = 0.5
-"""An injection at least so likely not to end the run is one behind which others still tell something."""
+PRIOR = 2.0
+"""How many runs from a state count as much as what is known of the injection elsewhere."""
 
-Staying = Callable[[Injection], float]
-"""About how likely a run goes on behind an injection."""
+ELSEWHERE = 0.5
+"""What questions are worth that are asked after the run may have gone another way, in terms of those on the way."""
+
+STATES_PER_PLAN = 64
+"""The graph is gone through again when as many runs were told as it has states, divided by this."""
+
+Edge: TypeAlias = tuple[State, frozenset[Injection]]
+"""A state, and what acts behind it before the next checkpoint."""
 
 
 class Question(NamedTuple):
-    """What follows on a state with some injections; open until a run has shown it.
+    """What follows on a state; open until a run has shown it.
 
     Attributes:
-        state: At a checkpoint.
-        acted: What acts behind it, before the next one.
+        cost: Of the cheapest schedule that asks it.
+        edge: The state, and what is injected.
+        last: What is injected last.
+        noticed: How many of the faults before it the target has noticed, as far as that could be told.
     """
 
-    state: State
-    acted: frozenset[Injection]
-
-
-class _Open(NamedTuple):
-    """A candidate of a family whose question is open."""
-
-    mark: Mark
-    question: Question
-    candidate: Candidate
+    cost: float
+    edge: Edge
+    last: Injection
+    noticed: float
 
 
 class Packer:
-    """Makes packs out of the children of one origin.
+    """Plans packs. What it plans follows from what was told, and from what is out.
 
     Args:
         states: What is known.
+        reactions: How the target reacts.
     """
 
-    def __init__(self, states: States) -> None:
-        self._states = states
-        self._open: dict[Schedule, list[_Open]] = {}
-        self._out: dict[Schedule, list[Question]] = {}
-        self._asked: set[Question] = set()
+    def __init__(self, states: States, reactions: Reactions) -> None:
+        self._states, self._reactions = states, reactions
+        self._open: defaultdict[State, list[Question]] = defaultdict(list)
+        self._values: dict[State | None, float] = {}
+        self._out: dict[Schedule, list[Edge]] = {}
+        self._asked: Counter[Edge] = Counter()
+        self._told = self._due = 0
+        self._bound = self._below = 0.0
 
-    def told(self, pack: Schedule) -> None:
-        """Note that a schedule was run."""
-        self._asked.difference_update(self._out.pop(pack, ()))
+    def add(self, family: Family) -> None:
+        """Take the questions of a family that is to be searched."""
+        origin = family.origin
+        course = self._states.course(origin.run)
+        noticed = sum(map(self._reactions.noticed, origin.schedule))
+        for candidate in family.candidates:
+            mark, acted = course.stretch_of(candidate.position)
+            edge = (mark.state, acted | {candidate.injection})
+            self._open[mark.state].append(Question(origin.cost + candidate.cost, edge, candidate.injection, noticed))
 
-    def pack(self, family: Family, below: float, staying: Staying, rng: random.Random) -> Schedule | None:
-        """Return a pack of children of a family, `None` when fewer than two of them fit into one.
+    def told(self, ran: Schedule, bound: float, below: float) -> None:
+        """Note that a schedule was run.
 
         Args:
-            family: Of the schedule that comes next.
-            below: Only children that cost less.
-            staying: About how likely a run goes on behind an injection.
+            ran: Which.
+            bound: Cost of the schedules that come next.
+            below: Only questions that a cheaper schedule asks are of use.
+        """
+        for edge in self._out.pop(ran, ()):
+            self._asked[edge] -= 1
+        self._told += 1
+        self._bound, self._below = bound, below
+        if self._told >= self._due:
+            self._evaluate()
+            self._due = self._told + len(self._values) // STATES_PER_PLAN
+
+    def pack(self, rng: random.Random) -> Schedule | None:
+        """Return a schedule that asks several questions, `None` when there is only one to ask at a time.
+
+        Args:
             rng: Breaks ties.
         """
-        stretches = self._stretches(family, below)
-        if len(stretches) < 2:
+        chosen: dict[Place, Injection] = {}
+        asked: list[Edge] = []
+        seen: set[State] = set()
+        state: State | None = START
+        while state is not None and state not in seen:
+            seen.add(state)
+            _, question, injections, state = max(
+                self._options(state, chosen.keys(), rng), key=lambda option: option[0], default=(0.0, None, (), None)
+            )
+            chosen.update((place_of(injection), injection) for injection in injections)
+            asked += [question.edge] if question is not None else []
+        if len(asked) < 2:
             return None
-        risky = [number for number, found in enumerate(stretches) if min(map(staying, _injections(found))) < SAFE]
-        last = risky[-1] if risky else -1
-        chosen: list[_Open] = []
-        for number, found in enumerate(stretches):
-            safe = [one for one in found if staying(one.candidate.injection) >= SAFE]
-            wanted = [one for one in found if one not in safe] if number == last else safe
-            if wanted:
-                chosen.append(min(wanted, key=lambda one: (one.candidate.cost, rng.random())))
-        if len(chosen) < 2:
-            return None
-        made = schedule([*family.origin.schedule, *(one.candidate.injection for one in chosen)])
-        self._out[made] = [one.question for one in chosen]
-        self._asked.update(self._out[made])
+        made = schedule(chosen.values())
+        self._out[made] = asked
+        self._asked.update(asked)
         return made
 
-    def _stretches(self, family: Family, below: float) -> list[list[_Open]]:
-        """Return the candidates whose questions are open, by the checkpoint before they act, in order."""
-        known = self._open.get(family.origin.schedule)
-        found = self._questions(family) if known is None else known
-        found = [one for one in found if self._states.after(*one.question) is None]
-        self._open[family.origin.schedule] = found
-        affordable = below - family.origin.cost
-        stretches: dict[Mark, list[_Open]] = {}
-        for one in found:
-            if one.candidate.cost < affordable and one.question not in self._asked:
-                stretches.setdefault(one.mark, []).append(one)
-        return list(stretches.values())
+    def _options(
+        self, state: State, taken: Iterable[Place], rng: random.Random
+    ) -> Iterator[tuple[tuple[float, float], Question | None, frozenset[Injection], State | None]]:
+        """Yield what may be done at a state: its worth, the question it answers, the injections, what is expected."""
+        values, places = self._values, set(taken)
+        for next_state, injections in self._states.ways(state):
+            if places.isdisjoint(map(place_of, injections)):
+                yield (values.get(next_state, 0.0), rng.random()), None, injections, next_state
+        outlook = self._states.outlook(state)
+        for question in self._questions(state):
+            injections = question.edge[1]
+            if self._asked[question.edge] <= 0 and places.isdisjoint(map(place_of, injections)):
+                is_noticed = self._reactions.noticed(question.last) >= 0.5 and outlook.disturbed is not None
+                expected = outlook.disturbed if is_noticed else outlook.undisturbed
+                yield (self._worth(question, outlook), rng.random()), question, injections, expected
 
-    def _questions(self, family: Family) -> list[_Open]:
-        origin = family.origin
-        if origin.run.schedule != origin.schedule:
-            return []  # all of them act before the next checkpoint
-        course = self._states.course(origin.run)
-        found = []
-        for candidate in family.left():
-            mark, acted = course.stretch_of(candidate.position)
-            found.append(_Open(mark, Question(mark.state, acted | {candidate.injection}), candidate))
-        return sorted(found, key=lambda one: one.mark.position)
+    def _questions(self, state: State) -> list[Question]:
+        """Return the open questions at a state that are of use."""
+        found = self._open.get(state)
+        if not found:
+            return []
+        after = self._states.after
+        still = [one for one in found if after(*one.edge) is None]
+        if len(still) < len(found):
+            self._open[state] = still
+        return [one for one in still if one.cost < self._below]
 
+    def _worth(self, question: Question, outlook: Outlook) -> float:
+        """Return about how many questions are answered by asking one and going on, dearer ones counted less."""
+        values, reactions = self._values, self._reactions
+        unnoticed = 1.0 - reactions.noticed(question.last)
+        staying = reactions.staying(question.last, question.noticed)
+        going_on = 1.0 - (outlook.ends + PRIOR * (1.0 - staying)) / (outlook.known + PRIOR)
+        undisturbed = values.get(outlook.undisturbed, 0.0)
+        disturbed = ELSEWHERE * undisturbed if outlook.disturbed is None else values.get(outlook.disturbed, 0.0)
+        wanted: float = 0.5 ** max(0.0, question.cost - self._bound)
+        return wanted + min(unnoticed, going_on) * undisturbed + max(0.0, going_on - unnoticed) * disturbed
 
-def _injections(found: list[_Open]) -> list[Injection]:
-    return [one.candidate.injection for one in found]
+    def _evaluate(self) -> None:
+        """Go through the graph from its ends, and note how many questions can be answered from each state on."""
+        values: dict[State | None, float] = {}
+        self._values = values
+        waiting: list[State] = [START]
+        under_way: set[State] = set()
+        while waiting:
+            state = waiting[-1]
+            if state in values:
+                waiting.pop()
+                continue
+            following = [following for following, _ in self._states.ways(state) if following is not None]
+            new = [one for one in following if one not in values and one not in under_way]
+            under_way.add(state)
+            if new:
+                waiting += new
+                continue
+            outlook = self._states.outlook(state)
+            worths = [self._worth(question, outlook) for question in self._questions(state)]
+            values[state] = max([*worths, *(values.get(one, 0.0) for one in following)], default=0.0)
+            waiting.pop()

@@ -7,6 +7,8 @@ One run with many injections thus shows what many schedules with few of them wou
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
@@ -19,6 +21,7 @@ State: TypeAlias = tuple[bytes, bytes]
 """The fingerprint of the target, and that of the monitor of the contract that is searched."""
 
 START: State = (b"", b"")
+NOTHING: frozenset[Injection] = frozenset()
 TOLD_BY_STATE = frozenset({Ending.FINISHED, Ending.CRASHED})
 """Endings that follow from the state; a limit also depends on how much was used up before."""
 
@@ -53,6 +56,15 @@ class Course(NamedTuple):
     marks: tuple[Mark, ...]
     acts: tuple[Act, ...]
 
+    def stretches(self) -> Iterator[tuple[State, frozenset[Injection], Mark | None]]:
+        """Yield each state, what acted behind it, and the checkpoint after that, `None` where the run ended."""
+        number, acts = 0, self.acts
+        for mark, later in zip(self.marks, (*self.marks[1:], None), strict=True):
+            begun = number
+            while number < len(acts) and (later is None or acts[number].position <= later.position):
+                number += 1
+            yield mark.state, frozenset(act.injection for act in acts[begun:number]), later
+
     def stretch_of(self, position: int) -> tuple[Mark, frozenset[Injection]]:
         """Return the last checkpoint before a position, and what acted between the two."""
         mark = self.marks[0]
@@ -77,6 +89,22 @@ class Stretch(NamedTuple):
     next_state: State | None
 
 
+class Outlook(NamedTuple):
+    """What may follow on a state.
+
+    Attributes:
+        undisturbed: The state that follows without injections, `None` when that is unknown, or the end.
+        disturbed: The state that follows most often on injections otherwise.
+        ends: How many sets of injections are known that end the run.
+        known: Of how many that are known.
+    """
+
+    undisturbed: State | None
+    disturbed: State | None
+    ends: int
+    known: int
+
+
 class States:
     """Keeps, for each state and the injections that acted behind it, what followed.
 
@@ -88,6 +116,8 @@ class States:
         self._monitor = monitor
         self._courses: dict[Schedule, Course] = {}
         self._stretches: dict[tuple[State, frozenset[Injection]], Stretch] = {}
+        self._ways: defaultdict[State, dict[State | None, frozenset[Injection]]] = defaultdict(dict)
+        self._followed: defaultdict[State, Counter[State | None]] = defaultdict(Counter)
 
     def take(self, evaluation: Evaluation) -> bool:
         """Learn from a run.
@@ -100,21 +130,25 @@ class States:
         if not set(evaluation.effective) <= set(evaluation.schedule):
             return True  # what acted at more than one place, or at whichever agent's, is not told apart
         course = self.course(evaluation)
-        agrees, number, acts = True, 0, course.acts
-        for mark, later in zip(course.marks, (*course.marks[1:], None), strict=True):
-            begun = number
-            while number < len(acts) and (later is None or acts[number].position <= later.position):
-                number += 1
+        agrees = True
+        for state, acted, later in course.stretches():
             if later is None and evaluation.ending not in TOLD_BY_STATE:
                 break
-            key = (mark.state, frozenset(act.injection for act in acts[begun:number]))
-            known = self._stretches.get(key)
+            known = self._stretches.get((state, acted))
+            ended, next_state = (None, None) if later is None else later
             if known is None:
-                ended, state = (None, None) if later is None else later
-                self._stretches[key] = Stretch(evaluation, ended, state)
-            elif known.next_state != (None if later is None else later.state):
+                self._stretches[state, acted] = Stretch(evaluation, ended, next_state)
+                self._note(state, acted, next_state)
+            elif known.next_state != next_state:
                 agrees = False
         return agrees
+
+    def _note(self, state: State, acted: frozenset[Injection], following: State | None) -> None:
+        ways = self._ways[state]
+        if following not in ways or len(acted) < len(ways[following]):
+            ways[following] = acted
+        if acted:
+            self._followed[state][following] += 1
 
     def course(self, evaluation: Evaluation) -> Course:
         """Return the checkpoints of a run, and what acted in it."""
@@ -128,6 +162,21 @@ class States:
     def after(self, state: State, acted: frozenset[Injection]) -> Stretch | None:
         """Return what follows on a state when these injections act before the next checkpoint; `None` if unknown."""
         return self._stretches.get((state, acted))
+
+    def ways(self, state: State) -> Iterable[tuple[State | None, frozenset[Injection]]]:
+        """Return what is known to follow on a state, `None` for an end, each with the fewest injections it takes."""
+        return self._ways[state].items() if state in self._ways else ()
+
+    def outlook(self, state: State) -> Outlook:
+        """Return what may follow on a state."""
+        known = self._stretches.get((state, NOTHING))
+        undisturbed = None if known is None else known.next_state
+        followed = self._followed.get(state)
+        if followed is None:
+            return Outlook(undisturbed, None, 0, 0)
+        others = [pair for pair in followed.items() if pair[0] is not None and pair[0] != undisturbed]
+        disturbed = max(others, key=lambda pair: pair[1], default=(None, 0))[0]
+        return Outlook(undisturbed, disturbed, followed[None], followed.total())
 
     def foresee(self, run: Evaluation, position: int, injection: Injection) -> Stretch | None:
         """Return what follows when an injection is added to a run, up to the next checkpoint; `None` if unknown.

@@ -111,7 +111,8 @@ class Desk:
     ) -> Answer | None:
         """Ask a service until an answer is usable.
 
-        Between two attempts the agent rests, with the state in which it rested last: so it must not have changed since.
+        Between two attempts, and when all have failed, the agent rests, with the state in which it rested last: so it
+        must not have changed since.
 
         Args:
             name: Of the service.
@@ -139,12 +140,14 @@ class Desk:
                 async with asyncio.timeout(patience):
                     value = await ask.attempt()
                 if accepts(value):
-                    return Answer(value, self.run.clock.now() - begun)
+                    waited = round(self.run.clock.now() - begun, 6)  # equal at whatever time it was asked
+                    return Answer(value, waited)
             except borne:
                 pass
             if failed_before:
                 raise TooManyErrorsError
         self._strained = True
+        self._checkpoint(f"no answer from {name}", self._rested)
         return None
 
     def rest(self, place: str, *state: Plain) -> None:
