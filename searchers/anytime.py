@@ -111,7 +111,7 @@ class AnytimeSearcher:
             rng = derive(self._problem.search_seed, "anytime", "pack", self._problem.contract, number)
             pack = self._packer.pack(rng)
             if pack is not None and pack not in self._told and pack not in self._open:
-                return Proposal(pack, Purpose.CERTIFY if self._violated else Purpose.EXPLORE)
+                return Proposal(pack, Purpose.PROBE if self._violated else Purpose.EXPLORE)
         while found := self._lower.ask(1):
             if found[0].schedule not in self._open:
                 return found[0]

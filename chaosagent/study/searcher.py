@@ -18,10 +18,12 @@ class Purpose(enum.Enum):
     """Why a schedule is run.
 
     A violation that is met by exploring is shrunk at once, by the study, so what explores may be dearer than the
-    budget; one that is met by certifying is minimal.
+    budget; one that is met by certifying is minimal. What probes is run for what it tells of the target, whatever it
+    breaks: it may be dearer than the budget, too, and is not shrunk.
     """
 
     EXPLORE = "explore"
+    PROBE = "probe"
     SHRINK = "shrink"
     CERTIFY = "certify"
     AUDIT = "audit"
@@ -58,6 +60,8 @@ class Problem:
             goes on behind a violation, but with nothing that holds a known one (`MinimalSets`). Its lower bound is then
             the cost up to which all are known, as far as its rules tell schedules apart.
         outcome_only: The contract judges the outcome of a run and nothing else of it.
+        by_chance: Answers come by chance and are frozen: what is clean here may violate with other answers, so each
+            kind of schedule has to be run once and not only inferred, for the study to race it.
     """
 
     contract: str
@@ -69,6 +73,7 @@ class Problem:
     kinds_matter: bool = False
     all_minimal: bool = False
     outcome_only: bool = False
+    by_chance: bool = False
 
 
 @dataclass(frozen=True, slots=True)
