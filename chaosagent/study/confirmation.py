@@ -169,12 +169,12 @@ class SequentialTest:
     schedule violates, none without injections is needed.
 
     Args:
-        rates: What is asked for; of `beta` the most goes to the first of the two ways in which a schedule is dropped.
-        alpha: The part of the study's that this test has.
+        rates: What is asked of this test; of `beta` the most goes to the first of the two ways in which a schedule is
+            dropped.
     """
 
-    def __init__(self, rates: ErrorRates, alpha: float) -> None:
-        self._likelier, self._needed = EvidenceOfMore(), log(1 / alpha)
+    def __init__(self, rates: ErrorRates) -> None:
+        self._likelier, self._needed = EvidenceOfMore(), log(1 / rates.alpha)
         self._rarer, self._closer = EvidenceOfLess(rates.difference), EvidenceOfNearness(rates.difference)
         self._rare = log(1 / ((1.0 - BETA_OF_PAIRS) * rates.beta))
         self._near = log(1 / (BETA_OF_PAIRS * rates.beta))
@@ -224,6 +224,7 @@ class FreshRuns:
         on_drawn: Called with each run that was made, with its number among those of its schedule.
         on_judged: Called with each schedule whose test has come to its end.
         earlier: What an earlier session has made.
+        batch: How many runs a test makes at a time.
     """
 
     def __init__(
@@ -232,7 +233,9 @@ class FreshRuns:
         on_drawn: Callable[[Experimental, int, Evaluation], None],
         on_judged: Callable[[Experimental, str, Schedule, Confirmation], None],
         earlier: Mapping[tuple[Experimental, Schedule], list[Evaluation]],
+        batch: int,
     ) -> None:
+        self._batch = batch
         self.evaluator, self._on_drawn, self._on_judged = evaluator, on_drawn, on_judged
         self._made = {key: list(runs) for key, runs in earlier.items()}
 
@@ -256,9 +259,7 @@ class FreshRuns:
                 rarer.add(violated)
         return rarer.log >= log(1 / rates.beta)
 
-    def confirm(
-        self, at: Experimental, schedule: Schedule, contract: str, rates: ErrorRates, *, alpha: float, batch: int
-    ) -> Confirmation:
+    def confirm(self, at: Experimental, schedule: Schedule, contract: str, rates: ErrorRates) -> Confirmation:
         """Run a schedule afresh until it is clear whether it makes violations likelier.
 
         The runs without injections are shared by all schedules of a task and seed.
@@ -267,19 +268,17 @@ class FreshRuns:
             at: Task and seed.
             schedule: What is tested.
             contract: Id of the contract that it may violate.
-            rates: What is asked for.
-            alpha: The part of the study's that this test has.
-            batch: How many runs are made at a time.
+            rates: What is asked of this test; `alpha` is the part of the study's that it has.
         """
-        test = SequentialTest(rates, alpha)
+        test = SequentialTest(rates)
         under: list[Evaluation] = []
         without: list[Evaluation] = []
         while test.undecided() and len(under) < rates.runs_max:
-            under = self.of(at, schedule, min(rates.runs_max, len(under) + batch))
+            under = self.of(at, schedule, min(rates.runs_max, len(under) + self._batch))
             told = _told(under, contract)
             test.take(told, _told(without, contract))
             while test.undecided() and any(told) and len(without) < len(under):
-                without = self.of(at, EMPTY, min(len(under), len(without) + batch))
+                without = self.of(at, EMPTY, min(len(under), len(without) + self._batch))
                 test.take(told, _told(without, contract))
         told, told_nominally = _told(under, contract), _told(without, contract)
         confirmation = Confirmation(
@@ -289,7 +288,7 @@ class FreshRuns:
             nominal_runs=len(told_nominally),
             errors=len(under) + len(without) - len(told) - len(told_nominally),
             evidence=test.evidence,
-            alpha=alpha,
+            alpha=rates.alpha,
         )
         self._on_judged(at, contract, schedule, confirmation)
         return confirmation

@@ -18,15 +18,25 @@ from chaosagent.contracts.contract import Contract
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.statistics.sequential import EvidenceOfLess
 from chaosagent.study.confirmation import CleanRuns, Confirmation, FreshRuns
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
 from chaosagent.vocabulary import Severity, Verdict
 
-SCREENED_MIN = 3
-"""In how many worlds a schedule that is too dear to be reported has to violate, to be worth reducing."""
+SCREENED_MIN = 2
+"""A schedule above the budget is reduced when it violates in so many further worlds before it holds in as many.
+
+What seldom violates is found sooner from below."""
+
+SEEN_MIN = 2
+"""In how many worlds a class has to violate to be tested at once: to look into one costs less than fresh runs."""
+
+LOOKS_MAX = 5
+"""In how many further worlds a class is looked at before others, once it has violated in one."""
+
+RACE_SHARE = 0.5
+"""Runs in further worlds for each trial, while the first world is not searched to its end."""
 
 DROPPED_MAX = 2
 """After how many dropped schedules a class is raced no more."""
@@ -55,6 +65,8 @@ class _Class:
         schedule: The cheapest of them that was not tested.
         cost: Of it.
         runs: In how many worlds it was run.
+        violations: In how many worlds that one violated.
+        looks: In how many worlds it is to be looked at before others.
         dropped: How many of them were seen violating, and dropped.
     """
 
@@ -62,7 +74,18 @@ class _Class:
     schedule: Schedule = EMPTY
     cost: float = math.inf
     runs: int = 1
+    violations: int = 0
+    looks: int = 0
     dropped: int = 0
+
+    def begin(self, schedule: Schedule, cost: float, *, violated: bool) -> None:
+        """Run another schedule for the class from now on, which was run in the first world only."""
+        self.schedule, self.cost, self.runs = schedule, cost, 1
+        self.violations, self.looks = (1, LOOKS_MAX) if violated else (0, 0)
+
+    def is_better(self, schedule: Schedule, cost: float) -> bool:
+        """Whether a schedule is to be run for the class from now on; one that was run before is kept at equal cost."""
+        return cost < self.cost - EQUAL or (self.runs == 1 and (cost, schedule.text) < (self.cost, self.schedule.text))
 
 
 class Racer:
@@ -104,14 +127,15 @@ class Racer:
             return without_violation(evaluation, self._contract) if rare else evaluation
         schedule = evaluation.effective or evaluation.schedule
         cost, own = self._cost(schedule), self._class_of(evaluation)
-        believed = True
-        if violates(evaluation, self._contract):
-            if cost > self._plan.budget + EQUAL:
-                believed = self._is_worth_reducing(schedule)
-            elif cost <= cost_max + EQUAL:
-                believed = self._is_believed(schedule, own)
-        if own is not None and schedule not in self._tested and (cost, schedule.text) < (own.cost, own.schedule.text):
-            own.schedule, own.cost = schedule, cost
+        violated = violates(evaluation, self._contract)
+        if own is not None and schedule not in self._tested and own.is_better(schedule, cost):
+            own.begin(schedule, cost, violated=violated)
+        if not violated:
+            return evaluation
+        if cost > self._plan.budget + EQUAL:
+            believed = self._is_worth_reducing(schedule)
+        else:
+            believed = cost > cost_max + EQUAL or self._is_believed(schedule, own)
         return evaluation if believed else without_violation(evaluation, self._contract)
 
     def _is_believed(self, schedule: Schedule, own: _Class | None) -> bool:
@@ -120,8 +144,13 @@ class Racer:
         All schedules that ask alike get the same frozen answers, and so the same flakes: behind one that was dropped
         the others are not tested, but raced.
         """
-        if schedule not in self._tested and own is not None and own.dropped:
-            return False
+        if own is not None and schedule not in self._tested:
+            if own.dropped:
+                return False
+            while own.schedule == schedule and own.violations < SEEN_MIN and own.looks:
+                self._look(own)
+            if own.violations < SEEN_MIN:
+                return False
         confirmed = self.confirmation_of(schedule).confirmed
         if own is not None and not confirmed:
             own.dropped += 1
@@ -136,14 +165,8 @@ class Racer:
         known = self._tested.get(schedule)
         if known is None:
             number = len(self._tested) + 1
-            known = self._tested[schedule] = self._fresh.confirm(
-                self._at,
-                schedule,
-                self._contract,
-                self._plan.rates,
-                alpha=self._alpha * 6.0 / (math.pi * number) ** 2,
-                batch=self._plan.lookahead,
-            )
+            rates = replace(self._plan.rates, alpha=self._alpha * 6.0 / (math.pi * number) ** 2)
+            known = self._tested[schedule] = self._fresh.confirm(self._at, schedule, self._contract, rates)
         return known
 
     def instability_of(self, schedule: Schedule) -> float:
@@ -173,14 +196,10 @@ class Racer:
         known = self._worth.get(schedule)
         if known is not None:
             return known
-        rarer, violations = EvidenceOfLess(self._plan.rates.difference), 1
-        enough = math.log(1 / self._plan.rates.beta)
-        for world in range(1, self.worlds_max + 1):
-            violated = violates(self._in_world(schedule, world), self._contract)
-            violations += violated
-            rarer.add(violated)
-            if violations >= SCREENED_MIN or rarer.log >= enough:
-                break
+        violations = held = 0
+        while max(violations, held) < SCREENED_MIN:
+            violated = violates(self._in_world(schedule, violations + held + 1), self._contract)
+            violations, held = violations + violated, held + (not violated)
         self._worth[schedule] = violations >= SCREENED_MIN
         return self._worth[schedule]
 
@@ -198,36 +217,48 @@ class Racer:
         flaky = usual and self._nominal_flaky is True and violates(evaluation, self._contract)
         return self._classes.setdefault(key, _Class(usual=usual, dropped=int(flaky)))
 
-    def due(self, cost_max: float, *, usual_too: bool = True) -> bool:
-        """Whether a class that is cheaper than a cost has not been run in all worlds yet.
+    def due(self, cost_max: float, *, at_last: bool = True) -> bool:
+        """Whether a class that is cheaper than a cost is to be run in another world, or tested.
 
         Args:
             cost_max: Only what is cheaper counts.
-            usual_too: Those that ask what is asked without injections count, too.
+            at_last: The first world has been searched to its end: now those count, too, that ask what is asked without
+                injections, and those that have violated in one of all worlds are tested.
         """
-        return any(self._is_open(one, cost_max) and (usual_too or not one.usual) for one in self._classes.values())
+        return bool(self._open(cost_max, at_last=at_last))
 
-    def race(self, cost_max: float) -> list[Evaluation]:
+    def race(self, cost_max: float, *, at_last: bool = True) -> list[Evaluation]:
         """Run some classes in further worlds, and test what violates there.
 
         Args:
             cost_max: Only what is cheaper is run.
+            at_last: See `due`.
 
         Returns:
             Confirmed violations, each as it was in its world; see `at`.
         """
-        open_ones = [one for one in self._classes.values() if self._is_open(one, cost_max)]
-        open_ones.sort(key=lambda one: (one.usual, one.runs, one.cost, one.schedule.text))
+        open_ones = self._open(cost_max, at_last=at_last)
+        open_ones.sort(key=lambda one: (one.usual, not one.looks, one.runs, one.cost, one.schedule.text))
         chosen = open_ones[: self._plan.lookahead]
         for one in chosen:
-            self._fresh.evaluator.request(self._world(one.runs), one.schedule)
+            if one.runs < self.worlds_max:
+                self._fresh.evaluator.request(self._world(one.runs), one.schedule)
         confirmed: list[Evaluation] = []
         for one in chosen:
-            evaluation = self._in_world(one.schedule, one.runs)
-            if violates(evaluation, self._contract):
-                confirmed.extend(self._tried(one, evaluation))
-            one.runs += 1
+            if one.runs < self.worlds_max:
+                self._look(one)
+            if one.violations >= SEEN_MIN or (at_last and one.violations and one.runs >= self.worlds_max):
+                confirmed.extend(self._tried(one))
         return confirmed
+
+    def _look(self, one: _Class) -> None:
+        """Run a class in the next world."""
+        one.looks = max(0, one.looks - 1)
+        evaluation = self._in_world(one.schedule, one.runs)
+        if violates(evaluation, self._contract) and evaluation.effective == one.schedule:
+            one.violations, one.looks = one.violations + 1, LOOKS_MAX
+            self._worlds.setdefault(one.schedule, one.runs)
+        one.runs += 1
 
     def at(self, schedule: Schedule) -> Experimental:
         """Return task and seed, in the world in which a confirmed violation was seen."""
@@ -245,23 +276,24 @@ class Racer:
         clean = [one.runs for one in cheaper if not one.dropped]
         return CleanRuns(len(clean), min(clean, default=0), self._plan.rates.beta, len(cheaper) - len(clean))
 
-    def _tried(self, one: _Class, evaluation: Evaluation) -> list[Evaluation]:
-        """Test what violated in a further world."""
-        schedule, world = evaluation.effective, one.runs
-        if schedule != one.schedule:  # something did not land there
-            evaluation = self._in_world(schedule, world)
-            if schedule == EMPTY or evaluation.effective != schedule or not violates(evaluation, self._contract):
-                return []
-        if not self.confirmation_of(schedule).confirmed:
+    def _tried(self, one: _Class) -> list[Evaluation]:
+        """Test a class that violated in some world; return the run in that world if it is confirmed."""
+        if not self.confirmation_of(one.schedule).confirmed:
             one.dropped += 1
             return []
-        self._worlds.setdefault(schedule, world)
-        return [evaluation]
+        return [self._fresh.evaluator.evaluate(self.at(one.schedule), one.schedule)]
 
-    def _is_open(self, one: _Class, cost_max: float) -> bool:
-        if one.dropped >= DROPPED_MAX or one.schedule in self._tested:
-            return False
-        return one.runs < self.worlds_max and one.cost < cost_max - EQUAL
+    def _open(self, cost_max: float, *, at_last: bool) -> list[_Class]:
+        """Return the classes that are to be run in another world, or tested."""
+        return [
+            one
+            for one in self._classes.values()
+            if one.cost < cost_max - EQUAL
+            and one.dropped < DROPPED_MAX
+            and one.schedule not in self._tested
+            and (at_last or not one.usual)
+            and (one.runs < self.worlds_max or (at_last and one.violations))
+        ]
 
     def _world(self, number: int) -> Experimental:
         return self._at._replace(world=number)

@@ -16,13 +16,10 @@ from chaosagent.study.counterexample import Signature
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
-from chaosagent.study.racing import Racer
+from chaosagent.study.racing import RACE_SHARE, Racer
 from chaosagent.study.searcher import SEARCHERS, Problem, Proposal, Purpose, Searcher, Standing
 from chaosagent.study.shrinker import WAITING_MAX, WAITING_MAX_ALL, Shrinker
 from chaosagent.vocabulary import Verdict
-
-RACE_SHARE = 0.5
-"""Runs in further worlds for each trial, while the first world is not searched to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,7 @@ class Search:
         signature_of: Callable[[Experimental, Contract, Schedule], Signature] | None = None,
     ) -> None:
         self.plan, self.at, self.contract, self._signature_of = plan, at, contract, signature_of
-        problem = Problem(
+        self._problem = Problem(
             contract.id,
             monitor,
             plan.space,
@@ -80,7 +77,7 @@ class Search:
             outcome_only=judges_outcome_only(contract),
         )
         self.racer: Racer | None = None
-        self.searcher: Searcher = SEARCHERS.get(plan.searcher)(problem, **plan.searcher_settings)
+        self.searcher: Searcher = SEARCHERS.get(plan.searcher)(self._problem, **plan.searcher_settings)
         self.trials = 0
         self.errors = 0
         self.unknown = 0
@@ -99,6 +96,11 @@ class Search:
         self._changes_counted = 0
         self.satisfied = False
         self._is_torn = False  # an interrupt that leaves a searcher in the middle of something leaves it without proof
+
+    def expect_chance(self, racer: Racer) -> None:
+        """Have violations judged before they are believed; to be called before anything is asked."""
+        self.racer, problem = racer, replace(self._problem, by_chance=True)
+        self.searcher = SEARCHERS.get(self.plan.searcher)(problem, **self.plan.searcher_settings)
 
     def top_up(self, evaluator: Evaluator) -> None:
         """Ask for as many schedules as the window has room for, once after each tell.
@@ -178,13 +180,14 @@ class Search:
             return False
         if self.trials + self.racer.runs >= self.plan.limits.trials_max:
             return False
-        if self._exhausted:
-            return self.racer.due(self._cost_wanted)
-        return self.racer.runs < RACE_SHARE * self.trials and self.racer.due(self._cost_wanted, usual_too=False)
+        if not self._exhausted and self.racer.runs >= RACE_SHARE * self.trials:
+            return False
+        return self.racer.due(self._cost_wanted, at_last=self._exhausted)
 
     def race(self) -> None:
         """Run in further worlds what is clean in the first, and take over what is confirmed there."""
-        for evaluation in [] if self.racer is None else self.racer.race(self._cost_wanted):
+        at_last = self._exhausted
+        for evaluation in [] if self.racer is None else self.racer.race(self._cost_wanted, at_last=at_last):
             self.improve(evaluation)
             if self.plan.wants_several:
                 self._shrinker.keep(evaluation)

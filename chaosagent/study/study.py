@@ -68,7 +68,7 @@ class Study:
         self._evaluator.unlike.update(earlier.unlike)
         for at, evaluation in earlier.evaluations:
             self._evaluator.remember(at, evaluation)
-        self._fresh = FreshRuns(self._evaluator, self._tell_drawn, self._tell_judged, earlier.drawn)
+        self._fresh = FreshRuns(self._evaluator, self._tell_drawn, self._tell_judged, earlier.drawn, plan.lookahead)
         self._progress = Progress()
         self._told_sum = 0
         self._checked: set[Experimental] = set()
@@ -152,7 +152,7 @@ class Study:
     def _expect_chance(self, groups: Iterable[Sequence[Search]]) -> None:
         """Have the violations of a stochastic target judged before they are believed."""
         for search in [search for group in groups for search in group] if self._nature.stochastic else []:
-            search.racer = Racer(self._plan, search.at, search.contract, self._fresh)
+            search.expect_chance(Racer(self._plan, search.at, search.contract, self._fresh))
 
     def _repeat_nominal(self, groups: Iterable[Sequence[Search]]) -> None:
         """Run without injections again what was searched: what faulty runs have left behind shows in it."""
