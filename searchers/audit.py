@@ -17,8 +17,9 @@ from chaosagent.study.searcher import Proposal, Purpose
 SAMPLES_MAX = 64
 """How many of the pruned schedules of each rule are kept for the audit."""
 
-BELOW_SHARE = 0.5
-"""Of what is audited: what lies below a pruned schedule, where that is known."""
+BELOW_EVERY = 4
+"""Every so many-th of what is audited lies below a pruned schedule, where something does; it is not counted for the
+rule, as what is printed of an audit is said of what was pruned itself."""
 
 TO_THE_LETTER = frozenset({"R2"})
 """Rules by which twins are equal in all that the target does, and not only in what comes of it."""
@@ -31,6 +32,7 @@ class Sample(NamedTuple):
         rule: Which rule.
         schedule: What was pruned.
         twin: What it should be like.
+        below: It lies below what was pruned.
         alike_after: Whatever is added to both behind this position of the twin's run should be alike, too; `None` when
             nothing is known of that.
     """
@@ -39,6 +41,7 @@ class Sample(NamedTuple):
     schedule: Schedule
     twin: Schedule
     alike_after: int | None = None
+    below: bool = False
 
 
 Below: TypeAlias = Callable[[Sample, random.Random], Sample]
@@ -47,6 +50,10 @@ Below: TypeAlias = Callable[[Sample, random.Random], Sample]
 
 class Audit:
     """Keeps random samples of what rules prune, chooses from them, and counts what was compared.
+
+    Attributes:
+        judged: How many pruned schedules of each rule were compared with their twins.
+        judged_below: How many that lie below them.
 
     Args:
         contract: Id of the contract that is searched.
@@ -59,6 +66,7 @@ class Audit:
         self._chosen: dict[Schedule, Sample] = {}
         self._rng = random.Random(0)
         self.judged: Counter[str] = Counter()
+        self.judged_below = 0
 
     def begin(self, rng: random.Random) -> None:
         """Forget what was pruned, as the search begins anew; what was compared still counts.
@@ -97,8 +105,10 @@ class Audit:
         chosen: list[Sample] = []
         for number, rule in enumerate(rules):
             share = count // len(rules) + (number < count % len(rules))
-            drawn = self._rng.sample(self._kept[rule], min(share, len(self._kept[rule])))
-            chosen += [below(one, self._rng) if self._rng.random() < BELOW_SHARE else one for one in drawn]
+            kept, deeper = self._kept[rule], share // BELOW_EVERY
+            chosen += self._rng.sample(kept, min(share - deeper, len(kept)))
+            found = [below(self._rng.choice(kept), self._rng) for _ in range(deeper)]
+            chosen += [sample for sample in found if sample.below]
         self._chosen.update((sample.schedule, sample) for sample in chosen)
         purposes: dict[Schedule, Purpose] = {}
         for sample in chosen:
@@ -115,7 +125,8 @@ class Audit:
                 continue
             del self._chosen[sample.schedule]
             if Status.ERROR not in (mine.status, twin.status):
-                self.judged[sample.rule] += 1
+                self.judged[sample.rule] += not sample.below
+                self.judged_below += sample.below
                 if self._differ(sample, mine, twin):
                     yield sample.rule
 

@@ -67,6 +67,7 @@ class BisectingSearcher:
     def __init__(self, problem: Problem, rules: Mapping[str, bool], make: Make) -> None:
         self._problem, self._make = problem, make
         self._space = IntervalSpace(problem.space)
+        self._affordable = problem.budget + 10**-COST_DECIMALS / 2
         self._inner = make(replace(problem, space=self._space), rules)
         self._is_used = True
         self._told: dict[Schedule, Evaluation] = {}
@@ -151,7 +152,7 @@ class BisectingSearcher:
             standing,
             level=level,
             pruned=pruned,
-            audited=judged.total(),
+            audited=judged.total() + standing.audited - sum(standing.audited_of.values()),
             audited_of=dict(judged),
             contradictions=standing.contradictions + self._inner_contradictions + self._contradictions,
         )
@@ -160,27 +161,31 @@ class BisectingSearcher:
         pool = self._stood_for() if self._is_used else []
         rng = derive(self._problem.search_seed, "bisection", "audit", self._problem.contract, len(self._told))
         purposes: dict[Schedule, Purpose] = {}
-        own = count - count // 2 if pool else 0
+        asked = self._inner.audit(count // 2 if pool else count)
+        own = count - sum(proposal.purpose is Purpose.AUDIT for proposal in asked) if pool else 0
         for _ in range(TRIES_MAX * own):
             if len(purposes) >= own:
                 break
             (twin, _), *_ = rng.choices(pool, [number for _, number in pool])
-            sample = rng.choice([weaker for weaker in self._space.weaker(twin) if weaker != twin])
-            cost = sample.declared_cost(self._problem.space.model)
-            if sample not in self._told and cost <= self._problem.budget + 10**-COST_DECIMALS / 2:
+            weaker = [one for one in self._space.weaker(twin) if one != twin and self._cost_of(one) <= self._affordable]
+            sample = rng.choice(weaker)
+            if sample not in self._told:
                 purposes[sample] = Purpose.AUDIT
                 self._audited[sample] = twin
-        for proposal in self._inner.audit(count - len(purposes)):
+        for proposal in asked:
             purposes.setdefault(proposal.schedule, proposal.purpose)
         return [Proposal(schedule, purpose) for schedule, purpose in purposes.items()]
 
     # ------------------------------------------------------------------ intervals
 
+    def _cost_of(self, schedule: Schedule) -> float:
+        return schedule.declared_cost(self._problem.space.model)
+
     def _cut(self) -> bool:
         """Cut an interval of the violation that may be cheapest, if that is not proved to be the cheapest."""
         floor, worst = self._cheapest(self._space.floor)
-        cost, _ = self._cheapest(lambda schedule: schedule.declared_cost(self._problem.space.model))
-        if worst is None or floor >= cost or floor > self._problem.budget + 10**-COST_DECIMALS / 2:
+        cost, _ = self._cheapest(self._cost_of)
+        if worst is None or floor >= cost or floor > self._affordable:
             return False
         if not self._inner.finished and self._inner.standing.lower_bound < floor:
             return False  # what is cheaper comes first
@@ -208,9 +213,9 @@ class BisectingSearcher:
         """Return what has passed at stronger levels, if there is nothing to be searched behind a schedule either."""
         if not self._is_used:
             return None
-        cost, _ = self._cheapest(lambda schedule: schedule.declared_cost(self._problem.space.model))
+        cost, _ = self._cheapest(self._cost_of)
         behind = self._space.floor(schedule) + self._problem.space.cost_min
-        if behind < cost and behind <= self._problem.budget + 10**-COST_DECIMALS / 2:
+        if behind < cost and behind <= self._affordable:
             return None
         bones, levels = self._space.skeleton(schedule)
         return next((twin for known, twin in self._passing[bones] if _at_least(known, levels)), None)
@@ -234,14 +239,15 @@ class BisectingSearcher:
             return any(_at_least(known, levels) for known, _ in self._passing[bones])
         if spares(evaluation, self._problem.contract) and landed == evaluation.schedule:
             self._passing[bones].append((levels, landed))
-            self._pruned += max(0, self._space.stands_for(landed) - 1)
+            self._pruned += self._space.stands_for(landed, self._affordable)
             return any(_at_least(levels, known) for known, _ in self._violating[bones])
         return False
 
     def _stood_for(self) -> list[tuple[Schedule, int]]:
         """Return the schedules that passed at the strongest levels, and how many weaker ones each stands for."""
         passing = (schedule for found in self._passing.values() for _, schedule in found)
-        return [(schedule, number) for schedule in passing if (number := self._space.stands_for(schedule) - 1) > 0]
+        counted = [(schedule, self._space.stands_for(schedule, self._affordable)) for schedule in passing]
+        return [(schedule, number) for schedule, number in counted if number]
 
 
 def _at_least(strong: Levels, weak: Levels) -> bool:

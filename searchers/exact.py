@@ -186,8 +186,8 @@ class ExactSearcher:
         proved = "C2" if self._pruned["R3"] else "C1"
         level = proved if bound > 0.0 else "C0"  # where nothing is proved, no rule was needed for it
         pruned = {rule: self._pruned[rule] for rule in ("R2", "R3") if self._rules[rule]}
-        judged = dict(self._audit.judged)
-        return Standing(bound, level, pruned, sum(judged.values()), self._contradictions, judged)
+        judged, below = dict(self._audit.judged), self._audit.judged_below
+        return Standing(bound, level, pruned, sum(judged.values()) + below, self._contradictions, judged)
 
     def audit(self, count: int) -> list[Proposal]:
         return self._audit.choose(count, self._told, self._below)
@@ -208,7 +208,8 @@ class ExactSearcher:
         if not further:
             return sample
         more = rng.choice(further)
-        return sample._replace(schedule=sample.schedule.with_injection(more), twin=sample.twin.with_injection(more))
+        schedule, twin_schedule = sample.schedule.with_injection(more), sample.twin.with_injection(more)
+        return sample._replace(schedule=schedule, twin=twin_schedule, below=True)
 
     def _withdraw(self, rule: str) -> None:
         """Search anew without a rule that was found wrong."""

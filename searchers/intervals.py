@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 from chaosagent.faults.injection import Injection, inject
-from chaosagent.faults.operator import Operator, ParameterValue, parameters_of
+from chaosagent.faults.operator import COST_DECIMALS, Operator, ParameterValue, parameters_of
 from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.schedule import schedule as schedule_of
 from chaosagent.faults.space import Priced, Space
@@ -85,7 +85,7 @@ class IntervalSpace(Space):
 
     def floor(self, schedule: Schedule) -> float:
         """Return the least cost of what has each injection in the same interval."""
-        return round(sum(self._floor_of(injection) for injection in schedule), 6)
+        return round(sum(self._floor_of(injection) for injection in schedule), COST_DECIMALS)
 
     def _floor_of(self, injection: Injection) -> float:
         rung = self.rung_of(injection)
@@ -110,14 +110,24 @@ class IntervalSpace(Space):
         self._offered.pop(rung.door, None)
         return True
 
-    def stands_for(self, schedule: Schedule) -> int:
-        """Return for how many schedules one stands, itself included; 0 when another stands for it."""
-        number = 1
+    def stands_for(self, schedule: Schedule, cost_max: float) -> int:
+        """Return for how many others of a limited cost a schedule stands; 0 when another stands for it."""
+        sums = Counter({0.0: 1})
         for injection in schedule:
             rung = self.rung_of(injection)
-            if rung is not None:
-                number *= rung.last - rung.first + 1 if rung.level == rung.last else 0
-        return number
+            if rung is not None and rung.level != rung.last:
+                return 0
+            levels = [self.model.of(injection.operator)] if rung is None else self._costs(rung)
+            longer = Counter[float]()
+            for (total, number), level in itertools.product(sums.items(), levels):
+                if round(total + level, COST_DECIMALS) <= cost_max:
+                    longer[round(total + level, COST_DECIMALS)] += number
+            sums = longer
+        return max(0, sums.total() - (schedule.declared_cost(self.model) <= cost_max))
+
+    @staticmethod
+    def _costs(rung: Rung) -> list[float]:
+        return [priced.cost for priced in rung.ladder[rung.first : rung.last + 1]]
 
     def weaker(self, schedule: Schedule) -> Iterator[Schedule]:
         """Yield the schedules for which one stands, itself included, in the order of their levels."""

@@ -8,6 +8,7 @@ least is added to the cost of a schedule before schedules are ordered; what cann
 from __future__ import annotations
 
 import heapq
+import random
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import hook_at, inject
 from chaosagent.faults.operator import COST_DECIMALS, Phase
 from chaosagent.faults.schedule import Schedule
+from chaosagent.searchers.audit import BELOW_EVERY
 from chaosagent.searchers.exact import ExactSearcher
 from chaosagent.searchers.supports import Supports, call_of
 from chaosagent.seeds import derive
@@ -23,8 +25,6 @@ from chaosagent.study.minimise import spares, violates
 from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
 
 RULE = "lineage"
-EXTENDED_SHARE = 0.5
-"""Of what is audited: with one injection more than what was pruned."""
 
 
 class _Held(NamedTuple):
@@ -189,12 +189,14 @@ class LineageSearcher:
         purposes: dict[Schedule, Purpose] = {}
         pool = [held.schedule for held in self._held if held.least > held.cost and self._is_used]
         pool = [schedule for schedule in pool if schedule not in self._told]
-        chosen = rng.sample(pool, min(len(pool), count - count // 2))
-        for schedule in chosen:
-            further = self._extensions(schedule) if rng.random() < EXTENDED_SHARE else []
-            purposes[rng.choice(further) if further else schedule] = Purpose.AUDIT
-        self._audited.update(purposes)
-        for proposal in self._inner.audit(count - len(purposes)):
+        asked = self._inner.audit(count // 2 if pool else count)
+        share = count - sum(proposal.purpose is Purpose.AUDIT for proposal in asked) if pool else 0
+        deeper = share // BELOW_EVERY
+        chosen = rng.sample(pool, min(len(pool), share - deeper))
+        self._audited.update(chosen)
+        for schedule in [*chosen, *self._extended(pool, deeper, rng)]:
+            purposes[schedule] = Purpose.AUDIT
+        for proposal in asked:
             purposes.setdefault(proposal.schedule, proposal.purpose)
         return [Proposal(schedule, purpose) for schedule, purpose in purposes.items()]
 
@@ -209,6 +211,11 @@ class LineageSearcher:
             support = self._supports.add(evaluation)
             return support is not None and any(support.is_kept_by(found) for found in self._violations)
         return False
+
+    def _extended(self, pool: list[Schedule], count: int, rng: random.Random) -> list[Schedule]:
+        """Return a few schedules that lie below pruned ones."""
+        found = [self._extensions(rng.choice(pool)) for _ in range(count)]
+        return [rng.choice(further) for further in found if further]
 
     def _extensions(self, schedule: Schedule) -> list[Schedule]:
         """Return what lies below a pruned schedule: it, and one more injection that does not matter either."""
