@@ -162,43 +162,54 @@ class Scores:
     def __init__(self, policy: Policy, seed: int) -> None:
         self.policy, self.arms = policy, arms_of(policy.choices, policy.model)
         self._key = derive_seed(seed, "policy", policy.name, policy.seed).to_bytes(16, "big")
-        self._rows = {key: {number: (mean, spread) for number, mean, spread in row} for key, row in policy.weights}
+        self._given = dict(policy.weights)  # most rows of a policy are of contexts that a run never comes to
+        self._known: dict[Observation, list[tuple[float, Arm]]] = {}
         self._barred = dict(policy.barred)
         self._deviates = _deviates()
-        self._drawn: dict[str, dict[int, list[float]]] = {}
+        self._drawn: dict[tuple[str, tuple[Boundary, str, str]], list[float]] = {}
 
     def of(self, seen: Observation) -> list[tuple[float, Arm]]:
         """Return what may be injected, each with its sum of weights."""
-        barred = self._barred.get(str(seen.place), ())
-        dearest = self.policy.dearest + _EQUAL
-        arms = [
-            arm for arm in self.arms.at(seen.place, seen.boundary) if arm.cost <= dearest and arm.number not in barred
+        known = self._known.get(seen)
+        if known is None:
+            known = self._known[seen] = self._worked_out(seen)
+        return known
+
+    def _worked_out(self, seen: Observation) -> list[tuple[float, Arm]]:
+        place = seen.place
+        barred, dearest = self._barred.get(str(place), ()), self.policy.dearest + _EQUAL
+        arms = self.arms.at(place, seen.boundary)
+        where = (seen.boundary, place.interface, place.agent)
+        sums = map(sum, zip(*[self._weights(key, where, arms) for key in contexts(seen)], strict=True))
+        return [
+            (score, arm)
+            for score, arm in zip(sums, arms, strict=True)
+            if arm.cost <= dearest and arm.number not in barred
         ]
-        if not arms:
-            return []
-        sums = [0.0] * len(arms)
-        factor = self.policy.spread
-        for key in contexts(seen):
-            row, usual = self._rows.get(key, _NOTHING), SPREADS[key[0]]
-            drawn = self._draws(key, arms)
-            for place, arm in enumerate(arms):
-                mean, spread = row.get(arm.number, (0.0, usual))
-                sums[place] += mean + factor * spread * drawn[place]
-        return list(zip(sums, arms, strict=True))
 
-    def _draws(self, key: str, arms: Sequence[Arm]) -> list[float]:
-        """Return what is drawn for the weights of operators in a context."""
-        blocks = self._drawn.setdefault(key, {})
+    def _weights(self, key: str, where: tuple[Boundary, str, str], arms: Sequence[Arm]) -> list[float]:
+        """Return the weights in a context of what may be injected at an interface."""
+        known = self._drawn.get((key, where))
+        if known is None:
+            row, usual, factor = self._row(key), (0.0, SPREADS[key[0]]), self.policy.spread
+            known = self._drawn[key, where] = []
+            for arm, deviate in zip(arms, self._deviates_of(key, arms), strict=True):
+                mean, spread = row.get(arm.number, usual)
+                known.append(mean + factor * spread * deviate)
+        return known
+
+    def _row(self, key: str) -> Mapping[int, tuple[float, float]]:
+        """Return what is known of the weights in a context, by number of the operator."""
+        return {number: (mean, spread) for number, mean, spread in self._given.get(key, ())}
+
+    def _deviates_of(self, key: str, arms: Sequence[Arm]) -> list[float]:
+        """Return the standard normal draws for the weights of operators in a context."""
+        blocks: dict[int, tuple[int, ...]] = {}
         for block in {arm.number // BLOCK for arm in arms}:
-            if block not in blocks:
-                # Many at once: a stream for each would cost more than some runs.
-                name = f"{block} {key}".encode("utf-8", "surrogatepass")
-                words = _WORDS.unpack(blake2b(name, digest_size=64, key=self._key).digest())
-                blocks[block] = [self._deviates[word % DEVIATES] for word in words]
-        return [blocks[arm.number // BLOCK][arm.number % BLOCK] for arm in arms]
-
-
-_NOTHING: Mapping[int, tuple[float, float]] = {}
+            # Many at once: a stream for each would cost more than some runs.
+            name = f"{block} {key}".encode("utf-8", "surrogatepass")
+            blocks[block] = _WORDS.unpack(blake2b(name, digest_size=64, key=self._key).digest())
+        return [self._deviates[blocks[arm.number // BLOCK][arm.number % BLOCK] % DEVIATES] for arm in arms]
 
 
 @functools.lru_cache(maxsize=1)
