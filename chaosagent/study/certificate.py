@@ -127,10 +127,10 @@ class Certificate:
         if self.clean is not None:
             work += f", {self.clean}"
         if self.answers and self.level != "C0" and self.known_below > 0:
-            whole = math.isinf(self.known_below) or self.complete
-            reach = f"of cost up to {self.budget:g}" if whole else f"cheaper than {self.known_below:g}"
-            ended = "" if whole else ", dearer ones are open"
-            return f"{self.level}: no other minimal counterexample {reach} than the {self.answers} known{ended}: {work}"
+            number = f"{self.answers} in all" if self.complete else f"{self.answers} found, dearer ones are open"
+            reach = f"of cost up to {self.budget:g}" if self.complete else f"cheaper than {self.known_below:g}"
+            ended = ", ended at its limit" if self.limit_reached and not self.complete else ""
+            return f"{self.level}: all minimal counterexamples {reach} are known, {number}: {work}{ended}"
         if self.certified:
             return f"{self.level}: no violating schedule cheaper than {self.cost:g}: {work}"
         if self.safe:

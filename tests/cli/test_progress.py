@@ -3,6 +3,7 @@
 import io
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,13 @@ def test_a_line_tells_how_far_a_study_is(plan: Plan) -> None:
     for expected in ("1/4 searches", "1 found, best cost 1.1", "proved below 2.05", "1,200 trials (120/s)", "2 errors"):
         assert expected in line
     assert line.endswith("about 30 s left")
+
+
+def test_where_several_are_wanted_the_bound_is_what_all_are_known_below(plan: Plan) -> None:
+    line = summary_of(Progress(searches=1, found=3, best_cost=1.1, lower_bound=2.05), replace(plan, all_minimal=True))
+
+    assert "3 found, best cost 1.1  all known below 2.05" in line
+    assert "proved" not in line
 
 
 @pytest.mark.parametrize(

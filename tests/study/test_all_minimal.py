@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
@@ -18,6 +19,7 @@ from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import StudyLimits
+from chaosagent.study.certificate import Certificate
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.study.search import Trial
@@ -228,3 +230,29 @@ def test_contracts_and_tasks_have_lists_of_their_own() -> None:
         assert {(found.contract, found.seed) for found in search.counterexamples} <= {(search.contract, search.seed)}
     assert len(result.counterexamples) == sum(len(search.counterexamples) for search in result.searches)
     assert len(result.counterexamples) > len([search for search in result.searches if search.counterexamples])
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, "C1: all minimal counterexamples of cost up to 2.2 are known, 3 in all: 9 executed"),
+        (
+            {"known_below": 2.1, "limit_reached": True},
+            "C1: all minimal counterexamples cheaper than 2.1 are known, 3 found, dearer ones are open: 9 executed",
+        ),
+        (
+            {"known_below": 0.0, "lower_bound": 0.0, "level": "C0"},
+            "C0: nothing is proved about cheaper schedules: 9 executed",
+        ),
+        ({"answers": 0, "cost": None, "lower_bound": INFINITE}, "C1: no violating schedule of cost up to 2.2: 9"),
+        ({"answers": None}, "C1: no violating schedule cheaper than 1.1: 9 executed"),
+        ({"reproduced": False}, "nothing is proved: a run went another way when it was made again: 9 executed"),
+    ],
+)
+def test_a_certificate_says_how_far_all_are_known(changes: dict[str, Any], told: str) -> None:
+    whole = Certificate("C1", 1.1, 1.1, 2.2, 9, answers=3, known_below=INFINITE)
+    certificate = replace(whole, **changes)
+
+    assert str(certificate).startswith(told)
+    assert str(certificate).endswith(", ended at its limit") == certificate.limit_reached
+    assert certificate.complete == (changes in ({}, {"answers": 0, "cost": None, "lower_bound": INFINITE}))

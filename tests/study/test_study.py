@@ -6,7 +6,7 @@ import contextlib
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -106,7 +106,7 @@ def essence(result: StudyResult) -> list[object]:
                 search.contract,
                 search.trials,
                 str(search.certificate),
-                search.counterexample and search.counterexample.id,
+                [found.id for found in search.counterexamples],
             )
             for search in result.searches
         ],
@@ -116,9 +116,10 @@ def essence(result: StudyResult) -> list[object]:
 @pytest.mark.slow
 @pytest.mark.parametrize("searcher", ["exact", "random"])
 @pytest.mark.parametrize("breaks", [False, True])
-def test_the_order_in_which_runs_end_changes_nothing(searcher: str, breaks: bool) -> None:
+@pytest.mark.parametrize("wanted", [{}, {"all_minimal": True}, {"signatures": 2}])
+def test_the_order_in_which_runs_end_changes_nothing(searcher: str, breaks: bool, wanted: dict[str, Any]) -> None:
     limits = StudyLimits(trials_max=60, error_share_max=1.0)
-    plan = plan_of(target_of(TWICE), searcher=searcher, limits=limits, seeds=(0, 1))
+    plan = plan_of(target_of(TWICE), searcher=searcher, limits=limits, seeds=(0, 1), **wanted)
 
     def broken(schedule: Schedule) -> bool:
         return breaks and "service:s1" in str(schedule)
