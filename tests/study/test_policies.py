@@ -10,14 +10,16 @@ import pytest
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.workbench import Job, Workbench, load_workbench
-from chaosagent.faults.evaluation import Fingerprinting, Status
+from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.online import Policy, declared
-from chaosagent.faults.schedule import EMPTY
+from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import StudyLimits
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.plan import Plan
+from chaosagent.study.racing import Racer
 from chaosagent.study.result import StudyResult
+from chaosagent.study.search import Search
 from chaosagent.study.store import StudyStore
 from chaosagent.study.study import Study
 from chaosagent.targets.loading import load_target
@@ -160,3 +162,28 @@ def test_a_policy_whose_worker_dies_is_an_error_of_no_schedule() -> None:
     assert told.status is Status.ERROR
     assert (evaluator.errors, evaluator.executions) == (1, 1)
     assert evaluator.known(AT, EMPTY) == nominal
+
+
+class Unsteady(Racer):
+    """Has seen replays of every schedule differ."""
+
+    def __init__(self) -> None: ...
+
+    def judged(self, evaluation: Evaluation, *, cost_max: float) -> Evaluation:
+        del cost_max
+        return evaluation
+
+    def instability_of(self, schedule: Schedule) -> float:
+        return 0.0 if schedule == EMPTY else 0.4
+
+
+def test_a_searcher_is_told_how_replays_differ() -> None:
+    search = Search(plan(), AT, plan().contracts[0], 0)
+    nominal, other = (bench().evaluate(Job(*AT[:2], parse(text))) for text in ("", "service:tokens[1] delay"))
+
+    assert search.judged(other).instability == 0.0
+    search.racer = Unsteady()
+
+    assert search.judged(nominal).instability == 0.0
+    assert search.judged(other).instability == 0.4
+    assert search.judged(other) == other
