@@ -58,9 +58,10 @@ def _tell_confirmations(page: Page, result: StudyResult) -> None:
     if not known:
         return
     page.line("How often each happens with fresh answers, with 95 % intervals (valid at any number of runs):", indent=2)
+    several = any(len(search.counterexamples) > 1 for search in result.searches)  # then the task does not tell which
     page.table(
-        ("contract", "task", "with the schedule", "without injections", "instability", ""),
-        [_row(found, confirmation) for found, confirmation in known[:ROWS_MAX]],
+        ("contract", "task", "with the schedule", "without injections", "instability", "", *["schedule"] * several),
+        [(*_row(found, told), *[found.schedule.text] * several) for found, told in known[:ROWS_MAX]],
     )
     if any(not confirmation.confirmed for _, confirmation in known):
         page.line(

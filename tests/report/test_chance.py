@@ -57,3 +57,15 @@ def test_who_says_that_a_target_is_stochastic(
     found = by_chance(findings, Confirmation(20, 20, 0, 20, 0), reason)
 
     assert told in findings_page(replace(found, plan=replace(found.plan, stochastic=declared))).text()
+
+
+def test_of_several_the_schedule_tells_which_is_meant(findings: Findings) -> None:
+    told = by_chance(findings, Confirmation(9, 10, 0, 10, 0))
+    one = findings_page(told).text()
+    searches = tuple(replace(search, counterexamples=search.counterexamples * 2) for search in told.result.searches)
+    two = findings_page(replace(told, result=replace(told.result, searches=searches))).text()
+
+    assert all("lost_response" not in line for line in one.splitlines() if "9 of 10" in line)
+    rows = [line for line in two.splitlines() if "9 of 10" in line]
+    assert len(rows) == 4
+    assert all("service.lost_response" in line for line in rows)

@@ -74,9 +74,11 @@ def test_what_is_not_certified_says_so(record: ReplayRecord) -> None:
 
     story = story_of(weaker).text()
 
-    assert "not certified" in story
+    assert "  not certified" in story
     assert "nothing is proved" in story
     assert "Why each fault is necessary" not in story
+    minimal = replace(record, proof=replace(record.proof, certified=False))
+    assert "  minimal, not certified" in story_of(minimal).text()
 
 
 def test_each_rule_that_a_proof_names_is_explained_in_a_line(record: ReplayRecord) -> None:
