@@ -214,7 +214,7 @@ UNKNOWN = [
     ),
     (
         "search: {searcher: random, settings: {injections_max: 0}}\n",
-        r"study\.yaml:2: random\(injections_max=0\): injections_max must be at least 1",
+        r"study\.yaml:2: random\(injections_max=0\): injections_max must be a whole number",
     ),
     ("contracts: [study_checks.py:Path]\n", r"study\.yaml:2: contract 'study_checks:Path' cannot be loaded"),
     ("contracts: ['../x:y']\n", r"study\.yaml:2: contract '\.\./x:y': '\.\./x' is no name of a module"),
