@@ -19,7 +19,17 @@ if __name__ != "chaosagent.searchers":
 def entries() -> dict[str, SearcherFactory]:
     """Return the built-in searchers by name."""
     from chaosagent.searchers.anytime import AnytimeSearcher  # loaded on first use
+    from chaosagent.searchers.bandit import BanditSearcher
+    from chaosagent.searchers.beam import BeamSearcher
     from chaosagent.searchers.certifying import certifying
+    from chaosagent.searchers.evolutionary import EvolutionarySearcher
     from chaosagent.searchers.random import RandomSearcher
 
-    return {"anytime": AnytimeSearcher, "exact": certifying, "random": RandomSearcher}
+    return {
+        "anytime": AnytimeSearcher,
+        "bandit": BanditSearcher,
+        "beam": BeamSearcher,
+        "evolutionary": EvolutionarySearcher,
+        "exact": certifying,
+        "random": RandomSearcher,
+    }

@@ -31,6 +31,8 @@ class Draft:
     def add(self, injection: Injection) -> bool:
         """Add an injection together with those that bring about its place.
 
+        Where something else acts already at the place of one of these, it must have been seen to do as well.
+
         Returns:
             Whether it was added; not when it is too dear, something else acts there, or it is known never to land.
         """
@@ -43,7 +45,7 @@ class Draft:
             chosen[place] = injection
             self.left -= cost
             return True
-        missing = [(place_of(need), need) for need in site.needs if chosen.get(place_of(need)) != need]
+        missing = [(place_of(need), need) for need in site.needs if chosen.get(place_of(need)) not in site.ways]
         total = cost + pool.cost_of(need for _, need in missing)
         if total > self.left or any(at in chosen for at, _ in missing):
             return False

@@ -5,6 +5,7 @@ Searchers that draw injections share it. It only grows by what they are told, in
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,14 +15,18 @@ from chaosagent.faults.dry import RecordedCrossing
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.operator import COST_DECIMALS
-from chaosagent.faults.schedule import EMPTY, Schedule, schedule
+from chaosagent.faults.schedule import Schedule, schedule
 from chaosagent.searchers.ceiling import TOLERANCE, Ceiling
 from chaosagent.searchers.points import Candidate, Expander
+from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
 from chaosagent.vocabulary import Verdict
 
 MISSES_MAX = 3
 """How often an injection that never landed is tried at a place that the run did reach."""
+
+PASSED_OVER = 0.9
+"""How often a futile injection is passed over where another can be drawn: with others it may matter all the same."""
 
 
 class Arm(NamedTuple):
@@ -47,6 +52,7 @@ class Site:
             injections does.
         needs_cost: What they cost.
         candidates: What can be done there, one of each known outcome, in the order in which it was shown.
+        ways: What has landed before it in some run that reached it.
     """
 
     place: Place
@@ -54,6 +60,7 @@ class Site:
     needs: Schedule
     needs_cost: float
     candidates: list[Candidate] = field(default_factory=list)
+    ways: set[Injection] = field(default_factory=set)
 
 
 class Pool:
@@ -71,6 +78,8 @@ class Pool:
         arms: The same by operator and interface.
         cheapest: What the cheapest of them costs; infinite when there is none.
         known: The violations known.
+        futile: What has landed alone and led nowhere: the run came back to a state that the run without injections goes
+            through, or ended early without coming to a place that is new.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -86,6 +95,9 @@ class Pool:
         self.arms: dict[Arm, list[Candidate]] = {}
         self.cheapest = float("inf")
         self.known = Ceiling(problem)
+        self.futile: set[Injection] = set()
+        self._usual: set[Place] = set()
+        self._usual_marks: set[tuple[bytes, bytes]] = set()
 
     def learn(self, evaluation: Evaluation) -> tuple[Candidate, ...]:
         """Take over what a run has shown, once for each run.
@@ -96,6 +108,7 @@ class Pool:
         if evaluation.status is Status.ERROR:
             return ()
         self._take_landing(evaluation)
+        self._take_futile(evaluation)
         self.known.learn(evaluation)
         places = self._met.take(evaluation)
         fresh = []
@@ -138,10 +151,9 @@ class Pool:
         """Whether an injection was tried several times at a place that was reached, and never landed."""
         return self._misses[injection] >= MISSES_MAX and injection not in self._landed
 
-    def needs(self, injection: Injection) -> Schedule:
-        """Return what must land before an injection so that its place exists, as far as runs have shown."""
-        site = self.sites.get(place_of(injection))
-        return EMPTY if site is None else site.needs
+    def is_passed_over(self, injection: Injection, rng: random.Random) -> bool:
+        """Draw whether an injection had better be left to others: mostly when it is futile, never when it is not."""
+        return injection in self.futile and rng.random() < PASSED_OVER
 
     # ------------------------------------------------------------------ learning
 
@@ -154,6 +166,18 @@ class Pool:
                 if injection not in self._landed and place_of(injection) in reached:
                     self._misses[injection] += 1
 
+    def _take_futile(self, evaluation: Evaluation) -> None:
+        monitor, landed = self._problem.monitor, evaluation.effective
+        if len(landed) > 1 or evaluation.schedule != landed or violates(evaluation, self._problem.contract):
+            return
+        marks = [(one.common, one.monitors[monitor]) for one in evaluation.final_fingerprints]
+        reached = {crossing.place for crossing in evaluation.crossings}
+        if not landed:
+            self._usual_marks.update(marks)
+            self._usual.update(reached)
+        elif not self._usual_marks.isdisjoint(marks) or reached < self._usual:
+            self.futile.update(landed)
+
     def _take_candidates(self, evaluation: Evaluation, fresh: Iterable[Candidate]) -> None:
         asked = {crossing.place: crossing.asked for crossing in evaluation.crossings}
         for candidate in fresh:
@@ -162,7 +186,7 @@ class Pool:
             site = self.sites.get(place)
             if site is None:
                 needs = _before(evaluation, asked, asked[place])
-                site = self.sites[place] = Site(place, asked[place], needs, self.cost_of(needs))
+                site = self.sites[place] = Site(place, asked[place], needs, self.cost_of(needs), ways=set(needs))
                 self._has_needs = self._has_needs or bool(needs)
             site.candidates.append(candidate)
             self.arms.setdefault(Arm(injection.operator_name, place.interface), []).append(candidate)
@@ -179,6 +203,7 @@ class Pool:
             if site is None or not site.needs:
                 continue
             needs = _before(evaluation, asked, crossing.asked)
+            site.ways.update(needs)
             cost = self.cost_of(needs)
             if cost < site.needs_cost - TOLERANCE:
                 site.needs, site.needs_cost, site.position = needs, cost, crossing.asked

@@ -12,7 +12,10 @@ import pytest
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.searchers import entries
 from chaosagent.searchers.anytime import AnytimeSearcher
+from chaosagent.searchers.bandit import BanditSearcher
+from chaosagent.searchers.beam import BeamSearcher
 from chaosagent.searchers.certifying import certifying
+from chaosagent.searchers.evolutionary import EvolutionarySearcher
 from chaosagent.searchers.exact import ExactSearcher
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.searchers.told import Told
@@ -38,8 +41,26 @@ class TestRandom(SearcherConformance):
     make = RandomSearcher
 
 
+class TestBandit(SearcherConformance):
+    """Arms."""
+
+    make = BanditSearcher
+
+
+class TestBeam(SearcherConformance):
+    """Sequences of injections."""
+
+    make = BeamSearcher
+
+
+class TestEvolutionary(SearcherConformance):
+    """Two objectives."""
+
+    make = EvolutionarySearcher
+
+
 def test_every_registered_builtin_has_a_suite() -> None:
-    tried = {suite.make for suite in (TestAnytime, TestExact, TestRandom)}
+    tried = {suite.make for suite in (TestAnytime, TestBandit, TestBeam, TestEvolutionary, TestExact, TestRandom)}
 
     assert tried == set(entries().values())
     assert set(entries()) <= set(SEARCHERS)

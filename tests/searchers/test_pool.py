@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from chaosagent.experiments.benchmarks.planted.catalogue import FAMILIES
+from chaosagent.experiments.benchmarks.planted.family import KEPT
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, schedule
 from chaosagent.faults.space import Choices, Space
@@ -97,7 +99,7 @@ def test_it_keeps_the_cheapest_way_to_a_place_that_faults_brought_about() -> Non
     (retry,) = [site for site in pool.sites.values() if site.place.attempt == 1]
     assert list(retry.needs) == [first]  # and not the one that acts behind it
     assert retry.needs_cost == pool.cost(first)
-    assert [pool.needs(candidate.injection) for candidate in retry.candidates] == [schedule([first])]
+    assert {place_of(candidate.injection) for candidate in retry.candidates} == {retry.place}
     assert retry.place in {crossing.place for crossing in system.run(retry.needs).crossings}
 
 
@@ -137,6 +139,27 @@ def test_the_ceiling_falls_to_below_the_cheapest_violation() -> None:
 
 def _is_broken(told: Evaluation) -> bool:
     return told.schedule != EMPTY and violates(told, NEEDLE.id)
+
+
+def test_what_lands_alone_and_leads_nowhere_is_futile() -> None:
+    planted = FAMILIES["pair"].planted(0)
+    harmful = {injection for minimum in planted.minima for injection in minimum}
+    pools = {}
+    for checkpoints in (True, False):
+        twin = FAMILIES["pair"].planted(0, checkpoints=checkpoints)
+        system = Bench(twin.target, (KEPT,), twin.space)
+        pools[checkpoints] = pool = Pool(system.problem(KEPT.id, planted.budget))
+        pool.learn(system.run(EMPTY))
+        for candidate in tuple(pool.candidates):
+            pool.learn(system.run(schedule([candidate.injection])))
+
+    futile, rng = pools[True].futile, derive(0, "pass over")
+    assert harmful <= {candidate.injection for candidate in pools[True].candidates} - futile
+    assert len(futile) > len(pools[True].candidates) / 4
+    assert pools[False].futile < futile  # without checkpoints nobody knows what came back
+    passed = [pools[True].is_passed_over(min(futile), rng) for _ in range(200)]
+    assert 150 < sum(passed) < 200
+    assert not any(pools[True].is_passed_over(min(harmful), rng) for _ in range(200))
 
 
 def test_what_could_not_be_run_teaches_nothing() -> None:

@@ -1,0 +1,185 @@
+"""Evolution of schedules with two objectives, margin and cost: NSGA-II in a steady state.
+
+Selection is DEAP's; variation is made for schedules (`variation.py`). What was told enters the population when it was
+told, and new schedules are made of whatever the population is then, so no generation is waited for. Individuals age:
+where the margin says nothing the cheap ones would rule for ever, and nothing with many injections would be tried.
+
+Sources: Deb, Pratap, Agarwal and Meyarivan 2002 (NSGA-II); Real, Aggarwal, Huang and Le 2019 (ageing).
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chaosagent.extras import require
+from chaosagent.faults.evaluation import Evaluation, Status
+from chaosagent.faults.schedule import EMPTY, INJECTIONS_MAX, Schedule
+from chaosagent.searchers.front import Front, Point
+from chaosagent.searchers.pool import Pool, margin_of
+from chaosagent.searchers.random import drawn
+from chaosagent.searchers.settings import number, whole
+from chaosagent.searchers.told import Told
+from chaosagent.searchers.variation import Variation
+from chaosagent.seeds import derive
+from chaosagent.study.searcher import Problem, Proposal, Standing
+
+if TYPE_CHECKING:
+    from deap.base import Fitness
+
+POPULATION_MAX = 1_000
+LIFETIME_MAX = 1_000_000
+STRETCH_MAX = 100.0
+
+DRAWS_MAX = 40
+"""How many offspring are made until one is new; when none is, as many schedules are drawn uniformly."""
+
+FROM_FRONT = 1 / 5
+"""Share of the parents that are taken from the Pareto front of everything that was run."""
+
+
+@dataclass(slots=True, eq=False)
+class Individual:
+    """What landed in a run, as selection sees it.
+
+    Attributes:
+        point: What landed, its margin and its cost.
+        fitness: The same for DEAP.
+        born: How many runs were told before.
+    """
+
+    point: Point
+    fitness: Fitness
+    born: int
+
+
+class EvolutionarySearcher:
+    """Breeds schedules that come close to a violation and cost little.
+
+    Args:
+        problem: What is searched.
+        population: How many individuals survive a selection.
+        crossover: Share of the offspring that have two parents; all are mutated, or all but these now and then.
+        lifetime: How many trials an individual stays at most, unless it is on the Pareto front.
+        stretch: What a schedule may cost, as a multiple of what is of use: dearer ones are shrunk when they violate.
+        injections_max: Most injections of a schedule of the first population.
+
+    Raises:
+        MissingExtraError: DEAP is not installed.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        population: int = 40,
+        crossover: float = 0.5,
+        lifetime: int = 200,
+        stretch: float = 2.0,
+        injections_max: int = 4,
+    ) -> None:
+        name = "evolutionary"
+        self._problem = problem
+        self._size = whole(name, "population", population, 4, POPULATION_MAX)
+        self._crossover = number(name, "crossover", crossover, 0.0, 1.0)
+        self._lifetime = whole(name, "lifetime", lifetime, 1, LIFETIME_MAX)
+        self._stretch = number(name, "stretch", stretch, 1.0, STRETCH_MAX)
+        self._injections_max = whole(name, "injections_max", injections_max, 1, INJECTIONS_MAX)
+        self._nsga2 = require("deap.tools", extra="search", needed_by="the searcher `evolutionary`").selNSGA2
+        base = require("deap.base", extra="search", needed_by="the searcher `evolutionary`")
+        self._fitness = type("MarginAndCost", (base.Fitness,), {"weights": (-1.0, -1.0)})
+        self._pool = Pool(problem)
+        self._variation = Variation(self._pool)
+        self._told = Told()
+        self._individuals: dict[Schedule, Individual] = {}
+        self._survivors: list[Individual] = []
+        self._exhausted = False
+        self.front = Front()
+
+    def ask(self, count: int) -> list[Proposal]:
+        told = self._told
+        if EMPTY not in told:
+            return [told.propose(EMPTY)] if count > 0 and EMPTY not in told.out else []
+        proposals: list[Proposal] = []
+        while len(proposals) < count and not self._exhausted:
+            new = self._new()
+            if new is None:
+                self._exhausted = True  # until a run shows more places
+                break
+            proposals.append(told.propose(new))
+        return proposals
+
+    def tell(self, evaluation: Evaluation) -> None:
+        if not self._told.take(evaluation):
+            return
+        if self._pool.learn(evaluation):
+            self._exhausted = False
+        if evaluation.status is Status.ERROR:
+            return
+        landed = evaluation.effective
+        point = Point(self._pool.cost_of(landed), margin_of(evaluation, self._problem.contract), landed)
+        self.front.offer(point)
+        if landed != EMPTY and landed not in self._individuals:
+            fitness = self._fitness((point.margin, point.cost))
+            self._individuals[landed] = Individual(point, fitness, len(self._told))
+            if len(self._individuals) >= len(self._survivors) + max(1, self._size // 2):
+                self._select()
+
+    @property
+    def finished(self) -> bool:
+        return EMPTY in self._told and not self._told.out and (self._exhausted or not self._pool.candidates)
+
+    @property
+    def standing(self) -> Standing:
+        return Standing()
+
+    def audit(self, count: int) -> list[Proposal]:
+        del count  # it prunes nothing
+        return []
+
+    # ------------------------------------------------------------------ selection
+
+    def _select(self) -> None:
+        """Keep the best of those that are not too old."""
+        oldest = len(self._told) - self._lifetime
+        young = [one for one in self._individuals.values() if one.born > oldest or one.point in self.front]
+        self._survivors = self._nsga2(young, self._size)
+        self._individuals = {one.point.schedule: one for one in self._survivors}
+
+    def _parent(self, rng: random.Random) -> Schedule:
+        """Return the better of two survivors, or now and then one of the Pareto front."""
+        if not self._survivors or rng.random() < FROM_FRONT:
+            return self.front[rng.randrange(len(self.front))].schedule
+        one, other = rng.choice(self._survivors), rng.choice(self._survivors)
+        if other.fitness.dominates(one.fitness):
+            return other.point.schedule
+        crowded = one.fitness.crowding_dist < other.fitness.crowding_dist
+        return (other if crowded and not one.fitness.dominates(other.fitness) else one).point.schedule
+
+    # ------------------------------------------------------------------ offspring
+
+    def _new(self) -> Schedule | None:
+        """Return a schedule that was not asked before, `None` when many draws brought none."""
+        pool = self._pool
+        if pool.cheapest > pool.ceiling:
+            return None
+        asked = len(self._told) + len(self._told.out)
+        rng = derive(self._problem.search_seed, "evolutionary", self._problem.contract, asked)
+        for number_of_draw in range(2 * DRAWS_MAX):
+            is_bred = bool(self._survivors) and number_of_draw < DRAWS_MAX
+            schedule = self._offspring(rng) if is_bred else drawn(pool, rng, self._injections_max)
+            if schedule != EMPTY and not self._told.is_taken(schedule) and not pool.is_known(schedule):
+                return schedule
+        return None
+
+    def _offspring(self, rng: random.Random) -> Schedule:
+        one = self._parent(rng)
+        injections = list(one)
+        if rng.random() < self._crossover:
+            injections = self._variation.crossed(one, self._parent(rng), rng)
+            if rng.random() < 1 / 2:
+                injections = self._variation.mutated(injections, rng)
+        else:
+            injections = self._variation.mutated(injections, rng)
+        return self._variation.repaired(injections, self._stretch * self._pool.ceiling, rng)
