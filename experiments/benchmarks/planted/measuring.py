@@ -120,12 +120,19 @@ def _measure_searcher(family: Family, cell: Cell) -> Milestones:
     planted = family.planted(cell.seed, checkpoints=cell.subject.checkpoints)
     watch = _Watch(planted, Truth(family, cell.seed), cell)
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(Enough):
-        plan = _plan(planted, cell, Path(folder))
+        plan = plan_of(planted, cell, Path(folder))
         Study(plan, InlineExecutor(plan.workbench()), sinks=[watch]).run()
     return watch.milestones
 
 
-def _plan(planted: Planted, cell: Cell, folder: Path) -> Plan:
+def plan_of(planted: Planted, cell: Cell, folder: Path) -> Plan:
+    """Return the plan of a study that measures a cell.
+
+    Args:
+        planted: The family in the layout of the cell.
+        cell: What is measured.
+        folder: Where frozen answers are kept.
+    """
     target, subject = planted.target, cell.subject
     return Plan(
         target=target,

@@ -1,0 +1,255 @@
+"""Searches of stochastic targets go on past flakes, and find what their first world hides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from chaosagent.canonical import Plain
+from chaosagent.contracts.at_end import AtEnd
+from chaosagent.contracts.contract import End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.terms import Terms
+from chaosagent.execution.execute import Experiment, execute
+from chaosagent.execution.frozen import answers_of
+from chaosagent.execution.inline import InlineExecutor
+from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.schedule import EMPTY, Schedule, parse
+from chaosagent.faults.space import Choices, Space
+from chaosagent.replays.codec import decode, encode
+from chaosagent.replays.record import ReplayRecord, record_of
+from chaosagent.seeds import derive
+from chaosagent.study.confirmation import Confirmation
+from chaosagent.study.evaluator import Experimental
+from chaosagent.study.minimise import violates
+from chaosagent.study.plan import Plan
+from chaosagent.study.racing import without_violation
+from chaosagent.study.result import SearchResult
+from chaosagent.study.search import Trial
+from chaosagent.study.sink import Sink
+from chaosagent.study.store import ANSWERS_NAME, StudyStore
+from chaosagent.study.study import Study
+from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.trace.trace import ContractVerdict
+from chaosagent.vocabulary import Outcome, SystemConfig, Task, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaidOnce(Terms):
+    """The agent says that it has paid once."""
+
+    id: str = "paid-once"
+
+    def monitor(self, setting: Setting) -> Monitor:
+        """Return a fresh check for one run."""
+        del setting
+        return AtEnd(_judge)
+
+
+def _judge(end: End) -> Reading:
+    return Reading(Verdict.HOLDS, 1.0) if end.outcome.state == {"payments": 1} else violated("it paid more often")
+
+
+PAID_ONCE = PaidOnce()
+pytestmark = pytest.mark.slow
+LOST = parse("service:bank[1] service.lost_response(when=after)")
+
+
+class Model:
+    """Says yes to some share of the questions, by chance, and counts them."""
+
+    def __init__(self, share: float, flake: float, seed: int) -> None:
+        self.share, self.flake, self.seed, self.asked = share, flake, seed, 0
+
+    def chat(self, prompt: str) -> Plain:
+        """Answer."""
+        self.asked += 1
+        share = self.share if "failed" in prompt else self.flake
+        drawn = derive(self.seed, "model", self.asked).random()
+        return {"content": "yes" if drawn < share else "no", "tool_calls": []}
+
+
+def payer(model: Model) -> Target:
+    """An agent that looks two things up, pays, and asks its model whether to pay again."""
+
+    @target(name="payer", tasks=[Task("pay")], configs=[SystemConfig("default")])
+    async def agent(task: Task, run: Run) -> Outcome:
+        del task
+        rates = run.service("rates", {"get": lambda of: {"of": of}}, read_only=True)
+        bank = run.service("bank", {"pay": lambda amount: {"paid": amount}}, effects={"pay": effect("amount")})
+        assistant = run.model("assistant", {"chat": model.chat})
+        missing = 0
+        for of in ("here", "there"):
+            try:
+                await rates("get", of=of)
+            except (ConnectionError, TimeoutError):
+                missing += 1
+        try:
+            await bank("pay", amount=5)
+            heard = "fine"
+        except (ConnectionError, TimeoutError):
+            heard = "failed"
+        again = (await assistant("chat", prompt=f"{heard}, {missing} missing; again?"))["content"] == "yes"
+        if again:
+            await bank("pay", amount=5)
+        return Outcome("paid", success=not again, state={"payments": 1 + again})
+
+    return agent
+
+
+def plan_of(model: Model, folder: Path, searcher: str = "exact", budget: float = 1.3) -> Plan:
+    folder.mkdir(exist_ok=True)
+    system = payer(model)
+    return Plan(
+        target=system,
+        target_reference="payer",
+        config=system.config("default"),
+        tasks=tuple(system.tasks.values()),
+        seeds=(0,),
+        contracts=(PAID_ONCE,),
+        space=Space([Choices("service.lost_response", {}), Choices("service.timeout", {"when": ("after",)})]),
+        budget=budget,
+        searcher=searcher,
+        lookahead=1,
+        stochastic=True,
+        answers=folder / ANSWERS_NAME,
+    )
+
+
+class Told(Sink):
+    """Notes what was run where, what violated in the first world, and what was tested."""
+
+    def __init__(self) -> None:
+        self.worlds: list[int] = []
+        self.seen: list[Schedule] = []
+        self.tests: list[tuple[Schedule, Confirmation]] = []
+
+    def executed(self, at: Experimental, evaluation: Evaluation) -> None:
+        del evaluation
+        self.worlds.append(at.world)
+
+    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
+        del at
+        if violates(trial.evaluation, contract):
+            self.seen.append(trial.schedule)
+
+    def judged(self, at: Experimental, contract: str, schedule: Schedule, confirmation: Confirmation) -> None:
+        assert (at.world, contract) == (0, PAID_ONCE.id)
+        self.tests.append((schedule, confirmation))
+
+
+def search(plan: Plan, *sinks: Sink) -> SearchResult:
+    (result,) = Study(plan, InlineExecutor(plan.workbench()), sinks=sinks).run().searches
+    return result
+
+
+def digest_of(record: ReplayRecord, plan: Plan) -> str:
+    """Return the digest of the recorded run with the answers of the record."""
+    bare = Experiment(plan.target, record.task, record.config, record.seed, plan.contracts)
+    experiment = replace(bare, answers=answers_of(record.answers, bare.scope)).with_nominal()
+    return execute(experiment, record.schedule).trace.digest
+
+
+def test_a_weakness_that_the_first_world_hides_is_found_in_another_and_its_record_reproduces(tmp_path: Path) -> None:
+    hidden = 0
+    for seed in range(8):
+        model = Model(0.3, 0.0, seed)
+        plan, told = plan_of(model, tmp_path / str(seed)), Told()
+        result = search(plan, told)
+        found = result.counterexample
+
+        assert found is not None
+        assert found.schedule in (LOST, parse("service:bank[1] service.timeout(when=after)"))
+        assert found.minimal
+        assert found.confirmation is not None
+        assert found.confirmation.confirmed
+        record = decode(encode(record_of(found, plan)), "record")
+        assert record.confirmation == found.confirmation
+        asked = model.asked
+        assert digest_of(record, plan) == found.trace.digest
+        assert model.asked == asked
+        hidden += found.schedule not in told.seen
+    assert hidden >= 4
+
+
+def test_flakes_are_listed_apart_and_are_no_counterexamples(tmp_path: Path) -> None:
+    listed, seen = 0, 0
+    for seed in range(10):
+        result = search(plan_of(Model(0.15, 0.15, seed), tmp_path / str(seed)))
+        listed += len(result.counterexamples)
+        seen += len(result.doubtful)
+        assert all(not one.confirmation.confirmed for one in result.doubtful)
+        assert [one.cost for one in result.doubtful] == sorted(one.cost for one in result.doubtful)
+    assert seen >= 3
+    assert listed <= 2  # a twentieth of the studies on average
+
+
+def test_a_search_that_begins_with_a_flake_without_injections_goes_on(tmp_path: Path) -> None:
+    class Wrong(Model):
+        def chat(self, prompt: str) -> Plain:
+            answer = super().chat(prompt)
+            return {"content": "yes", "tool_calls": []} if self.asked == 1 else answer
+
+    result = search(plan_of(Wrong(0.9, 0.0, 0), tmp_path))
+
+    assert not result.violated_nominally
+    assert result.counterexample is not None
+
+
+def test_what_happens_anyway_is_reported_as_that(tmp_path: Path) -> None:
+    result = search(plan_of(Model(1.0, 0.95, 1), tmp_path))
+
+    assert result.violated_nominally
+    assert result.counterexamples == ()
+
+
+def test_a_certificate_says_how_many_clean_runs_each_class_has(tmp_path: Path) -> None:
+    result = search(plan_of(Model(0.0, 0.0, 0), tmp_path))
+
+    assert result.certificate.safe
+    assert result.certificate.level == "S"
+    assert result.certificate.clean is not None
+    assert result.certificate.clean.runs == 14
+    assert "14 clean runs with other answers of each of" in str(result.certificate)
+    assert "in less than 0.19 of runs (error 0.05 each)" in str(result.certificate)
+
+
+@pytest.mark.parametrize("searcher", ["anytime", "random"])
+def test_shrinking_ends_at_no_flake(tmp_path: Path, searcher: str) -> None:
+    for seed in range(3):
+        result = search(plan_of(Model(0.9, 0.1, seed), tmp_path / f"{searcher}{seed}", searcher, budget=3.3))
+        found = result.counterexample
+
+        assert found is not None
+        assert [str(injection.hook) for injection in found.schedule] == ["service:bank[1]"]
+        assert found.confirmation is not None
+        assert found.confirmation.confirmed
+
+
+def test_a_study_that_is_gone_on_with_asks_no_model_again_in_any_world(tmp_path: Path) -> None:
+    model = Model(0.3, 0.02, 5)
+    plan = plan_of(model, tmp_path)
+    store = StudyStore.create(tmp_path, plan, "")
+    first = search(plan, store)
+    store.close()
+    asked, told = model.asked, Told()
+
+    store = StudyStore.resume(tmp_path, plan)
+    (second,) = (
+        Study(plan, InlineExecutor(plan.workbench()), sinks=[store, told], earlier=store.earlier()).run().searches
+    )
+    store.close("digest")
+
+    assert max(told.worlds) > 0
+    assert str(first.certificate) == str(second.certificate)
+    assert [found.id for found in first.counterexamples] == [found.id for found in second.counterexamples]
+    assert model.asked == asked
+
+
+def test_only_the_contract_in_question_is_told_otherwise() -> None:
+    verdicts = (ContractVerdict("one", Verdict.VIOLATED, -0.5), ContractVerdict("other", Verdict.VIOLATED, -0.5))
+    doubted = without_violation(Evaluation(EMPTY, verdicts=verdicts), "one")
+
+    assert [verdict.verdict for verdict in doubted.verdicts] == [Verdict.HOLDS, Verdict.VIOLATED]
+    assert doubted.verdicts[0].margin == 0.0
