@@ -89,6 +89,6 @@ def test_a_confirmation_holds_its_intervals_its_evidence_and_how_much_runs_diffe
 
 def test_clean_runs_say_what_they_leave_possible() -> None:
     assert str(CleanRuns(9, 14, 0.05, 1)) == (
-        "14 clean runs with other answers of each of 9 classes of schedules that ask the models alike, so each "
-        "violates in less than 0.19 of runs (error 0.05 each); 1 dropped as chance"
+        "14 clean runs with other answers of each of 9 classes of schedules run here that ask the models alike, so "
+        "each violates in less than 0.19 of runs (error 0.05 each); 1 dropped as chance"
     )
