@@ -10,17 +10,21 @@ from __future__ import annotations
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.covering import CoveringStream
+from chaosagent.searchers.effects import Effects
 from chaosagent.searchers.exact import ExactSearcher
 from chaosagent.searchers.packing import Packer
 from chaosagent.seeds import derive
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
 
-SHARE_MIN, SHARE_MAX, SHARE_AFTER = 0.06, 0.8, 0.15
+SHARE_MIN, SHARE_MAX, SHARE_AFTER = 0.06, 0.5, 0.15
 """Share of the upper stream: the more is left for the lower one to do, the larger; and its most behind a violation."""
 
 BURST, SHARE_BURST = 32, 0.8
 """How many of the first trials find as many faults as they can, and the share of the upper stream meanwhile."""
+
+PLUNGES = 0.7
+"""Share of the upper stream that follows known states, where there are checkpoints."""
 
 WAITING_FULL = 500
 """How many schedules wait for the lower stream when the upper one has its whole share."""
@@ -40,6 +44,7 @@ class AnytimeSearcher:
         self._problem = problem
         self._lower = ExactSearcher(problem, r1=r1, r2=r2, r3=r3)
         self._upper = CoveringStream(problem, self._lower.states)
+        self._effects = Effects(self._lower.states, problem.space.model)
         self._packer = Packer(self._lower.states, self._upper.reactions)
         self._told: set[Schedule] = set()
         self._open: set[Schedule] = set()
@@ -64,7 +69,9 @@ class AnytimeSearcher:
             return
         self._told.add(schedule)
         self._upper.learn(evaluation)
-        self._violated = self._violated or violates(evaluation, self._problem.contract)
+        violated = violates(evaluation, self._problem.contract)
+        self._effects.learn(evaluation, violated=violated)
+        self._violated = self._violated or violated
         self._lower.settle()
         for family in self._lower.families:
             self._packer.add(family)
@@ -103,6 +110,10 @@ class AnytimeSearcher:
         if EMPTY not in self._told:
             return None
         rng = derive(self._problem.search_seed, "anytime", "cover", self._problem.contract, number)
+        if number >= BURST and rng.random() < PLUNGES:
+            far = self._effects.draw(self._upper.fits, rng)
+            if far != EMPTY and far not in self._told and far not in self._open:
+                return Proposal(far, Purpose.EXPLORE)
         drawn = self._upper.propose(rng, lambda schedule: schedule in self._told or schedule in self._open)
         return None if drawn is None else Proposal(drawn, Purpose.EXPLORE)
 

@@ -8,9 +8,10 @@ them. Faults at hooks that exist only because of another fault are tried togethe
 from __future__ import annotations
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection, Place, hook_at, inject
@@ -21,6 +22,9 @@ from chaosagent.searchers.states import NOTHING, States, place_of
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
 
+Call: TypeAlias = tuple[str, str, int]
+"""Interface, agent and occurrence: a call with all attempts at it."""
+
 OUTAGES = 1 / 8
 """Share of schedules in which one interface fails throughout."""
 
@@ -29,6 +33,9 @@ FRONTIER = 1 / 10
 
 NEW_INTERFACES = 3 / 4
 """Share of schedules made for such hooks while one is of an interface that the run without injections never uses."""
+
+OUTAGES_FIRST = 1 / 3
+"""The same, as long as there is a call that never failed at every attempt."""
 
 WHOLE_OUTAGES = 1 / 3
 """Share of the outages that strike every call of an interface, and not only every attempt of one call."""
@@ -82,6 +89,7 @@ class CoveringStream:
         self._partners: defaultdict[Injection, set[Injection]] = defaultdict(set)
         self._minimal: list[frozenset[Injection]] = []
         self._best = float("inf")
+        self._struck: set[Call] = set()
         self._usual: frozenset[Place] = frozenset()
         self._lasts: dict[Injection, bool] = {}
         self._has_new_interface: bool | None = None
@@ -116,6 +124,8 @@ class CoveringStream:
     def _take_landed(self, evaluation: Evaluation) -> None:
         """Note what was tried together."""
         landed = list(evaluation.effective)
+        injected = Counter(call_of(place_of(injection)) for injection in evaluation.schedule)
+        self._struck.update(call for call, count in injected.items() if count > ATTEMPTS_MORE)
         if evaluation.schedule == EMPTY:
             self._usual = frozenset(crossing.place for crossing in evaluation.crossings)
         self._landed.update(landed)
@@ -156,17 +166,19 @@ class CoveringStream:
         if self.has_new_interface and rng.random() < NEW_INTERFACES:
             return schedule(self._at_frontier(rng))
         kind = rng.random()
-        if kind < OUTAGES:
-            return schedule(self._outage(rng))
-        start = self._at_frontier(rng) if kind < OUTAGES + FRONTIER else []
+        unstruck = [site for site in self._sites.values() if call_of(site.place) not in self._struck]
+        outages = OUTAGES_FIRST if unstruck else OUTAGES
+        if kind < outages:
+            return schedule(self._outage(unstruck, rng))
+        start = self._at_frontier(rng) if kind < outages + FRONTIER else []
         return schedule(start if start and rng.random() < 0.5 else self._filled(start, rng))
 
     def _usable(self, injection: Injection) -> bool:
         return self._costs[injection] < self._best
 
-    def _outage(self, rng: random.Random) -> list[Injection]:
+    def _outage(self, unstruck: list[_Site], rng: random.Random) -> list[Injection]:
         """Return one fault at every attempt of a call, or at every call of an interface by an agent."""
-        sites = list(self._sites.values())
+        sites = unstruck or list(self._sites.values())
         if not sites:
             return []
         chosen = rng.choice(rng.choice(sites).injections)
@@ -175,7 +187,7 @@ class CoveringStream:
             site.place for site in sites if site.place.interface == place.interface and site.place.agent == place.agent
         ]
         attempts = range(max(one.attempt for one in same) + ATTEMPTS_MORE + 1)
-        whole = rng.random() < WHOLE_OUTAGES
+        whole = not unstruck and rng.random() < WHOLE_OUTAGES
         last = max(one.occurrence for one in same) + (ATTEMPTS_MORE if len(attempts) == ATTEMPTS_MORE + 1 else 0)
         return self._allowed(
             inject(hook_at(place._replace(occurrence=occurrence, attempt=attempt)), chosen.operator)
@@ -221,11 +233,11 @@ class CoveringStream:
         """Return as many of some injections as may be together."""
         chosen: dict[Place, Injection] = {}
         for injection in injections:
-            if self._fits(injection, chosen):
+            if self.fits(injection, chosen):
                 chosen[place_of(injection)] = injection
         return list(chosen.values())
 
-    def _fits(self, injection: Injection, chosen: Mapping[Place, Injection]) -> bool:
+    def fits(self, injection: Injection, chosen: Mapping[Place, Injection]) -> bool:
         """Whether a fault may be added to others: at a place of its own, and without a known violation among them.
 
         Behind a first violation only schedules that are cheaper are of use.
@@ -274,7 +286,7 @@ class CoveringStream:
             pairs = len(beside) - len(self._partners[injection] & beside)
             worth = pairs + NEW_WORTH * (injection not in self._landed) + rng.random()
             worth *= self.reactions.staying(injection, noticed) * self._lasting(injection)
-            if worth > best_worth and self._fits(injection, chosen):
+            if worth > best_worth and self.fits(injection, chosen):
                 best, best_worth = injection, worth
         return best
 
@@ -284,3 +296,8 @@ class CoveringStream:
         if lasts is None:
             return 0.7
         return 1.0 if lasts else 0.05
+
+
+def call_of(place: Place) -> Call:
+    """Return which call a place belongs to, whatever the attempt."""
+    return place.interface, place.agent, place.occurrence

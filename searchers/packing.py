@@ -145,14 +145,17 @@ class Packer:
 
     def _worth(self, question: Question, outlook: Outlook) -> float:
         """Return about how many questions are answered by asking one and going on, dearer ones counted less."""
-        values, reactions = self._values, self._reactions
-        unnoticed = 1.0 - reactions.noticed(question.last)
-        staying = reactions.staying(question.last, question.noticed)
-        going_on = 1.0 - (outlook.ends + PRIOR * (1.0 - staying)) / (outlook.known + PRIOR)
+        values, going_on = self._values, self._going_on(question, outlook)
+        unnoticed = 1.0 - self._reactions.noticed(question.last)
         undisturbed = values.get(outlook.undisturbed, 0.0)
         disturbed = ELSEWHERE * undisturbed if outlook.disturbed is None else values.get(outlook.disturbed, 0.0)
         wanted: float = 0.5 ** max(0.0, question.cost - self._bound)
         return wanted + min(unnoticed, going_on) * undisturbed + max(0.0, going_on - unnoticed) * disturbed
+
+    def _going_on(self, question: Question, outlook: Outlook) -> float:
+        """Return about how likely a run goes on behind what a question asks."""
+        staying = self._reactions.staying(question.last, question.noticed)
+        return 1.0 - (outlook.ends + PRIOR * (1.0 - staying)) / (outlook.known + PRIOR)
 
     def _evaluate(self) -> None:
         """Go through the graph from its ends, and note how many questions can be answered from each state on."""
