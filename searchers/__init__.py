@@ -22,14 +22,20 @@ def entries() -> dict[str, SearcherFactory]:
     from chaosagent.searchers.bandit import BanditSearcher
     from chaosagent.searchers.beam import BeamSearcher
     from chaosagent.searchers.certifying import certifying
+    from chaosagent.searchers.diversity import DiversitySearcher
     from chaosagent.searchers.evolutionary import EvolutionarySearcher
+    from chaosagent.searchers.hypothesis import HypothesisSearcher
     from chaosagent.searchers.random import RandomSearcher
+    from chaosagent.searchers.tpe import TpeSearcher
 
     return {
         "anytime": AnytimeSearcher,
         "bandit": BanditSearcher,
         "beam": BeamSearcher,
+        "diversity": DiversitySearcher,
         "evolutionary": EvolutionarySearcher,
         "exact": certifying,
+        "hypothesis": HypothesisSearcher,
         "random": RandomSearcher,
+        "tpe": TpeSearcher,
     }

@@ -15,10 +15,13 @@ from chaosagent.searchers.anytime import AnytimeSearcher
 from chaosagent.searchers.bandit import BanditSearcher
 from chaosagent.searchers.beam import BeamSearcher
 from chaosagent.searchers.certifying import certifying
+from chaosagent.searchers.diversity import DiversitySearcher
 from chaosagent.searchers.evolutionary import EvolutionarySearcher
 from chaosagent.searchers.exact import ExactSearcher
+from chaosagent.searchers.hypothesis import HypothesisSearcher
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.searchers.told import Told
+from chaosagent.searchers.tpe import TpeSearcher
 from chaosagent.study.searcher import SEARCHERS, Proposal, Standing
 from chaosagent.testing.searchers import SearcherConformance
 
@@ -41,12 +44,6 @@ class TestRandom(SearcherConformance):
     make = RandomSearcher
 
 
-class TestBandit(SearcherConformance):
-    """Arms."""
-
-    make = BanditSearcher
-
-
 class TestBeam(SearcherConformance):
     """Sequences of injections."""
 
@@ -59,10 +56,46 @@ class TestEvolutionary(SearcherConformance):
     make = EvolutionarySearcher
 
 
-def test_every_registered_builtin_has_a_suite() -> None:
-    tried = {suite.make for suite in (TestAnytime, TestBandit, TestBeam, TestEvolutionary, TestExact, TestRandom)}
+class TestBandit(SearcherConformance):
+    """Arms."""
 
-    assert tried == set(entries().values())
+    make = BanditSearcher
+
+
+@pytest.mark.slow
+class TestTpe(SearcherConformance):
+    """Optuna's sampler."""
+
+    make = TpeSearcher
+
+
+@pytest.mark.slow
+class TestHypothesis(SearcherConformance):
+    """An engine that drives."""
+
+    make = HypothesisSearcher
+
+
+class TestDiversity(SearcherConformance):
+    """An archive."""
+
+    make = DiversitySearcher
+
+
+def test_every_registered_builtin_has_a_suite() -> None:
+    suites = (
+        TestAnytime,
+        TestBandit,
+        TestBeam,
+        TestDiversity,
+        TestEvolutionary,
+        TestExact,
+        TestHypothesis,
+        TestRandom,
+        TestTpe,
+    )
+
+    assert {suite.make for suite in suites} == set(entries().values())
     assert set(entries()) <= set(SEARCHERS)
 
 

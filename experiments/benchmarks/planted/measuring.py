@@ -34,7 +34,7 @@ from chaosagent.study.result import Progress, SearchResult
 from chaosagent.study.sink import Sink
 from chaosagent.study.study import Study
 
-NEVER_PROVE = frozenset({"adversary", "bandit", "beam", "evolutionary", "random"})
+NEVER_PROVE = frozenset({"adversary", "bandit", "beam", "diversity", "evolutionary", "hypothesis", "random", "tpe"})
 """Searchers that end without a certificate; they are stopped at the minimum."""
 
 
