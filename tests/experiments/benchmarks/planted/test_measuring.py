@@ -34,7 +34,10 @@ from chaosagent.faults.schedule import EMPTY
 from chaosagent.seeds import derive
 from chaosagent.study.minimise import violates
 
-STORED = ("measured", "measured-anytime", "measured-agents", "measured-anytime-agents", "measured-no-checkpoints")
+STORED = (
+    ("measured", "measured-anytime", "measured-agents", "measured-anytime-agents", "measured-no-checkpoints"),
+    ("measured-engines",),
+)
 SLICE = ("single", "text", "disjoint")
 SUBJECTS = (Subject("exact"), Subject("anytime"), Subject("random"))
 
@@ -278,12 +281,13 @@ def test_the_command_refuses_a_searcher_that_nobody_knows(capsys: pytest.Capture
     assert "--searcher: unknown searcher or engine 'exakt'. Did you mean 'exact'?" in capsys.readouterr().err
 
 
-def test_the_table_of_the_page_is_made_of_the_stored_measurements() -> None:
+@pytest.mark.parametrize("names", STORED, ids=" ".join)
+def test_a_table_of_the_page_is_made_of_the_stored_measurements(names: tuple[str, ...]) -> None:
     folder = files("chaosagent.experiments.benchmarks.planted")
     page = (folder / "README.md").read_text("utf-8")
 
     with as_file(folder) as here:
-        results = merged(load(here / f"{name}.json") for name in STORED)
+        results = merged(load(here / f"{name}.json") for name in names)
 
     assert table(results) in page
     assert not any(one.reached.wrong for one in results.measured)
