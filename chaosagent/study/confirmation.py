@@ -147,8 +147,9 @@ class CleanRuns:
 
     def __str__(self) -> str:
         text = (
-            f"{self.runs} clean runs with other answers of each of {self.classes} classes of schedules run here that ask "
-            f"the models alike, so each violates in less than {self.share_max:.2f} of runs (error {self.error:g} each)"
+            f"{self.runs} clean runs with other answers of each of {self.classes} classes of schedules run here that "
+            f"ask the models alike, so each violates in less than {self.share_max:.2f} of runs "
+            f"(error {self.error:g} each)"
         )
         return f"{text}; {self.dropped} dropped as chance" if self.dropped else text
 
