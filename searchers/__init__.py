@@ -18,7 +18,8 @@ if __name__ != "chaosagent.searchers":
 
 def entries() -> dict[str, SearcherFactory]:
     """Return the built-in searchers by name."""
-    from chaosagent.searchers.anytime import AnytimeSearcher  # loaded on first use
+    from chaosagent.searchers.adversary import AdversarySearcher  # loaded on first use
+    from chaosagent.searchers.anytime import AnytimeSearcher
     from chaosagent.searchers.bandit import BanditSearcher
     from chaosagent.searchers.beam import BeamSearcher
     from chaosagent.searchers.certifying import certifying
@@ -29,6 +30,7 @@ def entries() -> dict[str, SearcherFactory]:
     from chaosagent.searchers.tpe import TpeSearcher
 
     return {
+        "adversary": AdversarySearcher,
         "anytime": AnytimeSearcher,
         "bandit": BanditSearcher,
         "beam": BeamSearcher,

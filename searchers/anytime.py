@@ -26,6 +26,9 @@ BURST, SHARE_BURST = 32, 0.8
 PLUNGES = 0.7
 """Share of the upper stream that follows known states, where there are checkpoints."""
 
+CAPPED = 0.4
+"""Share of those that cost less than the best violation; others may hold a cheaper one."""
+
 WAITING_FULL = 500
 """How many schedules wait for the lower stream when the upper one has its whole share."""
 
@@ -44,7 +47,7 @@ class AnytimeSearcher:
         self._problem = problem
         self._lower = ExactSearcher(problem, r1=r1, r2=r2, r3=r3)
         self._upper = CoveringStream(problem, self._lower.states)
-        self._effects = Effects(self._lower.states, problem.space.model)
+        self._effects = Effects(self._lower.states)
         self._packer = Packer(self._lower.states, self._upper.reactions)
         self._told: set[Schedule] = set()
         self._open: set[Schedule] = set()
@@ -86,6 +89,10 @@ class AnytimeSearcher:
     def standing(self) -> Standing:
         return self._lower.standing
 
+    def core(self, evaluation: Evaluation) -> Schedule:
+        """Return the injections of a run that most likely matter, as far as checkpoints show it."""
+        return self._lower.states.core(evaluation) if evaluation.fingerprints else evaluation.effective
+
     def audit(self, count: int) -> list[Proposal]:
         return self._lower.audit(count)
 
@@ -111,7 +118,7 @@ class AnytimeSearcher:
             return None
         rng = derive(self._problem.search_seed, "anytime", "cover", self._problem.contract, number)
         if number >= BURST and rng.random() < PLUNGES:
-            far = self._effects.draw(self._upper.fits, rng)
+            far = self._effects.draw(self._upper.fits if rng.random() < CAPPED else self._upper.tells, rng)
             if far != EMPTY and far not in self._told and far not in self._open:
                 return Proposal(far, Purpose.EXPLORE)
         drawn = self._upper.propose(rng, lambda schedule: schedule in self._told or schedule in self._open)

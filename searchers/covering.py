@@ -238,16 +238,17 @@ class CoveringStream:
         return list(chosen.values())
 
     def fits(self, injection: Injection, chosen: Mapping[Place, Injection]) -> bool:
-        """Whether a fault may be added to others: at a place of its own, and without a known violation among them.
-
-        Behind a first violation only schedules that are cheaper are of use.
-        """
-        if place_of(injection) in chosen:
-            return False
+        """Whether a fault may be added to others, so that what they break may be cheaper than all that is known."""
         if self._best < float("inf"):
             total = sum(self._cost(one) for one in chosen.values()) + self._cost(injection)
             if total >= self._best:
                 return False
+        return self.tells(injection, chosen)
+
+    def tells(self, injection: Injection, chosen: Mapping[Place, Injection]) -> bool:
+        """Whether a fault may be added to others: at a place of its own, and without a known violation among them."""
+        if place_of(injection) in chosen:
+            return False
         known = [minimal for minimal in self._minimal if injection in minimal]
         return not known or not any(minimal <= {injection, *chosen.values()} for minimal in known)
 

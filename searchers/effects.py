@@ -11,11 +11,11 @@ import random
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import combinations, islice
 from typing import TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection, Place
-from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
 from chaosagent.searchers.states import State, States, place_of
 
@@ -25,11 +25,23 @@ INJECTIONS_MAX = 5
 SHARES = (1.0, 0.8, 0.6, 0.4)
 """How many of the effects a schedule tries to leave behind."""
 
+ONLY_TWO = 0.3
+"""Share of schedules with two effects and no more."""
+
 BLAME_MAX = 0.9
 """Effects are kept apart with at most this probability."""
 
+CERTAIN = 4
+"""How much two effects are blamed when a run ended that had no others, in terms of one of several."""
+
+PAIRS_MAX = 4_000
+"""Of more pairs of effects only the first are looked at, cheapest first."""
+
 Fits: TypeAlias = Callable[[Injection, Mapping[Place, Injection]], bool]
 """Whether an injection may be added to others."""
+
+Pair: TypeAlias = tuple[State, State]
+"""Two effects, by the states in which the runs that showed them ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,90 +62,112 @@ class Effects:
 
     Args:
         states: What is known of the states that runs come through; told of each run before this is.
-        model: What injections cost.
     """
 
-    def __init__(self, states: States, model: CostModel) -> None:
-        self._states, self._model = states, model
+    def __init__(self, states: States) -> None:
+        self._states = states
         self._usual: frozenset[Place] = frozenset()
         self._nominal: State | None = None
         self._known: dict[State, Effect] = {}
-        self._borne: set[tuple[Schedule, Schedule]] = set()
-        self._blamed: Counter[tuple[Schedule, Schedule]] = Counter()
-        self._drawn: dict[Schedule, tuple[Schedule, ...]] = {}
+        self._borne: set[Pair] = set()
+        self._blamed: Counter[Pair] = Counter()
 
     def learn(self, evaluation: Evaluation, *, violated: bool) -> None:
         """Take over what a run has shown."""
         if evaluation.status is Status.ERROR or not evaluation.fingerprints:
             return
-        last = self._states.course(evaluation).marks[-1].state
+        course = self._states.course(evaluation)
+        last = course.marks[-1].state
         reached = {crossing.place for crossing in evaluation.crossings}
         if evaluation.schedule == EMPTY:
             self._usual, self._nominal = frozenset(reached), last
             return
-        ended = not self._usual <= reached and not violated
-        together = self._drawn.pop(evaluation.schedule, ())
-        if together:
-            self._judge(together, evaluation.effective, ended=ended)
-        if len(evaluation.effective) <= INJECTIONS_MAX and not ended and not violated and last != self._nominal:
-            self._keep(last, evaluation.effective)
+        acts_last = course.acts and course.acts[-1].position > course.marks[-1].position
+        ended = (acts_last or not self._usual <= reached) and not violated
+        self._judge(evaluation, ended=ended)
+        if not ended and not violated and last != self._nominal:
+            self._keep(last)
 
-    def _keep(self, state: State, found: Schedule) -> None:
-        cost = found.declared_cost(self._model)
+    def _keep(self, state: State) -> None:
+        """Keep the cheapest way to a state as an effect, unless it is a sum of others."""
+        path = self._states.path(state)
         known = self._known.get(state)
-        if known is not None and (known.cost, len(known.schedule)) <= (cost, len(found)):
+        if path is None or len(path.injections) > INJECTIONS_MAX or (known is not None and known.cost <= path.cost):
             return
-        injections = set(found)
         parts: set[Injection] = set()
-        for other in self._known.values():
-            if injections > set(other.schedule):
+        for one, other in self._known.items():
+            if one != state and path.injections > set(other.schedule):
                 parts |= set(other.schedule)
-        if parts != injections:
-            self._known[state] = Effect(found, cost)
+        if parts != path.injections:
+            self._known[state] = Effect(schedule(path.injections), path.cost)
 
-    def _judge(self, together: tuple[Schedule, ...], landed: Schedule, *, ended: bool) -> None:
+    def _judge(self, evaluation: Evaluation, *, ended: bool) -> None:
         """Note which effects a run has borne together, and which may have ended it."""
-        there = set(landed)
-        came = [one for one in together if there.intersection(one)]
+        there = set(evaluation.effective)
+        came = [state for state, effect in self._known.items() if there.issuperset(effect.schedule)]
         if not ended:
-            self._borne.update((one, other) for one in came for other in came)
+            self._borne.update(map(_ordered, combinations(came, 2)))
             return
-        for one in came:
-            for other in came:
-                if one != other:
-                    self._blamed[one, other] += 1
+        acts = [act.injection for act in self._states.course(evaluation).acts if act.injection in there]
+        last = acts[-1] if acts else None
+        final = [state for state, effect in self._known.items() if last in effect.schedule.injections]
+        pairs = {_ordered((one, other)) for one in final for other in came if one != other}
+        for pair in pairs:
+            self._blamed[pair] += CERTAIN if len(pairs) == 1 else 1
 
     def draw(self, fits: Fits, rng: random.Random) -> Schedule:
-        """Return a schedule of several effects that most likely go together.
+        """Return a schedule of effects that were not seen together and most likely go together.
 
         Args:
             fits: Whether an injection may be added to others.
             rng: Draws the effects.
-        """
-        effects = list(self._known.values())
-        rng.shuffle(effects)
-        share = rng.choice(SHARES)
-        chosen: dict[Place, Injection] = {}
-        together: list[Schedule] = []
-        for effect in effects:
-            if rng.random() >= share or self._is_blamed(effect.schedule, together, rng):
-                continue
-            added = dict(chosen)
-            for injection in effect.schedule:
-                if fits(injection, added):
-                    added[place_of(injection)] = injection
-            if len(added) == len(chosen) + len(effect.schedule):
-                chosen = added
-                together.append(effect.schedule)
-        made = schedule(chosen.values()) if len(together) > 1 else EMPTY
-        self._drawn[made] = tuple(together)
-        return made
 
-    def _is_blamed(self, added: Schedule, together: list[Schedule], rng: random.Random) -> bool:
+        Returns:
+            The schedule; the empty one when no two effects fit together.
+        """
+        chosen: dict[Place, Injection] = {}
+        together: list[State] = []
+        pairs = self._new_pairs()
+        if pairs:
+            weights = [0.25 ** self._blamed[pair] for pair in pairs]
+            (first,) = rng.choices(pairs, weights)
+            for state in first:
+                self._add(state, together, chosen, fits)
+        share = 0.0 if len(together) == 2 and rng.random() < ONLY_TWO else rng.choice(SHARES)
+        others = [state for state in self._known if state not in together]
+        rng.shuffle(others)
+        for state in others:
+            if rng.random() < share and not self._is_blamed(state, together, rng):
+                self._add(state, together, chosen, fits)
+        return schedule(chosen.values()) if len(together) > 1 else EMPTY
+
+    def _new_pairs(self) -> list[Pair]:
+        """Return pairs of effects that no run has borne, cheapest first."""
+        in_order = sorted(self._known, key=lambda state: self._known[state].cost)
+        pairs = (_ordered(pair) for pair in islice(combinations(in_order, 2), PAIRS_MAX))
+        new = [pair for pair in pairs if pair not in self._borne]
+        return sorted(new, key=lambda pair: self._known[pair[0]].cost + self._known[pair[1]].cost)
+
+    def _add(self, state: State, together: list[State], chosen: dict[Place, Injection], fits: Fits) -> None:
+        """Add an effect to those chosen, if all of its injections fit."""
+        added = dict(chosen)
+        for injection in self._known[state].schedule:
+            if not fits(injection, added):
+                return
+            added[place_of(injection)] = injection
+        chosen.update(added)
+        together.append(state)
+
+    def _is_blamed(self, state: State, together: list[State], rng: random.Random) -> bool:
         """Whether an effect is left out because of one of others."""
         for other in together:
-            if (added, other) not in self._borne:
-                times = self._blamed[added, other]
-                if times and rng.random() < min(BLAME_MAX, times / (times + 1.0)):
-                    return True
+            pair = _ordered((state, other))
+            times = 0 if pair in self._borne else self._blamed[pair]
+            if times and rng.random() < min(BLAME_MAX, times / (times + 1.0)):
+                return True
         return False
+
+
+def _ordered(pair: Pair) -> Pair:
+    one, other = pair
+    return pair if one <= other else (other, one)

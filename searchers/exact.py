@@ -63,7 +63,7 @@ class ExactSearcher:
         self._contradictions = 0
         self._audit = Audit(problem.contract)
         self._told: dict[Schedule, Evaluation] = {}
-        self.states = States(problem.monitor)
+        self.states = States(problem.monitor, problem.space.model)
         self._restart()
 
     def _restart(self) -> None:

@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection, Place
-from chaosagent.faults.operator import Phase
-from chaosagent.faults.schedule import Schedule
+from chaosagent.faults.operator import COST_DECIMALS, CostModel, Phase
+from chaosagent.faults.schedule import Schedule, schedule
 from chaosagent.vocabulary import Ending
 
 State: TypeAlias = tuple[bytes, bytes]
@@ -105,15 +105,29 @@ class Outlook(NamedTuple):
     known: int
 
 
+class Path(NamedTuple):
+    """How a state is reached.
+
+    Attributes:
+        cost: Of the injections.
+        injections: That lead there, as far as is known no others are needed.
+    """
+
+    cost: float
+    injections: frozenset[Injection]
+
+
 class States:
     """Keeps, for each state and the injections that acted behind it, what followed.
 
     Args:
         monitor: Place of the contract among the monitors of fingerprints.
+        model: What injections cost.
     """
 
-    def __init__(self, monitor: int) -> None:
-        self._monitor = monitor
+    def __init__(self, monitor: int, model: CostModel) -> None:
+        self._monitor, self._model = monitor, model
+        self._paths: dict[State | None, Path] = {START: Path(0.0, NOTHING)}
         self._courses: dict[Schedule, Course] = {}
         self._stretches: dict[tuple[State, frozenset[Injection]], Stretch] = {}
         self._ways: defaultdict[State, dict[State | None, frozenset[Injection]]] = defaultdict(dict)
@@ -149,6 +163,31 @@ class States:
             ways[following] = acted
         if acted:
             self._followed[state][following] += 1
+        self._shorten(state, acted, following)
+
+    def _shorten(self, state: State, acted: frozenset[Injection], following: State | None) -> None:
+        """Take what is known to follow on a state for a shorter way to it, and to what is known to follow on that."""
+        changed: list[tuple[State, frozenset[Injection], State | None]] = [(state, acted, following)]
+        while changed:
+            state, acted, following = changed.pop()
+            cost, before = self._paths[state]
+            cost = round(cost + sum(self._model.of(injection.operator) for injection in acted), COST_DECIMALS)
+            known = self._paths.get(following)
+            if following is not None and (known is None or cost < known.cost):
+                self._paths[following] = Path(cost, before | acted)
+                changed += [(following, injections, further) for further, injections in self.ways(following)]
+
+    def path(self, state: State) -> Path | None:
+        """Return the cheapest way to a state that is known, `None` when it is unknown."""
+        return self._paths.get(state)
+
+    def core(self, evaluation: Evaluation) -> Schedule:
+        """Return the injections that most likely lead where a run has led: without those that left nothing behind."""
+        course = self.course(evaluation)
+        last = course.marks[-1]
+        path = self._paths.get(last.state)
+        acted = [act.injection for act in course.acts if act.position > last.position]
+        return evaluation.effective if path is None else schedule({*path.injections, *acted})
 
     def course(self, evaluation: Evaluation) -> Course:
         """Return the checkpoints of a run, and what acted in it."""

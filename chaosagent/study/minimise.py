@@ -59,13 +59,16 @@ def minimise(found: Evaluation, contract: str, space: Space, rerun: Rerun, *, ru
         return smallest
 
 
-def reducing(found: Evaluation, contract: str, space: Space, *, runs_max: int = 500) -> Reducing:
+def reducing(
+    found: Evaluation, contract: str, space: Space, *, first: Schedule | None = None, runs_max: int = 500
+) -> Reducing:
     """Reduce a schedule that breaks a contract, one run at a time.
 
     Args:
         found: A run that breaks the contract; it is not changed.
         contract: Id of the contract.
         space: The operators that an injection may be exchanged for.
+        first: What most likely matters of it, to begin with.
         runs_max: Limit in runs.
 
     Yields:
@@ -86,6 +89,11 @@ def reducing(found: Evaluation, contract: str, space: Space, *, runs_max: int = 
         runs += 1
         if not violates(best, contract):
             return found
+    if first is not None and first.declared_cost(space.model) < best.effective.declared_cost(space.model):
+        evaluation = yield first
+        runs += 1
+        if violates(evaluation, contract):
+            best = evaluation
     improved = True
     while improved and runs < runs_max:
         improved = False

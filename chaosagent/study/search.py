@@ -17,7 +17,7 @@ from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.racing import RACE_SHARE, Racer
-from chaosagent.study.searcher import SEARCHERS, Problem, Proposal, Purpose, Searcher, Standing
+from chaosagent.study.searcher import SEARCHERS, Problem, Proposal, Purpose, Searcher, Standing, core_of
 from chaosagent.study.shrinker import WAITING_MAX, WAITING_MAX_ALL, Shrinker
 from chaosagent.vocabulary import Verdict
 
@@ -90,7 +90,7 @@ class Search:
         self._has_answered = True
         self._audit_over = False
         waiting_max = WAITING_MAX_ALL if plan.wants_several else WAITING_MAX
-        self._shrinker = Shrinker(contract.id, plan.space, waiting_max=waiting_max)
+        self._shrinker = Shrinker(contract.id, plan.space, waiting_max=waiting_max, core=core_of(self.searcher))
         self._told: dict[Schedule, Evaluation] = {}
         self._signatures: dict[Schedule, Signature] = {}
         self._changes_counted = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.online import Policy
@@ -127,6 +127,23 @@ class Searcher(Protocol):
     def audit(self, count: int) -> list[Proposal]:
         """Return schedules that a rule has pruned, to be run as a check on the rule; empty if it prunes nothing."""
         ...
+
+
+@runtime_checkable
+class KnowsCauses(Protocol):
+    """A searcher that can tell which injections of a run matter; what is reduced then begins with those."""
+
+    def core(self, evaluation: Evaluation) -> Schedule:
+        """Return the injections of a run, told before, that most likely lead where it led."""
+        ...
+
+
+Core: TypeAlias = Callable[[Evaluation], Schedule]
+
+
+def core_of(searcher: Searcher) -> Core | None:
+    """Return how a searcher tells which injections of a run matter, `None` when it cannot."""
+    return searcher.core if isinstance(searcher, KnowsCauses) else None
 
 
 SearcherFactory: TypeAlias = Callable[..., Searcher]

@@ -10,6 +10,7 @@ from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.space import Space
 from chaosagent.study.minimal import MinimalSets
 from chaosagent.study.minimise import Reducing, reducing
+from chaosagent.study.searcher import Core
 
 WAITING_MAX, WAITING_MAX_ALL = 64, 4096
 """How many violations wait to be reduced: where one cheapest is wanted, and where all minimal ones are."""
@@ -33,12 +34,16 @@ class Shrinker:
         contract: Id of the contract.
         space: The operators that an injection may be exchanged for.
         waiting_max: How many violations wait at most; further ones are left out.
+        core: Which injections of a violation most likely matter.
 
     Attributes:
         changes: How often what is minimal has changed.
     """
 
-    def __init__(self, contract: str, space: Space, *, waiting_max: int = WAITING_MAX) -> None:
+    def __init__(
+        self, contract: str, space: Space, *, waiting_max: int = WAITING_MAX, core: Core | None = None
+    ) -> None:
+        self._core = core
         self._contract, self._space, self._waiting_max = contract, space, waiting_max
         self._waiting: list[_Waiting] = []
         self._minimal = MinimalSets(space.model)
@@ -105,7 +110,9 @@ class Shrinker:
             if self._minimal.held_by(smallest.effective):
                 continue
             self._begun_with = smallest
-            self._under_way = reducing(smallest, self._contract, self._space)
+            self._under_way = reducing(
+                smallest, self._contract, self._space, first=None if self._core is None else self._core(smallest)
+            )
             try:
                 self._wanted = next(self._under_way)
             except StopIteration:  # there is nothing to reduce

@@ -11,6 +11,7 @@ import pytest
 
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.searchers import entries
+from chaosagent.searchers.adversary import AdversarySearcher
 from chaosagent.searchers.anytime import AnytimeSearcher
 from chaosagent.searchers.bandit import BanditSearcher
 from chaosagent.searchers.beam import BeamSearcher
@@ -36,6 +37,12 @@ class TestAnytime(SearcherConformance):
     """Two streams."""
 
     make = AnytimeSearcher
+
+
+class TestAdversary(SearcherConformance):
+    """Online policies."""
+
+    make = AdversarySearcher
 
 
 class TestRandom(SearcherConformance):
@@ -84,6 +91,7 @@ class TestDiversity(SearcherConformance):
 
 def test_every_registered_builtin_has_a_suite() -> None:
     suites = (
+        TestAdversary,
         TestAnytime,
         TestBandit,
         TestBeam,
@@ -175,10 +183,10 @@ def test_the_suite_refuses(kind: type[ExactSearcher], test: str, complaint: str)
 @pytest.mark.parametrize("name", sorted(entries()))
 def test_what_is_asked_does_not_depend_on_the_hash_seed(name: str) -> None:
     script = (
-        "from chaosagent.testing.searchers import SearcherConformance\n"
+        "from chaosagent.testing.searchers import SearcherConformance, bench\n"
         "from chaosagent.study.searcher import SEARCHERS\n"
         f"suite = type('Suite', (SearcherConformance,), {{'make': SEARCHERS.get({name!r})}})()\n"
-        "print([str(proposal.schedule) for proposal in suite._asked('rare-needle', 5)])\n"
+        "print([str(bench().answer(proposal).schedule) for proposal in suite._asked('rare-needle', 5)])\n"
     )
     outputs = {
         subprocess.run(
