@@ -17,13 +17,13 @@ from chaosagent.seeds import derive
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
 
-SHARE_MIN, SHARE_MAX, SHARE_AFTER = 0.06, 0.5, 0.15
+SHARE_MIN, SHARE_MAX, SHARE_AFTER = 0.06, 0.5, 0.25
 """Share of the upper stream: the more is left for the lower one to do, the larger; and its most behind a violation."""
 
-BURST, SHARE_BURST = 32, 0.8
+BURST, SHARE_BURST = 16, 0.8
 """How many of the first trials find as many faults as they can, and the share of the upper stream meanwhile."""
 
-PLUNGES = 0.7
+PLUNGES = 0.9
 """Share of the upper stream that follows known states, where there are checkpoints."""
 
 CAPPED = 0.4

@@ -34,7 +34,7 @@ FRONTIER = 1 / 10
 NEW_INTERFACES = 3 / 4
 """Share of schedules made for such hooks while one is of an interface that the run without injections never uses."""
 
-OUTAGES_FIRST = 1 / 3
+OUTAGES_FIRST = 1 / 2
 """The same, as long as there is a call that never failed at every attempt."""
 
 WHOLE_OUTAGES = 1 / 3
