@@ -108,6 +108,8 @@ class AnytimeSearcher:
         return None
 
     def _share(self, number: int) -> float:
+        if self._problem.by_chance:
+            return SHARE_MIN  # what breaks one world of frozen answers is a flake more often than not
         if not self._violated and (number < BURST or self._upper.has_new_interface):
             return SHARE_BURST
         wanted = SHARE_MAX * self._lower.waiting / WAITING_FULL

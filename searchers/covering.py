@@ -84,6 +84,7 @@ class CoveringStream:
         self._expander = Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
         self._sites: dict[Place, _Site] = {}
         self._known: set[Injection] = set()
+        self._usual_ones: set[Injection] = set()
         self._costs: dict[Injection, float] = {}
         self._landed: set[Injection] = set()
         self._partners: defaultdict[Injection, set[Injection]] = defaultdict(set)
@@ -110,6 +111,8 @@ class CoveringStream:
         needs = evaluation.effective
         for candidate in self._expander.expand(evaluation, after=-1).candidates:
             injection = candidate.injection
+            if injection in self._usual_ones:
+                continue
             place = place_of(injection)
             site = self._sites.get(place)
             if site is None:
@@ -120,6 +123,8 @@ class CoveringStream:
                 self._known.add(injection)
                 self._costs[injection] = candidate.cost
                 site.injections.append(injection)
+            if site.needs == EMPTY:
+                self._usual_ones.add(injection)
 
     def _take_landed(self, evaluation: Evaluation) -> None:
         """Note what was tried together."""
@@ -280,13 +285,15 @@ class CoveringStream:
     ) -> Injection | None:
         """Return the fault at a place that is worth most beside those chosen, of which so many are noticed."""
         beside = set(chosen.values())
+        ending = self.reactions.ending_at(site.place, noticed)
         best, best_worth = None, 0.0
         for injection in site.injections:
-            if not self._usable(injection):
+            likely = (1.0 - self.reactions.noticed(injection) * ending) * self._lasting(injection)
+            most = likely * (len(beside) + NEW_WORTH + 1.0)
+            if most <= best_worth or not self._usable(injection):
                 continue
             pairs = len(beside) - len(self._partners[injection] & beside)
-            worth = pairs + NEW_WORTH * (injection not in self._landed) + rng.random()
-            worth *= self.reactions.staying(injection, noticed) * self._lasting(injection)
+            worth = likely * (pairs + NEW_WORTH * (injection not in self._landed) + rng.random())
             if worth > best_worth and self.fits(injection, chosen):
                 best, best_worth = injection, worth
         return best

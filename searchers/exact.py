@@ -156,7 +156,7 @@ class ExactSearcher:
     def next_is_unknown(self) -> bool:
         """Whether no run has shown what the schedule that comes next does up to the next checkpoint."""
         self.settle()
-        if not (self._rules["R1"] and self._rules["R3"]) or not self._frontier or self._decided(self._frontier[0].cost):
+        if not self._foresees or not self._frontier or self._decided(self._frontier[0].cost):
             return False
         child = self._frontier[0]
         if child.injection is None or child.family is None:
@@ -322,12 +322,17 @@ class ExactSearcher:
                 self._audit.keep(slot, Sample("R3", pruned, twin, -1))
         return True
 
+    @property
+    def _foresees(self) -> bool:
+        """Whether a schedule need not be run when others have shown what it does; by chance, others prove too little."""
+        return self._rules["R1"] and self._rules["R3"] and not self._problem.by_chance
+
     def _foreseen(self, child: Child, schedule: Schedule) -> Stretch | None:
         """Return what a child does up to the next checkpoint when runs have shown it, and all behind it is known, too.
 
         That is so when it comes to the state of a run before it in the order of cost, or when it ends without one.
         """
-        if not (self._rules["R1"] and self._rules["R3"]) or child.injection is None or child.family is None:
+        if not self._foresees or child.injection is None or child.family is None:
             return None
         stretch = self.states.foresee(child.family.origin.run, child.position, child.injection)
         if stretch is None:

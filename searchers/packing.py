@@ -26,8 +26,11 @@ PRIOR = 2.0
 ELSEWHERE = 0.5
 """What questions are worth that are asked after the run may have gone another way, in terms of those on the way."""
 
-STATES_PER_PLAN = 64
+STATES_PER_PLAN = 16
 """The graph is gone through again when as many runs were told as it has states, divided by this."""
+
+QUESTIONS_MAX = 12
+"""Of more open questions at a state only the oldest are looked at, which are the cheapest, too."""
 
 Edge: TypeAlias = tuple[State, frozenset[Injection]]
 """A state, and what acts behind it before the next checkpoint."""
@@ -70,6 +73,8 @@ class Packer:
         """Take the questions of a family that is to be searched."""
         origin = family.origin
         course = self._states.course(origin.run)
+        if len(course.marks) == 1:
+            return  # without checkpoints a run answers one question at most
         noticed = sum(map(self._reactions.noticed, origin.schedule))
         for candidate in family.candidates:
             mark, acted = course.stretch_of(candidate.position)
@@ -133,15 +138,25 @@ class Packer:
                 yield (self._worth(question, outlook), rng.random()), question, injections, expected
 
     def _questions(self, state: State) -> list[Question]:
-        """Return the open questions at a state that are of use."""
+        """Return some open questions at a state that are of use, the oldest."""
         found = self._open.get(state)
         if not found:
             return []
-        after = self._states.after
-        still = [one for one in found if after(*one.edge) is None]
-        if len(still) < len(found):
-            self._open[state] = still
-        return [one for one in still if one.cost < self._below]
+        after, below = self._states.after, self._below
+        still: list[Question] = []
+        useful: list[Question] = []
+        seen = 0
+        for one in found:
+            seen += 1
+            if after(*one.edge) is None:
+                still.append(one)
+                if one.cost < below:
+                    useful.append(one)
+                    if len(useful) == QUESTIONS_MAX:
+                        break
+        if len(still) < seen:
+            self._open[state] = still + found[seen:]
+        return useful
 
     def _worth(self, question: Question, outlook: Outlook) -> float:
         """Return about how many questions are answered by asking one and going on, dearer ones counted less."""

@@ -7,7 +7,7 @@ once; of the rest only as much as the agent bears.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
@@ -22,6 +22,9 @@ NOTICED_MAX = 4
 BACKED = 2.0
 """How many observations at a place count as much as what is known from elsewhere."""
 
+ENOUGH = 16
+"""After so many observations of a fault at an interface no more are taken: the estimate is good enough."""
+
 GUESS = 0.3
 """Of what was never seen: how likely a run ends behind a fault that was noticed."""
 
@@ -35,6 +38,8 @@ class Reactions:
         self._next: dict[Place, Place | None] = {}
         self._seen: Counter[_Key] = Counter()
         self._noticed: Counter[_Key] = Counter()
+        self._shares: dict[Injection, float] = {}
+        self._known: defaultdict[_Key, list[Injection]] = defaultdict(list)
         self._ended_at: Counter[Place] = Counter()
         self._noticed_at: Counter[Place] = Counter()
         self._ended_after: Counter[int] = Counter()
@@ -63,9 +68,14 @@ class Reactions:
                 count += 1
 
     def _note(self, injection: Injection, *, noticed: bool) -> None:
-        for key in _keys(injection):
+        anywhere, here = _keys(injection)
+        if self._seen[here] >= ENOUGH:
+            return
+        for key in (anywhere, here):
             self._seen[key] += 1
             self._noticed[key] += noticed
+        for known in self._known.pop(anywhere, ()):
+            del self._shares[known]
 
     def _note_end(self, place: Place, before: int, *, ended: bool) -> None:
         before = min(before, NOTICED_MAX)
@@ -76,9 +86,14 @@ class Reactions:
 
     def noticed(self, injection: Injection) -> float:
         """Return about how likely the target notices a fault, in [0, 1]."""
-        share = 0.5
-        for key in _keys(injection):
-            share = (self._noticed[key] + BACKED * share) / (self._seen[key] + BACKED)
+        share = self._shares.get(injection)
+        if share is None:
+            share = 0.5
+            keys = _keys(injection)
+            for key in keys:
+                share = (self._noticed[key] + BACKED * share) / (self._seen[key] + BACKED)
+            self._shares[injection] = share
+            self._known[keys[0]].append(injection)
         return share
 
     def staying(self, injection: Injection, before: float = 0.0) -> float:
@@ -88,11 +103,18 @@ class Reactions:
             injection: The fault.
             before: How many faults the target has noticed before.
         """
+        return 1.0 - self.noticed(injection) * self.ending_at(place_of(injection), before)
+
+    def ending_at(self, place: Place, before: float = 0.0) -> float:
+        """Return about how likely a run ends behind a fault at a place that is noticed, in [0, 1].
+
+        Args:
+            place: Where.
+            before: How many faults the target has noticed before.
+        """
         after = min(round(before), NOTICED_MAX)
         share = (self._ended_after[after] + BACKED * GUESS) / (self._noticed_after[after] + BACKED)
-        place = place_of(injection)
-        share = (self._ended_at[place] + BACKED * share) / (self._noticed_at[place] + BACKED)
-        return 1.0 - self.noticed(injection) * share
+        return (self._ended_at[place] + BACKED * share) / (self._noticed_at[place] + BACKED)
 
 
 def _keys(injection: Injection) -> tuple[_Key, _Key]:
