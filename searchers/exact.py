@@ -324,7 +324,7 @@ class ExactSearcher:
 
     @property
     def _foresees(self) -> bool:
-        """Whether a schedule need not be run when others have shown what it does; by chance, others prove too little."""
+        """Whether a schedule need not be run when others have shown what it does; not where answers come by chance."""
         return self._rules["R1"] and self._rules["R3"] and not self._problem.by_chance
 
     def _foreseen(self, child: Child, schedule: Schedule) -> Stretch | None:

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from chaosagent.execution.run import LiveRun
 
 
-def everything_at(run: LiveRun, place: str, state: object, *, clock_matters: bool, with_history: bool) -> bytes:
+def everything_at(
+    run: LiveRun, place: str, state: object, *, clock_matters: bool, artifacts_matter: bool, with_history: bool
+) -> bytes:
     """Return the canonical bytes of what the future depends on, apart from the monitors.
 
     Args:
@@ -19,6 +21,7 @@ def everything_at(run: LiveRun, place: str, state: object, *, clock_matters: boo
         place: Of the target's program.
         state: Of the target and its world.
         clock_matters: Whether the future depends on the time.
+        artifacts_matter: Whether it depends on the ids of what was delivered last.
         with_history: Whether it depends on earlier exchanges, as it does when operators read them.
 
     Raises:
@@ -36,6 +39,6 @@ def everything_at(run: LiveRun, place: str, state: object, *, clock_matters: boo
         [[name, mailbox.content()] for name, mailbox in sorted(run.mailboxes.items())],
         [] if mediator is None else [mediator.state()],
         run.recorder.links,
-        run.recorder.artifacts,
+        run.recorder.artifacts if artifacts_matter else None,
     ]
     return pack(everything)

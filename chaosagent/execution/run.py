@@ -200,13 +200,20 @@ class LiveRun:
         except ChaosAgentError as error:
             raise self.recorder.refuse(error) from None
 
-    def checkpoint(self, place: str, state: Any, *, clock_matters: bool = True) -> None:
+    def checkpoint(self, place: str, state: Any, *, clock_matters: bool = True, artifacts_matter: bool = True) -> None:
         quiet = not self._pending and self.loop.idle
         if self._fingerprinting is Fingerprinting.OFF or not quiet:
             return
         with_history = self._fingerprinting is Fingerprinting.STATE_AND_HISTORY
         try:
-            everything = everything_at(self, place, state, clock_matters=clock_matters, with_history=with_history)
+            everything = everything_at(
+                self,
+                place,
+                state,
+                clock_matters=clock_matters,
+                artifacts_matter=artifacts_matter,
+                with_history=with_history,
+            )
             self.fingerprints.append(self.recorder.watch.fingerprint(self.position, everything))
         except ChaosAgentError as error:
             raise self.recorder.refuse(error) from None

@@ -124,7 +124,7 @@ class UntracedRun:
     def artifact(self) -> str:
         return ""
 
-    def checkpoint(self, place: str, state: Any, *, clock_matters: bool = True) -> None:
+    def checkpoint(self, place: str, state: Any, *, clock_matters: bool = True, artifacts_matter: bool = True) -> None:
         """Nobody compares it."""
 
 

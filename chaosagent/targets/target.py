@@ -159,12 +159,14 @@ class Run(Protocol):
         """Return the id of the last answer delivered to the acting agent, for `link`."""
         ...
 
-    def checkpoint(self, place: str, state: Any, *, clock_matters: bool = True) -> None:
+    def checkpoint(self, place: str, state: Any, *, clock_matters: bool = True, artifacts_matter: bool = True) -> None:
         """Say that at this place of the program the future depends on nothing of the target but `state`.
 
         `state` must hold the contexts, memory and control of the target and the state of its world. The run adds
-        occurrences, pending work, history of interfaces, random streams and monitors, and virtual time unless
-        `clock_matters` is false. Rule R3 compares these fingerprints; without them search is slower, not wrong.
+        occurrences, pending work, history of interfaces, random streams and monitors, virtual time unless
+        `clock_matters` is false, and what `artifact` would return unless `artifacts_matter` is false. Rule R3 compares
+        these fingerprints; without them search is slower, not wrong. Where the clock does not matter, round differences
+        of times: the same wait is not the same number at every hour.
         """
         ...
 

@@ -1,6 +1,7 @@
 """Fingerprints at checkpoints: equal ones mean equal futures, and none is taken when more is pending than it covers."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -221,6 +222,21 @@ def test_what_a_monitor_knows_is_covered_for_each_contract(play: Play) -> None:
 
     assert before.common == after.common
     assert before.monitors != after.monitors
+
+
+@pytest.mark.parametrize("matter", [True, False])
+def test_what_was_delivered_last_matters_unless_the_target_says_otherwise(play: Play, matter: bool) -> None:
+    async def agent(run: Any) -> None:
+        crm = run.service("crm", {"get": lambda: 1}, read_only=True)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                await crm("get")
+        run.checkpoint("asked", None, clock_matters=False, artifacts_matter=matter)
+
+    usual = fingerprints(play, agent)[0].common
+    given_up = fingerprints(play, agent, "service:crm[1] service.delay(seconds=5.0)")[0].common
+
+    assert (given_up == usual) is not matter
 
 
 @pytest.mark.parametrize("pending", ["call", "blocked call", "timer", "thread"])

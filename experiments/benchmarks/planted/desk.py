@@ -157,7 +157,8 @@ class Desk:
 
     def _checkpoint(self, place: str, state: list[Plain]) -> None:
         if self._checkpoints:
-            self.run.checkpoint(place, [self._strained and self._wary, *state], clock_matters=False)
+            everything = [self._strained and self._wary, *state]
+            self.run.checkpoint(place, everything, clock_matters=False, artifacts_matter=False)
 
 
 def stopped(reason: str) -> Outcome:
