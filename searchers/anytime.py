@@ -23,6 +23,9 @@ SHARE_MIN, SHARE_MAX, SHARE_AFTER = 0.06, 0.5, 0.25
 BURST, SHARE_BURST = 16, 0.8
 """How many of the first trials find as many faults as they can, and the share of the upper stream meanwhile."""
 
+HALF_LIFE = 60.0
+"""After so many trials that brought nothing new the share of the upper stream is half of what it was."""
+
 PLUNGES = 0.9
 """Share of the upper stream that follows known states, where there are checkpoints."""
 
@@ -52,6 +55,7 @@ class AnytimeSearcher:
         self._told: set[Schedule] = set()
         self._open: set[Schedule] = set()
         self._violated = False
+        self._novelties = self._new_at = 0
 
     def ask(self, count: int) -> list[Proposal]:
         proposals: list[Proposal] = []
@@ -75,6 +79,9 @@ class AnytimeSearcher:
         violated = violates(evaluation, self._problem.contract)
         self._effects.learn(evaluation, violated=violated)
         self._violated = self._violated or violated
+        novelties = self._upper.novelties + self._effects.count
+        if novelties > self._novelties:
+            self._novelties, self._new_at = novelties, len(self._told)
         self._lower.settle()
         for family in self._lower.families:
             self._packer.add(family)
@@ -99,7 +106,7 @@ class AnytimeSearcher:
     def _next(self) -> Proposal | None:
         """Return what one stream wants, drawn by their shares; what the other wants when that one waits."""
         number = len(self._told) + len(self._open)
-        rng = derive(self._problem.search_seed, "anytime", self._problem.contract, number)
+        rng = derive(self._problem.search_seed, "anytime", number)
         upper_first = EMPTY in self._told and rng.random() < self._share(number)
         for is_upper in (upper_first, not upper_first):
             found = self._from_upper(number) if is_upper else self._from_lower(number)
@@ -113,12 +120,13 @@ class AnytimeSearcher:
         if not self._violated and (number < BURST or self._upper.has_new_interface):
             return SHARE_BURST
         wanted = SHARE_MAX * self._lower.waiting / WAITING_FULL
-        return max(SHARE_MIN, min(wanted, SHARE_AFTER if self._violated else SHARE_MAX))
+        since: float = 0.5 ** ((len(self._told) - self._new_at) / HALF_LIFE)
+        return max(SHARE_MIN, since * min(wanted, SHARE_AFTER if self._violated else SHARE_MAX))
 
     def _from_upper(self, number: int) -> Proposal | None:
         if EMPTY not in self._told:
             return None
-        rng = derive(self._problem.search_seed, "anytime", "cover", self._problem.contract, number)
+        rng = derive(self._problem.search_seed, "anytime", "cover", number)
         if number >= BURST and rng.random() < PLUNGES:
             far = self._effects.draw(self._upper.fits if rng.random() < CAPPED else self._upper.tells, rng)
             if far != EMPTY and far not in self._told and far not in self._open:
@@ -128,7 +136,7 @@ class AnytimeSearcher:
 
     def _from_lower(self, number: int) -> Proposal | None:
         if self._lower.next_is_unknown:
-            rng = derive(self._problem.search_seed, "anytime", "pack", self._problem.contract, number)
+            rng = derive(self._problem.search_seed, "anytime", "pack", number)
             pack = self._packer.pack(rng)
             if pack is not None and pack not in self._told and pack not in self._open:
                 return Proposal(pack, Purpose.PROBE if self._violated else Purpose.EXPLORE)

@@ -89,6 +89,7 @@ class CoveringStream:
         self._landed: set[Injection] = set()
         self._partners: defaultdict[Injection, set[Injection]] = defaultdict(set)
         self._minimal: list[frozenset[Injection]] = []
+        self._violations = 0
         self._best = float("inf")
         self._struck: set[Call] = set()
         self._usual: frozenset[Place] = frozenset()
@@ -106,6 +107,11 @@ class CoveringStream:
         if violates(evaluation, self._problem.contract):
             self._take_violation(evaluation)
         self._has_new_interface = None
+
+    @property
+    def novelties(self) -> int:
+        """How many faults were seen to be possible, and how many minimal violations, so far."""
+        return len(self._known) + self._violations
 
     def _take_sites(self, evaluation: Evaluation) -> None:
         needs = evaluation.effective
@@ -154,6 +160,7 @@ class CoveringStream:
         found = frozenset(evaluation.effective)
         if any(known <= found for known in self._minimal):
             return
+        self._violations += 1
         self._minimal = [known for known in self._minimal if not found <= known] + [found]
         self._best = min(self._best, evaluation.effective.declared_cost(self._problem.space.model))
 

@@ -72,6 +72,11 @@ class Effects:
         self._borne: set[Pair] = set()
         self._blamed: Counter[Pair] = Counter()
 
+    @property
+    def count(self) -> int:
+        """How many effects are known."""
+        return len(self._known)
+
     def learn(self, evaluation: Evaluation, *, violated: bool) -> None:
         """Take over what a run has shown."""
         if evaluation.status is Status.ERROR or not evaluation.fingerprints:

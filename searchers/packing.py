@@ -18,7 +18,7 @@ from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.schedule import Schedule, schedule
 from chaosagent.searchers.frontier import Family
 from chaosagent.searchers.reactions import Reactions
-from chaosagent.searchers.states import START, Outlook, State, States, place_of
+from chaosagent.searchers.states import NOTHING, START, Outlook, State, States, place_of
 
 PRIOR = 2.0
 """How many runs from a state count as much as what is known of the injection elsewhere."""
@@ -31,6 +31,13 @@ STATES_PER_PLAN = 16
 
 QUESTIONS_MAX = 12
 """Of more open questions at a state only the oldest are looked at, which are the cheapest, too."""
+
+GAIN_BEFORE, GAIN_RATE, GAIN_MIN = 3.0, 0.1, 1.2
+"""How many questions a pack is thought to settle at first, how fast that follows what packs do, and below what none is
+made: a question that is asked alone is settled for sure."""
+
+TRIED_ALL_THE_SAME = 0.1
+"""Share of packs that are made all the same, as others may settle more later."""
 
 Edge: TypeAlias = tuple[State, frozenset[Injection]]
 """A state, and what acts behind it before the next checkpoint."""
@@ -66,6 +73,7 @@ class Packer:
         self._values: dict[State | None, float] = {}
         self._out: dict[Schedule, list[Edge]] = {}
         self._asked: Counter[Edge] = Counter()
+        self._gain = GAIN_BEFORE
         self._told = self._due = 0
         self._bound = self._below = 0.0
 
@@ -89,13 +97,23 @@ class Packer:
             bound: Cost of the schedules that come next.
             below: Only questions that a cheaper schedule asks are of use.
         """
-        for edge in self._out.pop(ran, ()):
+        asked = self._out.pop(ran, [])
+        for edge in asked:
             self._asked[edge] -= 1
+        if asked:
+            self._gain += GAIN_RATE * (sum(map(self._is_settled, asked)) - self._gain)
         self._told += 1
         self._bound, self._below = bound, below
         if self._told >= self._due:
             self._evaluate()
             self._due = self._told + len(self._values) // STATES_PER_PLAN
+
+    def _is_settled(self, edge: Edge) -> bool:
+        """Whether a question was answered, and so that all that follows is known, too."""
+        stretch = self._states.after(*edge)
+        if stretch is None:
+            return False
+        return stretch.next_state is None or self._states.after(stretch.next_state, NOTHING) is not None
 
     def pack(self, rng: random.Random) -> Schedule | None:
         """Return a schedule that asks several questions, `None` when there is only one to ask at a time.
@@ -103,6 +121,8 @@ class Packer:
         Args:
             rng: Breaks ties.
         """
+        if self._gain < GAIN_MIN and rng.random() >= TRIED_ALL_THE_SAME:
+            return None
         chosen: dict[Place, Injection] = {}
         asked: list[Edge] = []
         seen: set[State] = set()
