@@ -138,8 +138,9 @@ class AnytimeSearcher:
         if self._lower.next_is_unknown:
             rng = derive(self._problem.search_seed, "anytime", "pack", number)
             pack = self._packer.pack(rng)
-            if pack is not None and pack not in self._told and pack not in self._open:
-                return Proposal(pack, Purpose.PROBE if self._violated else Purpose.EXPLORE)
+            if pack is not None and pack.schedule not in self._told and pack.schedule not in self._open:
+                self._packer.ask(pack)
+                return Proposal(pack.schedule, Purpose.PROBE if self._violated else Purpose.EXPLORE)
         while found := self._lower.ask(1):
             if found[0].schedule not in self._open:
                 return found[0]

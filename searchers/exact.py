@@ -255,7 +255,7 @@ class ExactSearcher:
             until: Up to this position of that run.
         """
         after = origin.acted if self._rules["R1"] else -1
-        expansion = self._expander.expand(origin.run, after=after)
+        expansion = self._expander.expand(origin.run, after=after, to=origin.schedule)
         affordable = self._problem.budget - origin.cost + 10**-COST_DECIMALS / 2
         known = expansion.candidates
         numbered = [
@@ -299,9 +299,20 @@ class ExactSearcher:
                 return None
             if mark.position >= origin.acted:
                 _, owner = self._owners[mark.state]
-                if owner != origin.schedule:
+                if owner != origin.schedule and self._stands_for(owner, origin.schedule):
                     return owner
         return None
+
+    def _stands_for(self, owner: Schedule, other: Schedule) -> bool:
+        """Whether what is added to one schedule need not be added to another that comes to the same state.
+
+        Where all minimal counterexamples are wanted, only if whatever blocks the one blocks the other, too.
+        """
+        if not self._problem.all_minimal or owner == EMPTY:
+            return True
+        held = MinimalSets(self._problem.space.model)
+        held.add(owner)
+        return held.held_by(other)
 
     def _converged(self, child: Child) -> bool:
         """Whether rule R3 makes it unnecessary to run a child."""
@@ -339,7 +350,9 @@ class ExactSearcher:
             return None
         if stretch.next_state is not None:
             owner = self._owners.get(stretch.next_state)
-            return stretch if owner is not None and owner[0] < (child.cost, str(schedule)) else None
+            if owner is None or owner[0] >= (child.cost, str(schedule)):
+                return None
+            return stretch if self._stands_for(owner[1], schedule) else None
         verdict = stretch.run.verdict(self._problem.contract)
         return stretch if verdict is not None and verdict.verdict is Verdict.HOLDS else None
 

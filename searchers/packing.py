@@ -12,13 +12,13 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.schedule import Schedule, schedule
 from chaosagent.searchers.frontier import Family
 from chaosagent.searchers.reactions import Reactions
-from chaosagent.searchers.states import NOTHING, START, Outlook, State, States, place_of
+from chaosagent.searchers.states import NOTHING, START, Edge, Outlook, State, States, place_of
 
 PRIOR = 2.0
 """How many runs from a state count as much as what is known of the injection elsewhere."""
@@ -39,9 +39,6 @@ made: a question that is asked alone is settled for sure."""
 TRIED_ALL_THE_SAME = 0.1
 """Share of packs that are made all the same, as others may settle more later."""
 
-Edge: TypeAlias = tuple[State, frozenset[Injection]]
-"""A state, and what acts behind it before the next checkpoint."""
-
 
 class Question(NamedTuple):
     """What follows on a state; open until a run has shown it.
@@ -57,6 +54,18 @@ class Question(NamedTuple):
     edge: Edge
     last: Injection
     noticed: float
+
+
+class Pack(NamedTuple):
+    """A schedule that asks several questions.
+
+    Attributes:
+        schedule: What to inject.
+        asked: The questions.
+    """
+
+    schedule: Schedule
+    asked: list[Edge]
 
 
 class Packer:
@@ -97,11 +106,11 @@ class Packer:
             bound: Cost of the schedules that come next.
             below: Only questions that a cheaper schedule asks are of use.
         """
-        asked = self._out.pop(ran, [])
-        for edge in asked:
+        for edge in self._out.pop(ran, ()):
             self._asked[edge] -= 1
-        if asked:
-            self._gain += GAIN_RATE * (sum(map(self._is_settled, asked)) - self._gain)
+        answered = [edge for edge in self._states.latest if edge[1]]
+        if len(ran) > 1 and answered:
+            self._gain += GAIN_RATE * (sum(map(self._is_settled, answered)) - self._gain)
         self._told += 1
         self._bound, self._below = bound, below
         if self._told >= self._due:
@@ -115,7 +124,7 @@ class Packer:
             return False
         return stretch.next_state is None or self._states.after(stretch.next_state, NOTHING) is not None
 
-    def pack(self, rng: random.Random) -> Schedule | None:
+    def pack(self, rng: random.Random) -> Pack | None:
         """Return a schedule that asks several questions, `None` when there is only one to ask at a time.
 
         Args:
@@ -136,10 +145,12 @@ class Packer:
             asked += [question.edge] if question is not None else []
         if len(asked) < 2:
             return None
-        made = schedule(chosen.values())
-        self._out[made] = asked
-        self._asked.update(asked)
-        return made
+        return Pack(schedule(chosen.values()), asked)
+
+    def ask(self, pack: Pack) -> None:
+        """Note that a pack is out."""
+        self._out[pack.schedule] = pack.asked
+        self._asked.update(pack.asked)
 
     def _options(
         self, state: State, taken: Iterable[Place], rng: random.Random

@@ -11,6 +11,7 @@ from chaosagent.faults.dry import DryKind, RecordedCrossing, apply_dry, is_inter
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import Hook, Injection, Place, hook_at, inject
 from chaosagent.faults.operator import Phase
+from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.space import Priced, Space
 
 
@@ -118,15 +119,23 @@ class Expander:
         self._history_matters = space.reads_history
         self._known: dict[tuple[object, ...], _Choices] = {}
 
-    def expand(self, evaluation: Evaluation, *, after: int, places: Collection[Place] | None = None) -> Expansion:
+    def expand(
+        self,
+        evaluation: Evaluation,
+        *,
+        after: int,
+        places: Collection[Place] | None = None,
+        to: Schedule | None = None,
+    ) -> Expansion:
         """Return what could be added to a run.
 
         Args:
             evaluation: The run.
             after: Only at points that act behind this position (rule R1); -1 for all.
             places: Only at these; `None` for all.
+            to: The schedule to which it is added; `None` for the one that was run.
         """
-        taken = {injection.hook for injection in evaluation.schedule}
+        taken = {injection.hook for injection in (evaluation.schedule if to is None else to)}
         histories: dict[str, list[RecordedCrossing]] = defaultdict(list)
         for crossing in evaluation.crossings:
             histories[crossing.place.interface].append(crossing)

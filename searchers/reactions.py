@@ -51,11 +51,11 @@ class Reactions:
             return
         places = [crossing.place for crossing in evaluation.crossings]
         if evaluation.schedule == EMPTY:
-            self._next = dict(zip(places, (*places[1:], None), strict=True))
+            self._next = dict(zip(places, (*places[1:], None), strict=False))  # none at all has none behind it
             return
         injections = {place_of(injection): injection for injection in evaluation.effective}
         count = 0
-        for place, following in zip(places, (*places[1:], None), strict=True):
+        for place, following in zip(places, (*places[1:], None), strict=False):
             injection = injections.get(place)
             first = place._replace(attempt=0)
             if injection is None or first not in self._next:

@@ -20,6 +20,9 @@ from chaosagent.vocabulary import Ending
 State: TypeAlias = tuple[bytes, bytes]
 """The fingerprint of the target, and that of the monitor of the contract that is searched."""
 
+Edge: TypeAlias = tuple[State, frozenset[Injection]]
+"""A state, and what acts behind it before the next checkpoint."""
+
 START: State = (b"", b"")
 NOTHING: frozenset[Injection] = frozenset()
 TOLD_BY_STATE = frozenset({Ending.FINISHED, Ending.CRASHED})
@@ -123,10 +126,14 @@ class States:
     Args:
         monitor: Place of the contract among the monitors of fingerprints.
         model: What injections cost.
+
+    Attributes:
+        latest: What the last run has shown that was not known before.
     """
 
     def __init__(self, monitor: int, model: CostModel) -> None:
         self._monitor, self._model = monitor, model
+        self.latest: list[Edge] = []
         self._paths: dict[State | None, Path] = {START: Path(0.0, NOTHING)}
         self._courses: dict[Schedule, Course] = {}
         self._stretches: dict[tuple[State, frozenset[Injection]], Stretch] = {}
@@ -139,12 +146,14 @@ class States:
         Returns:
             Whether it agrees with all runs before: that what followed on equal states was equal.
         """
+        self.latest = []
         if evaluation.status is Status.ERROR or not evaluation.fingerprints:
             return True
         if not set(evaluation.effective) <= set(evaluation.schedule):
             return True  # what acted at more than one place, or at whichever agent's, is not told apart
         course = self.course(evaluation)
-        agrees = True
+        if not {act.injection for act in course.acts}.issuperset(evaluation.effective):
+            return True  # something acted otherwise than its operator says
         for state, acted, later in course.stretches():
             if later is None and evaluation.ending not in TOLD_BY_STATE:
                 break
@@ -153,9 +162,10 @@ class States:
             if known is None:
                 self._stretches[state, acted] = Stretch(evaluation, ended, next_state)
                 self._note(state, acted, next_state)
+                self.latest.append((state, acted))
             elif known.next_state != next_state:
-                agrees = False
-        return agrees
+                return False
+        return True
 
     def _note(self, state: State, acted: frozenset[Injection], following: State | None) -> None:
         ways = self._ways[state]
