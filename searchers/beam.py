@@ -50,12 +50,15 @@ class _Level:
         self._fresh: list[tuple[Rank, Evaluation]] = []
         self._stale: list[tuple[Rank, Evaluation]] = []
 
+    def __bool__(self) -> bool:
+        return bool(self._fresh or self._stale)
+
     def add(self, rank: Rank, evaluation: Evaluation) -> None:
         heapq.heappush(self._fresh, (rank, evaluation))
 
     def take(self, width: int, marks: set[Mark], monitor: int) -> Iterator[tuple[Rank, Evaluation]]:
         """Yield the best runs; those that have only come to a state that is known come last."""
-        while width and (self._fresh or self._stale):
+        while width and self:
             if not self._fresh:
                 yield heapq.heappop(self._stale)
                 width -= 1
@@ -133,14 +136,15 @@ class BeamSearcher:
         return cost <= self._known.cost and not self._known.holds_known(schedule)
 
     def _go_on(self) -> None:
-        """Have the best runs of a length go on: the next length first, then from the shortest again."""
-        for _ in self._levels:
+        """Have the best runs of a length go on: the next length first, then from the shortest again.
+
+        Runs that can have no children are passed over, until something is wanted or no run is left.
+        """
+        while not self._wanted and any(self._levels):
             level = self._levels[self._next_level]
             self._next_level = (self._next_level + 1) % len(self._levels)
             for rank, evaluation in level.take(self._width, self._marks, self._problem.monitor):
                 self._want_children(rank, evaluation)
-            if self._wanted:
-                return
 
     def _want_children(self, rank: Rank, evaluation: Evaluation) -> None:
         ceiling = self._known.cost

@@ -21,7 +21,11 @@ Where: TypeAlias = Annotated[
 ]
 AllMinimal: TypeAlias = Annotated[
     bool,
-    typer.Option("--all-minimal", help="Find every minimal counterexample within the budget, not only a cheapest."),
+    typer.Option(
+        "--all-minimal",
+        help="Find every minimal counterexample within the budget, not only a cheapest: one per set of hooks, which "
+        "explains whatever is as dear or dearer there.",
+    ),
 ]
 Signatures: TypeAlias = Annotated[
     int | None,
@@ -31,6 +35,11 @@ Signatures: TypeAlias = Annotated[
         max=100_000,
         show_default=False,
     ),
+]
+
+Searcher: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="Another searcher; see `chaosagent list searchers`.", metavar="NAME", show_default=False),
 ]
 
 
@@ -64,6 +73,7 @@ def search(
     ] = None,
     all_minimal: AllMinimal = False,
     signatures: Signatures = None,
+    searcher: Searcher = None,
     every: Annotated[bool, typer.Option("--all", help="Show each counterexample, not one of each kind.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
@@ -81,6 +91,8 @@ def search(
 
     chaosagent search study.yaml --config hardened --budget 2.5
 
+    chaosagent search study.yaml --searcher anytime --out sooner
+
     chaosagent search study.yaml --resume
 
     chaosagent search study.yaml --all-minimal --trials 20000
@@ -94,9 +106,8 @@ def search(
 
     if executor not in EXECUTORS:
         raise UnknownNameError("executor", executor, EXECUTORS, "--executor")
-    asked = Overrides(
-        config, _tuple(task), _tuple(seed), _tuple(contract), budget, trials, all_minimal or None, signatures
-    )
+    several = all_minimal or None, signatures
+    asked = Overrides(config, _tuple(task), _tuple(seed), _tuple(contract), budget, trials, *several, searcher=searcher)
     file = load_study(study, asked)
     name = f"{file.name}-{config}" if config else file.name
     findings = run_study(

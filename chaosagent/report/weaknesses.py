@@ -151,11 +151,15 @@ def _tell_reach(page: Page, plan: Plan, result: StudyResult) -> None:
     complete = [search for search in searched if search.certificate.complete]
     up_to = f"up to cost {plan.budget:g} in the declared space"
     if len(complete) == len(searched):
-        page.line(good(f"That is all there is {up_to}"), ", as far as the rules tell schedules apart.", indent=2)
+        page.line(
+            good(f"That is all there is {up_to}"),
+            ", one per set of hooks, as far as the rules tell schedules apart.",
+            indent=2,
+        )
     elif complete:
         page.line(
             good(f"In {len(complete)} of {len(searched)} searches that is all there is {up_to}"),
-            "; the others are open, see below.",
+            ", one per set of hooks; the others are open, see below.",
             indent=2,
         )
 

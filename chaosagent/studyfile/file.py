@@ -72,6 +72,7 @@ class Overrides:
         trials: Instead of `search.trials`.
         all_minimal: Instead of `search.all_minimal`; when true, instead of `search.signatures`, too.
         signatures: Instead of `search.signatures`, and of `search.all_minimal`.
+        searcher: Instead of `search.searcher`; `search.settings` stay.
     """
 
     config: str | None = None
@@ -82,6 +83,7 @@ class Overrides:
     trials: int | None = None
     all_minimal: bool | None = None
     signatures: int | None = None
+    searcher: str | None = None
 
     def applied(self, located: Located) -> Located:
         """Return the file's data with these values in it."""
@@ -94,6 +96,7 @@ class Overrides:
             (("search", "trials"), self.trials, "--trials"),
             (("search", "all_minimal"), self.all_minimal, "--all-minimal"),
             (("search", "signatures"), self.signatures, "--signatures"),
+            (("search", "searcher"), self.searcher, "--searcher"),
         ]
         for keys, value, option in values:
             if value is not None:

@@ -193,6 +193,11 @@ def _searcher_settings(study: StudyFile, space: Space) -> Mapping[str, Plain]:
     types = _settings_of(factory)
     for name, value in given.items():
         at = study.located.where("search", "settings", name)
+        if name not in types and where == "--searcher":
+            raise UsageError(
+                f"{at}: search.settings.{name} is no setting of searcher {settings.searcher!r} of --searcher. "
+                f"Remove it, or leave out --searcher. Settings of {settings.searcher!r}: {', '.join(types) or 'none'}."
+            )
         if name not in types:
             raise UnknownNameError(f"setting of searcher {settings.searcher!r}:", name, types, at)
         wanted, words = _TYPES.get(types[name], ((object,), "anything"))

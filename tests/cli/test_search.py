@@ -339,3 +339,21 @@ def test_a_filter_that_matches_nothing_makes_a_proof_inconclusive(chaosagent: Ca
 
     assert answer.code == 3
     assert "Nothing that was called matches service.lost_response: interfaces 'service:ordres'" in answer.out
+
+
+def test_another_searcher_takes_the_place_of_that_of_the_file(chaosagent: Command, folder: Path) -> None:
+    answer = chaosagent("search", "study.yaml", "--searcher", "random")
+
+    assert answer.code == 1
+    assert " certified" not in answer.out  # it proves nothing
+    as_run = (folder / "chaosagent-out" / folder.name / "study.yaml").read_text("utf-8")
+    assert "with --searcher from the command line" in as_run
+    assert "searcher: random" in as_run
+
+
+def test_a_searcher_that_nobody_knows_ends_with_the_nearest_name(chaosagent: Command, folder: Path) -> None:
+    answer = chaosagent("search", "study.yaml", "--searcher", "anytme")
+
+    assert answer.code == 2
+    assert "--searcher: unknown searcher 'anytme'. Did you mean 'anytime'?" in answer.err
+    assert not (folder / "chaosagent-out").exists()

@@ -8,13 +8,14 @@ from chaosagent.errors import UsageError
 from chaosagent.experiments.benchmarks.planted.catalogue import FAMILIES
 from chaosagent.experiments.benchmarks.planted.family import KEPT
 from chaosagent.faults.evaluation import Evaluation, Status
-from chaosagent.faults.schedule import EMPTY
+from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.searchers.beam import BeamSearcher
 from chaosagent.searchers.pool import margin_of
 from chaosagent.study.minimal import MinimalSets
 from chaosagent.study.minimise import violates
 from chaosagent.testing.bench import Bench
+from chaosagent.testing.enumeration import enumerate_minimum
 from chaosagent.testing.needles import FinalNeedle
 from chaosagent.testing.programs import Pay, Program, Read, target_of
 
@@ -23,6 +24,8 @@ CHOICES = (
     Choices("service.field_corruption", {"kind": ("null",), "field": ("value",)}, interfaces=("service:s*",)),
 )
 PROGRAM = Program((Read(0, "x", "a", 2), Read(1, "yy", "b"), Pay("a", "b", 1)))
+LAST_FIRST = Program((Read(1, "yy", "b"), Read(0, "x", "a")))
+"""What acts at the last hook is the first in the alphabet, and nothing can be added to it."""
 
 
 def told_by(bench: Bench, searcher: BeamSearcher, contract: str = "", trials_max: int = 2_000) -> list[Evaluation]:
@@ -89,6 +92,25 @@ def test_given_time_it_finds_the_minimum_of_exhaustive_enumeration(number: int, 
     costs = [one.effective.declared_cost(bench.space.model) for one in told if violates(one, "final-needle")]
     assert min(costs) == bench.minimum("final-needle", 3.4)
     assert costs == sorted(costs, reverse=True)  # behind a violation only cheaper ones are asked
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1, 8])
+@pytest.mark.parametrize("program", [PROGRAM, LAST_FIRST], ids=["program", "last first"])
+def test_of_a_rare_needle_it_asks_all_that_can_land_within_depth_and_budget(width: int, program: Program) -> None:
+    bench = Bench(target_of(program), (FinalNeedle(share=100_000),), Space(CHOICES))
+
+    asked = {one.schedule for one in told_by(bench, BeamSearcher(bench.problem("final-needle", 2.3), width=width))}
+
+    every: set[Schedule] = set()
+
+    def run(schedule: Schedule) -> Evaluation:
+        evaluation = bench.run(schedule)
+        every.add(evaluation.effective)
+        return evaluation
+
+    enumerate_minimum(run, "final-needle", bench.space, 2.3)
+    assert {one for one in asked if bench.run(one).effective == one} == every
 
 
 @pytest.mark.parametrize("number", [8, 13, 19])

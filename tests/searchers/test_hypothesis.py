@@ -52,6 +52,19 @@ def with_margin(told: Evaluation, margin: float) -> Evaluation:
 
 
 @pytest.mark.slow
+def test_on_and_off_may_be_what_yaml_makes_of_them() -> None:
+    planted = family_of("single").planted(1)
+
+    def asked(shrinker: bool | str) -> list[Schedule]:
+        told = drive(searcher(planted, shrinker=shrinker, examples=100), 150, runner(planted))
+        return [evaluation.schedule for evaluation in told]
+
+    on, off = asked(True), asked(False)
+    assert on != off
+    assert off == asked("off")
+
+
+@pytest.mark.slow
 def test_it_climbs_towards_small_margins() -> None:
     planted = family_of("magnitudes").planted(0)
     run = runner(planted)

@@ -233,6 +233,29 @@ def test_a_name_that_does_not_exist_is_named_with_its_line(write: Write, lines: 
     assert caught.value.exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("lines", "name", "complaint"),
+    [
+        ("", "anytme", r"^--searcher: unknown searcher 'anytme'\. Did you mean 'anytime'"),
+        ("search: {searcher: exakt}\n", "bandits", r"^--searcher: unknown searcher 'bandits'\. Did you mean 'bandit'"),
+        (
+            "search:\n  settings:\n    lineage: true\n",
+            "random",
+            r"study\.yaml:4: search\.settings\.lineage is no setting of searcher 'random' of --searcher\. Remove it",
+        ),
+    ],
+)
+def test_a_searcher_of_the_command_line_is_refused_like_one_of_the_file(
+    write: Write, lines: str, name: str, complaint: str
+) -> None:
+    study = load_study(write(f"target: agent.py:agent\n{lines}"), Overrides(searcher=name))
+
+    with pytest.raises(UsageError, match=complaint) as caught:
+        plan_of(study)
+
+    assert caught.value.exit_code == 2
+
+
 def test_a_target_that_cannot_be_loaded_is_named_with_its_line(write: Write) -> None:
     with pytest.raises(UnknownNameError, match=r"study\.yaml:1: unknown target 'triag'\. Did you mean 'triage'"):
         plan_of(load_study(write("target: triag\n")))

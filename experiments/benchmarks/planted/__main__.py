@@ -6,10 +6,11 @@ Run: python -m chaosagent.experiments.benchmarks.planted [--searcher NAME ...] [
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from chaosagent.clock import monotonic
@@ -17,12 +18,13 @@ from chaosagent.errors import ChaosAgentError, UnknownNameError, UsageError
 from chaosagent.experiments.benchmarks.measuring import machine
 from chaosagent.experiments.benchmarks.planted.catalogue import FAMILIES
 from chaosagent.experiments.benchmarks.planted.engines.catalogue import ENGINES, check_installed, from_outside
+from chaosagent.experiments.benchmarks.planted.family import KEPT
 from chaosagent.experiments.benchmarks.planted.measuring import Cell, Subject, measure_all
 from chaosagent.experiments.benchmarks.planted.plot import draw
 from chaosagent.experiments.benchmarks.planted.random_agents import GROUPS
 from chaosagent.experiments.benchmarks.planted.results import AGAINST, Measured, Results, load, merged, summary, table
 from chaosagent.experiments.benchmarks.planted.rows import expanded
-from chaosagent.study.searcher import SEARCHERS
+from chaosagent.study.searcher import SEARCHERS, Problem
 
 SEEDS = 20
 CAP = 5_000
@@ -54,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measured(options: argparse.Namespace, given: Sequence[str]) -> Results:
+    _check_numbers(options)
     subjects = [_subject(name, options) for name in options.searcher]
     families = [family for name in options.family or FAMILIES for family in expanded(name)]
     cells = [
@@ -73,6 +76,13 @@ def _measured(options: argparse.Namespace, given: Sequence[str]) -> Results:
     return Results(f"{machine()}; {command}", tuple(measured))
 
 
+def _check_numbers(options: argparse.Namespace) -> None:
+    for option in ("seeds", "cap", "jobs", "lookahead"):
+        value = getattr(options, option)
+        if value < 1:
+            raise UsageError(f"--{option} {value}: it must be at least 1.")
+
+
 def _subject(name: str, options: argparse.Namespace) -> Subject:
     if name in ENGINES:
         check_installed(name)
@@ -80,7 +90,23 @@ def _subject(name: str, options: argparse.Namespace) -> Subject:
     if name not in SEARCHERS:
         raise UnknownNameError("searcher or engine", name, [*SEARCHERS, *ENGINES], "--searcher")
     settings = dict(_setting(text) for text in options.set)
+    _check_settings(name, settings)
     return Subject(name, not options.no_checkpoints, options.lookahead, settings)
+
+
+def _check_settings(name: str, settings: Mapping[str, bool | int | float | str]) -> None:
+    """Check settings before anything is measured.
+
+    Raises:
+        UsageError: The searcher has no such setting, or refuses its value.
+    """
+    factory = SEARCHERS.get(name, "--searcher")
+    known = [setting for setting in inspect.signature(factory).parameters if setting != "problem"]
+    for setting in settings:
+        if setting not in known:
+            raise UnknownNameError(f"setting of searcher {name!r}:", setting, known, "--set")
+    planted = next(iter(FAMILIES.values())).planted(0)
+    factory(Problem(KEPT.id, 0, planted.space, planted.budget, 0), **settings)
 
 
 def _setting(text: str) -> tuple[str, bool | int | float | str]:

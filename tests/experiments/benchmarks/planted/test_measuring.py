@@ -281,6 +281,26 @@ def test_the_command_refuses_a_searcher_that_nobody_knows(capsys: pytest.Capture
     assert "--searcher: unknown searcher or engine 'exakt'. Did you mean 'exact'?" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--set", "r4=false"], "--set: unknown setting of searcher 'exact': 'r4'. Did you mean 'r3'?"),
+        (["--searcher", "beam", "--set", "width=0"], "beam(width=0): width must be a whole number from 1"),
+        (["--searcher", "beam", "--set", "width"], "--set 'width': write KEY=VALUE"),
+        (["--seeds", "-1"], "--seeds -1: it must be at least 1."),
+        (["--cap", "0"], "--cap 0: it must be at least 1."),
+    ],
+)
+def test_the_command_refuses_what_it_cannot_measure(
+    options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*options, "--family", "single"]) == 2
+
+    printed = capsys.readouterr()
+    assert complaint in printed.err
+    assert not printed.out
+
+
 @pytest.mark.parametrize("names", STORED, ids=" ".join)
 def test_a_table_of_the_page_is_made_of_the_stored_measurements(names: tuple[str, ...]) -> None:
     folder = files("chaosagent.experiments.benchmarks.planted")
