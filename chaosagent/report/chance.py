@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from chaosagent.canonical import Plain
 from chaosagent.report.page import Cell, Page, bad, faint, notice, strong
 from chaosagent.report.printable import printable
@@ -45,6 +47,26 @@ def tell_chance(page: Page, result: StudyResult, *, declared: bool) -> None:
             page.line(printable(where, characters_max=CHARACTERS_MAX), indent=2)
 
 
+def proof_by_chance(searches: Sequence[SearchResult]) -> str:
+    """Say what is known where nothing was confirmed: how many clean runs, and how seldom each class violates at most.
+
+    Args:
+        searches: Of a stochastic target, at least one, each without an open end.
+    """
+    clean = [search.certificate.clean for search in searches if search.certificate.clean is not None]
+    if not clean:
+        return "with the frozen answers of this study only"
+    least = min(clean, key=lambda one: one.runs)
+    told = (
+        f"at least {counted(least.runs, 'clean run')} with other answers of each class of schedules run here that "
+        f"was not seen violating, so each violates in less than {least.share_max:.2f} of runs "
+        f"(error {least.error:g} each)"
+    )
+    dropped, others = sum(one.dropped for one in clean), len(searches) - len(clean)
+    told += f"; {counted(dropped, 'class', 'classes')} dropped as chance" if dropped else ""
+    return f"{told}; {others} with the frozen answers of this study only" if others else told
+
+
 def _why_stochastic(reason: str, *, declared: bool) -> str:
     if declared:
         return "The study file says so (`stochastic: true`)."
@@ -86,7 +108,7 @@ def _tell_doubtful(page: Page, result: StudyResult) -> None:
         indent=2,
     )
     page.table(
-        ("contract", "task", "cost", "with the schedule", "without injections", "schedule"),
+        ("contract", "task", "cost", "with the schedule", "without injections", "", "schedule"),
         [_doubtful_row(search, one) for search, one in doubtful[:ROWS_MAX]],
     )
     if len(doubtful) > ROWS_MAX:
@@ -98,7 +120,8 @@ def _doubtful_row(search: SearchResult, one: Doubtful) -> tuple[Cell, ...]:
     under = _share(told.violations, told.runs, told.interval)
     nominal = _share(told.nominal_violations, told.nominal_runs, told.nominal_interval) if told.nominal_runs else "–"
     schedule = printable(one.schedule.text, characters_max=CHARACTERS_MAX)
-    return (strong(search.contract), search.task_id, f"{one.cost:g}", under, nominal, schedule)
+    found = "undecided" if told.undecided else "dropped as chance"
+    return (strong(search.contract), search.task_id, f"{one.cost:g}", under, nominal, found, schedule)
 
 
 def _row(found: Counterexample, confirmation: Confirmation) -> tuple[Cell, ...]:
@@ -134,4 +157,5 @@ def confirmation_json(confirmation: Confirmation | None) -> Plain:
         "instability": confirmation.instability,
         "evidence": confirmation.evidence,
         "alpha": confirmation.alpha,
+        "undecided": confirmation.undecided,
     }

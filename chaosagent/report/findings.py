@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaosagent.report.chance import MAY_BE_CHANCE, tell_chance
+from chaosagent.report.chance import MAY_BE_CHANCE, proof_by_chance, tell_chance
 from chaosagent.report.leftovers import Leftovers, tell_records
 from chaosagent.report.notes import FailedRuns, Notes
 from chaosagent.report.page import Cell, Page, Part, Span, bad, faint, good, name, notice, strong
@@ -142,8 +142,13 @@ def _tell_proof(page: Page, findings: Findings) -> None:
         what = "any contract" if len(safe) == len(searches) else "the other contracts"
         number = f"all {len(safe)}" if len(safe) == len(searches) else f"{len(safe)} of {len(searches)}"
         noun = "search" if len(searches) == 1 else "searches"
+        space = f"of cost up to {findings.plan.budget:g} in the declared space"
+        if findings.result.nature.stochastic:
+            told = proof_by_chance(safe)
+            page.gap().line(good(f"Nothing {space} was confirmed to break {what}"), f" in {number} {noun}: {told}.")
+            return
         page.gap().line(
-            good(f"Nothing of cost up to {findings.plan.budget:g} in the declared space breaks {what}"),
+            good(f"Nothing {space} breaks {what}"),
             f": proved for {number} {noun}.",
         )
 
@@ -233,8 +238,9 @@ def _tell_contracts(page: Page, findings: Findings) -> None:
         contracts_table(page, findings.plan, findings.result)
         return
     contracts = list(dict.fromkeys(search.contract for search in findings.result.searches))
+    proved = "not confirmed" if findings.result.nature.stochastic else "proved"
     page.table(
-        ("contract", "broken", f"proved up to {findings.plan.budget:g}", "open"),
+        ("contract", "broken", f"{proved} up to {findings.plan.budget:g}", "open"),
         [_contract_row(findings, contract) for contract in contracts],
     )
 

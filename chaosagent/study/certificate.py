@@ -54,6 +54,7 @@ class Certificate:
         known_below: Where several were wanted: all minimal ones cheaper than this are among them, as far as the rules
             tell schedules apart; infinite when all within the budget are.
         clean: Of a stochastic target: what further worlds of frozen answers have shown; with it the level is `"S"`.
+        doubted: Something cheaper was seen violating, and fresh runs have not confirmed it.
     """
 
     level: str
@@ -73,6 +74,7 @@ class Certificate:
     answers: int | None = None
     known_below: float = 0.0
     clean: CleanRuns | None = None
+    doubted: bool = False
     audited_of: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -131,14 +133,15 @@ class Certificate:
             reach = f"of cost up to {self.budget:g}" if self.complete else f"cheaper than {self.known_below:g}"
             ended = ", ended at its limit" if self.limit_reached and not self.complete else ""
             return f"{self.level}: all minimal counterexamples {reach} are known, {number}: {work}{ended}"
+        none = "no schedule confirmed as violating and" if self.doubted else "no violating schedule"
         if self.certified:
-            return f"{self.level}: no violating schedule cheaper than {self.cost:g}: {work}"
+            return f"{self.level}: {none} cheaper than {self.cost:g}: {work}"
         if self.safe:
-            return f"{self.level}: no violating schedule of cost up to {self.budget:g}: {work}"
+            return f"{self.level}: {none} of cost up to {self.budget:g}: {work}"
         bound = (
             "nothing is proved about cheaper schedules"
             if self.lower_bound <= 0 or math.isinf(self.lower_bound)
-            else (f"no violating schedule cheaper than {self.lower_bound:g}, dearer ones are open")
+            else (f"{none} cheaper than {self.lower_bound:g}, dearer ones are open")
         )
         ended = ", ended at its limit" if self.limit_reached else ""
         return f"{self.level}: {bound}: {work}{ended}"

@@ -70,6 +70,7 @@ class Confirmation:
             fixed beforehand, as in records of earlier versions.
         alpha: Probability of so much evidence that was allowed where there is nothing: the part of the study's that
             this test had.
+        undecided: The runs that were allowed have told nothing clear.
     """
 
     violations: int
@@ -79,6 +80,7 @@ class Confirmation:
     errors: int = 0
     evidence: float | None = None
     alpha: float = ALPHA
+    undecided: bool = False
 
     @property
     def interval(self) -> Interval:
@@ -117,7 +119,7 @@ class Confirmation:
             f"injections in {self.nominal_violations} of {self.nominal_runs} (P {_in_words(self.nominal_interval)})"
         )
         if not self.confirmed:
-            text += "; that may be chance"
+            text += "; undecided" if self.undecided else "; that may be chance"
         if self.evidence is not None:
             text += f"; instability {self.instability:.2f}"
         return f"{text}; {self.errors} more ended as errors" if self.errors else text
@@ -128,17 +130,19 @@ class CleanRuns:
     """What the runs in further worlds say of everything cheaper than a counterexample, or within the budget.
 
     Attributes:
-        classes: How many classes of schedules there are; those that ask no model, and so go alike in all worlds, are
-            not among them.
+        classes: How many classes of schedules were not seen violating; those that ask no model, and so go alike in all
+            worlds, are not among them.
         runs: Clean runs of each, in as many worlds.
         error: Probability that a class violates in a share of runs above `share_max`, for each of them.
-        dropped: How many classes were seen violating, and dropped.
+        dropped: How many further classes were seen violating, and dropped as chance.
+        undecided: How many further ones were seen violating, and neither confirmed nor dropped.
     """
 
     classes: int
     runs: int
     error: float
     dropped: int = 0
+    undecided: int = 0
 
     @property
     def share_max(self) -> float:
@@ -148,10 +152,11 @@ class CleanRuns:
     def __str__(self) -> str:
         text = (
             f"{self.runs} clean runs with other answers of each of {self.classes} classes of schedules run here that "
-            f"ask the models alike, so each violates in less than {self.share_max:.2f} of runs "
+            f"ask the models and do to the world alike, so each violates in less than {self.share_max:.2f} of runs "
             f"(error {self.error:g} each)"
         )
-        return f"{text}; {self.dropped} dropped as chance" if self.dropped else text
+        text += f"; {self.dropped} dropped as chance" if self.dropped else ""
+        return f"{text}; {self.undecided} undecided" if self.undecided else text
 
 
 class Finding(enum.Enum):
@@ -289,6 +294,7 @@ class FreshRuns:
             errors=len(under) + len(without) - len(told) - len(told_nominally),
             evidence=test.evidence,
             alpha=rates.alpha,
+            undecided=test.undecided(),
         )
         self._on_judged(at, contract, schedule, confirmation)
         return confirmation

@@ -4,8 +4,8 @@ With its answers frozen a stochastic target is searched like any other, in one *
 answers again. A violation there may be a flake of that world, and a real weakness may happen to hold there. So nothing
 is told to the searcher as a violation before a sequential test with fresh runs has confirmed it: it goes on past
 flakes. And schedules that are clean in the first world are run in further ones, whose frozen answers are others, but
-the same for all schedules. Of those that ask the models the same and end alike only the cheapest is run there: a
-*class*.
+the same for all schedules. Of those that ask the models the same, do the same to the world and end alike only the
+cheapest is run there: a *class*.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from chaosagent.study.confirmation import CleanRuns, Confirmation, FreshRuns
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
+from chaosagent.study.searcher import Standing
 from chaosagent.vocabulary import Severity, Verdict
 
 SCREENED_MIN = 2
@@ -58,7 +59,7 @@ class Doubtful(NamedTuple):
 
 @dataclass(slots=True)
 class _Class:
-    """Schedules that ask the models alike and end alike.
+    """Schedules that ask the models alike, do the same to the world, and end alike.
 
     Attributes:
         usual: They ask what is asked without injections.
@@ -68,6 +69,9 @@ class _Class:
         violations: In how many worlds that one violated.
         looks: In how many worlds it is to be looked at before others.
         dropped: How many of them were seen violating, and dropped.
+        seen: Whether any of them was seen violating.
+        confirmed: Whether a violation of any of them was confirmed.
+        undecided: Whether the fresh runs of any of them have told nothing clear.
     """
 
     usual: bool
@@ -77,11 +81,32 @@ class _Class:
     violations: int = 0
     looks: int = 0
     dropped: int = 0
+    seen: bool = False
+    confirmed: bool = False
+    undecided: bool = False
+
+    @property
+    def clean(self) -> bool:
+        """Whether none of them was seen violating."""
+        return not (self.seen or self.dropped or self.confirmed)
+
+    @property
+    def open(self) -> bool:
+        """Whether a violation of one of them was neither confirmed nor shown to be chance."""
+        return not self.confirmed and (self.undecided or (self.seen and not self.dropped))
+
+    def tested(self, confirmation: Confirmation) -> None:
+        """Take what fresh runs of one of them have told."""
+        self.seen = True
+        self.confirmed = self.confirmed or confirmation.confirmed
+        self.undecided = self.undecided or confirmation.undecided
+        self.dropped += not confirmation.confirmed
 
     def begin(self, schedule: Schedule, cost: float, *, violated: bool) -> None:
         """Run another schedule for the class from now on, which was run in the first world only."""
         self.schedule, self.cost, self.runs = schedule, cost, 1
         self.violations, self.looks = (1, LOOKS_MAX) if violated else (0, 0)
+        self.seen = self.seen or violated
 
     def is_better(self, schedule: Schedule, cost: float) -> bool:
         """Whether a schedule is to be run for the class from now on; one that was run before is kept at equal cost."""
@@ -114,19 +139,20 @@ class Racer:
 
     # ------------------------------------------------------------------ judging
 
-    def judged(self, evaluation: Evaluation, *, cost_max: float) -> Evaluation:
+    def judged(self, evaluation: Evaluation, *, cost_max: float, world: int = 0) -> Evaluation:
         """Return what a searcher is to be told of a run: a violation that may be chance is none.
 
         Args:
-            evaluation: Of a run in the first world.
+            evaluation: Of a run.
             cost_max: What is dearer is told as it is.
+            world: In which it was made; only runs in the first one make classes.
         """
         if evaluation.schedule == EMPTY:
-            self._usual = evaluation.asked
+            self._usual = self._usual if world else evaluation.asked
             rare = violates(evaluation, self._contract) and self._is_rare_anyway
             return without_violation(evaluation, self._contract) if rare else evaluation
         schedule = evaluation.effective or evaluation.schedule
-        cost, own = self._cost(schedule), self._class_of(evaluation)
+        cost, own = self._cost(schedule), None if world else self._class_of(evaluation)
         violated = violates(evaluation, self._contract)
         if own is not None and schedule not in self._tested and own.is_better(schedule, cost):
             own.begin(schedule, cost, violated=violated)
@@ -136,13 +162,21 @@ class Racer:
             believed = self._is_worth_reducing(schedule)
         else:
             believed = cost > cost_max + EQUAL or self._is_believed(schedule, own)
+        if believed and world:
+            self._note_world(schedule, world)
         return evaluation if believed else without_violation(evaluation, self._contract)
+
+    def _note_world(self, schedule: Schedule, world: int) -> None:
+        """Note where a violation was seen, unless the first world shows it, too."""
+        first = self._fresh.evaluator.known(self._at, schedule)
+        if first is None or not violates(first, self._contract):
+            self._worlds.setdefault(schedule, world)
 
     def _is_believed(self, schedule: Schedule, own: _Class | None) -> bool:
         """Whether a violation is confirmed.
 
-        All schedules that ask alike get the same frozen answers, and so the same flakes: behind one that was dropped
-        the others are not tested, but raced.
+        All schedules of a class get the same frozen answers, and so the same flakes: behind one that was dropped the
+        others are not tested, but raced.
         """
         if own is not None and schedule not in self._tested:
             if own.dropped:
@@ -151,10 +185,10 @@ class Racer:
                 self._look(own)
             if own.violations < SEEN_MIN:
                 return False
-        confirmed = self.confirmation_of(schedule).confirmed
-        if own is not None and not confirmed:
-            own.dropped += 1
-        return confirmed
+        confirmation = self.confirmation_of(schedule)
+        if own is not None:
+            own.tested(confirmation)
+        return confirmation.confirmed
 
     def confirmation_of(self, schedule: Schedule) -> Confirmation:
         """Return what fresh runs of a schedule tell; they are made once.
@@ -212,7 +246,8 @@ class Racer:
         affordable = self._cost(evaluation.effective) <= self._plan.budget + EQUAL
         if not (evaluation.asked and whole and affordable and verdict is not None):
             return None
-        key = (evaluation.asked, evaluation.ending, evaluation.success, verdict.verdict, verdict.unfair)
+        ended = (evaluation.ending, evaluation.success, verdict.verdict, verdict.unfair)
+        key = (evaluation.asked, *ended, *_done_to_the_world(evaluation))
         usual = evaluation.asked == self._usual
         flaky = usual and self._nominal_flaky is True and violates(evaluation, self._contract)
         return self._classes.setdefault(key, _Class(usual=usual, dropped=int(flaky)))
@@ -256,7 +291,7 @@ class Racer:
         one.looks = max(0, one.looks - 1)
         evaluation = self._in_world(one.schedule, one.runs)
         if violates(evaluation, self._contract) and evaluation.effective == one.schedule:
-            one.violations, one.looks = one.violations + 1, LOOKS_MAX
+            one.violations, one.looks, one.seen = one.violations + 1, LOOKS_MAX, True
             self._worlds.setdefault(one.schedule, one.runs)
         one.runs += 1
 
@@ -265,21 +300,36 @@ class Racer:
         return self._world(self._worlds.get(schedule, 0))
 
     def clean_runs(self, cost_max: float) -> CleanRuns | None:
-        """Return what is known of everything cheaper than a cost, `None` while classes are open or when there is none.
+        """Return what is known of all that is cheaper than a cost, `None` while classes are open or none is clean.
 
         Args:
             cost_max: Of the counterexample; infinite when there is none.
         """
         cheaper = [one for one in self._classes.values() if one.cost < cost_max - EQUAL]
-        if not cheaper or self.due(cost_max):
+        clean = [one.runs for one in cheaper if one.clean]
+        if not clean or self.due(cost_max):
             return None
-        clean = [one.runs for one in cheaper if not one.dropped]
-        return CleanRuns(len(clean), min(clean, default=0), self._plan.rates.beta, len(cheaper) - len(clean))
+        undecided = sum(one.open for one in cheaper)
+        dropped = sum(not (one.clean or one.open or one.confirmed) for one in cheaper)
+        return CleanRuns(len(clean), min(clean), self._plan.rates.beta, dropped, undecided)
+
+    def is_doubted(self, cost_max: float) -> bool:
+        """Return whether anything cheaper than a cost was seen violating and not confirmed; see `clean_runs`."""
+        classes = [one.cost for one in self._classes.values() if not (one.clean or one.confirmed)]
+        cheapest = min([*classes, *(one.cost for one in self.doubtful)], default=math.inf)
+        return self._nominal_flaky is True or cheapest < cost_max - EQUAL
+
+    def bounded(self, standing: Standing) -> Standing:
+        """Return what a searcher knows without what it was told of violations about which nothing is clear."""
+        tested = [self._cost(schedule) for schedule, told in self._tested.items() if told.undecided]
+        seen = [one.cost for one in self._classes.values() if one.open]
+        return replace(standing, lower_bound=min([standing.lower_bound, *tested, *seen]))
 
     def _tried(self, one: _Class) -> list[Evaluation]:
         """Test a class that violated in some world; return the run in that world if it is confirmed."""
-        if not self.confirmation_of(one.schedule).confirmed:
-            one.dropped += 1
+        confirmation = self.confirmation_of(one.schedule)
+        one.tested(confirmation)
+        if not confirmation.confirmed:
             return []
         return [self._fresh.evaluator.evaluate(self.at(one.schedule), one.schedule)]
 
@@ -308,6 +358,19 @@ class Racer:
 
 
 EQUAL = 10**-COST_DECIMALS / 2
+
+
+def _done_to_the_world(evaluation: Evaluation) -> tuple[object, ...]:
+    """Return what tells apart what runs did to the world.
+
+    What a fault that acts on more than reading has done there is recorded nowhere (a response lost before or after the
+    commit), so such a fault stands for itself.
+    """
+    written = {crossing.place.interface for crossing in evaluation.crossings if not crossing.read_only}
+    reading = {crossing.place.interface for crossing in evaluation.crossings} - written
+    acting = tuple(str(one) for one in evaluation.effective if one.hook.interface not in reading)
+    crossings = tuple((crossing.place, crossing.request, crossing.response) for crossing in evaluation.crossings)
+    return acting, crossings
 
 
 def without_violation(evaluation: Evaluation, contract: str) -> Evaluation:

@@ -89,8 +89,8 @@ class Search:
         self._asked = 0
         self._has_answered = True
         self._audit_over = False
-        waiting_max = WAITING_MAX_ALL if plan.wants_several else WAITING_MAX
-        self._shrinker = Shrinker(contract.id, plan.space, waiting_max=waiting_max, core=core_of(self.searcher))
+        waiting = WAITING_MAX_ALL if plan.wants_several else WAITING_MAX
+        self._shrinker = Shrinker(contract.id, plan.space, waiting_max=waiting, core=core_of(self.searcher))
         self._told: dict[Schedule, Evaluation] = {}
         self._signatures: dict[Schedule, Signature] = {}
         self._changes_counted = 0
@@ -161,11 +161,11 @@ class Search:
             self._shrink(evaluation)
         return trial
 
-    def judged(self, evaluation: Evaluation) -> Evaluation:
+    def judged(self, evaluation: Evaluation, world: int = 0) -> Evaluation:
         """Return a run as the searcher is told of it: without a violation that may be chance."""
         if self.racer is None:
             return evaluation
-        told = self.racer.judged(evaluation, cost_max=self._cost_wanted)
+        told = self.racer.judged(evaluation, cost_max=self._cost_wanted, world=world)
         return replace(told, instability=self.racer.instability_of(evaluation.effective or evaluation.schedule))
 
     @property
@@ -186,8 +186,7 @@ class Search:
 
     def race(self) -> None:
         """Run in further worlds what is clean in the first, and take over what is confirmed there."""
-        at_last = self._exhausted
-        for evaluation in [] if self.racer is None else self.racer.race(self._cost_wanted, at_last=at_last):
+        for evaluation in self.racer.race(self._cost_wanted, at_last=self._exhausted) if self.racer else []:
             self.improve(evaluation)
             if self.plan.wants_several:
                 self._shrinker.keep(evaluation)
@@ -214,16 +213,15 @@ class Search:
         known = [found.effective for found in self.minimal]
         for schedule in known:
             if schedule not in self._signatures:
-                self._signatures[schedule] = self._signature_of(self.at, self.contract, schedule)
+                self._signatures[schedule] = self._signature_of(self.at_of(schedule), self.contract, schedule)
         self.satisfied = len({self._signatures[schedule] for schedule in known}) >= self.plan.signatures
 
     def _learn(self, evaluation: Evaluation) -> None:
         """Tell one evaluation to the searcher and keep the cheapest violation."""
         self._has_answered = True
-        verdict = evaluation.verdict(self.contract.id)
         if evaluation.status is Status.ERROR:
             self.errors += 1
-        elif verdict is None or verdict.verdict is Verdict.UNKNOWN:
+        elif (verdict := evaluation.verdict(self.contract.id)) is None or verdict.verdict is Verdict.UNKNOWN:
             self.unknown += 1
             self.unknown_under = self.unknown_under or self._unknown_under(evaluation)
         self._is_torn = True
@@ -341,7 +339,7 @@ class Search:
         """Whether a further world has shown what the first one has no cheaper violation than."""
         if self.racer is None or self.best is None or self.plan.wants_several:
             return False
-        return self._standing.lower_bound >= self.best_cost
+        return not self._is_torn and self.searcher.standing.lower_bound >= self.best_cost
 
     @property
     def violated_nominally(self) -> bool:
@@ -358,16 +356,17 @@ class Search:
         nominal = evaluator.known(self.at, EMPTY)
         if nominal is None:
             return False
-        space, budget = self.plan.space, self.plan.budget
+        space = self.plan.space
         return any(
-            priced.cost <= budget
+            priced.cost <= self.plan.budget
             for crossing in nominal.crossings
             for priced in space.at(crossing.boundary, crossing.place.interface, crossing.place.agent)[:1]
         )
 
     @property
     def _standing(self) -> Standing:
-        return Standing() if self._is_torn else self.searcher.standing
+        standing = Standing() if self._is_torn else self.searcher.standing
+        return standing if self.racer is None else self.racer.bounded(standing)
 
     def certificate(self, *, reproduced: bool = True, frozen: bool = False) -> Certificate:
         """Return what is proved now.
@@ -396,5 +395,6 @@ class Search:
             answers=len(self.minimal) if self.plan.wants_several else None,
             known_below=self._known_below if self.plan.wants_several and reproduced else 0.0,
             clean=clean,
+            doubted=self.racer is not None and self.racer.is_doubted(self._cost_wanted),
             audited_of=standing.audited_of,
         )

@@ -296,7 +296,7 @@ class Study:
     def _rerun(self, search: Search, found: Evaluation) -> Rerun:
         """Return how schedules are run in the world in which a violation was seen."""
         at = search.at_of(found.effective)
-        return lambda schedule: search.judged(self._evaluator.evaluate(at, schedule))
+        return lambda schedule: search.judged(self._evaluator.evaluate(at, schedule), at.world)
 
     def _counterexample(self, search: Search, best: Evaluation) -> Counterexample:
         """Run what was found afresh, and list why each injection is necessary."""

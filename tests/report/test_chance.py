@@ -5,9 +5,11 @@ from dataclasses import replace
 import pytest
 
 from chaosagent.execution.workbench import Answering
+from chaosagent.faults.schedule import EMPTY
 from chaosagent.report.findings import Findings, findings_page
-from chaosagent.study.confirmation import Confirmation
+from chaosagent.study.confirmation import CleanRuns, Confirmation
 from chaosagent.study.determinism import DECLARED, Nature
+from chaosagent.study.racing import Doubtful
 
 
 def by_chance(findings: Findings, confirmation: Confirmation, reason: str = "") -> Findings:
@@ -69,3 +71,33 @@ def test_of_several_the_schedule_tells_which_is_meant(findings: Findings) -> Non
     rows = [line for line in two.splitlines() if "9 of 10" in line]
     assert len(rows) == 4
     assert all("service.lost_response" in line for line in rows)
+
+
+def test_where_nothing_was_confirmed_the_clean_runs_are_told_and_nothing_is_called_proved(findings: Findings) -> None:
+    told = by_chance(findings, Confirmation(9, 10, 0, 10, 0))
+    safe = [search for search in told.result.searches if search.certificate.safe]
+    clean = CleanRuns(3, 14, 0.05, dropped=1)
+    searches = tuple(replace(one, certificate=replace(one.certificate, level="S", clean=clean)) for one in safe)
+    page = findings_page(replace(told, result=replace(told.result, searches=searches))).text()
+    frozen = findings_page(replace(told, result=replace(told.result, searches=tuple(safe)))).text()
+
+    assert (
+        "Nothing of cost up to 1.2 in the declared space was confirmed to break any contract in all 4 searches" in page
+    )
+    assert "at least 14 clean runs with other answers of each class" in page
+    assert "each violates in less than 0.19 of runs (error 0.05 each); four classes dropped as chance." in page
+    assert "with the frozen answers of this study only" in frozen
+    assert "proved for" not in page + frozen
+    assert "proved up to" not in page + frozen
+
+
+def test_what_is_undecided_is_listed_as_that_and_not_as_chance(findings: Findings) -> None:
+    told = by_chance(findings, Confirmation(9, 10, 0, 10, 0))
+    undecided = Confirmation(2, 200, 0, 200, evidence=2.0, undecided=True)
+    doubtful = (Doubtful(EMPTY, 1.1, undecided), Doubtful(EMPTY, 1.2, replace(undecided, undecided=False)))
+    searches = (replace(told.result.searches[0], doubtful=doubtful),)
+    page = findings_page(replace(told, result=replace(told.result, searches=searches))).text()
+    rows = [line for line in page.splitlines() if "2 of 200" in line]
+
+    assert ["undecided" in row for row in rows] == [True, False]
+    assert ["dropped as chance" in row for row in rows] == [False, True]

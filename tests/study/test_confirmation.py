@@ -89,6 +89,14 @@ def test_a_confirmation_holds_its_intervals_its_evidence_and_how_much_runs_diffe
 
 def test_clean_runs_say_what_they_leave_possible() -> None:
     assert str(CleanRuns(9, 14, 0.05, 1)) == (
-        "14 clean runs with other answers of each of 9 classes of schedules run here that ask the models alike, so "
-        "each violates in less than 0.19 of runs (error 0.05 each); 1 dropped as chance"
+        "14 clean runs with other answers of each of 9 classes of schedules run here that ask the models and "
+        "do to the world alike, so each violates in less than 0.19 of runs (error 0.05 each); 1 dropped as chance"
     )
+    assert str(CleanRuns(9, 14, 0.05, undecided=2)).endswith("(error 0.05 each); 2 undecided")
+
+
+def test_what_is_undecided_when_the_runs_are_used_up_is_not_called_chance() -> None:
+    text = str(Confirmation(3, 13, 0, 13, evidence=5.0, alpha=0.03, undecided=True))
+
+    assert "; undecided" in text
+    assert "chance" not in text

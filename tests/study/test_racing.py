@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.at_end import AtEnd
+from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.contracts.contract import End, Monitor, Reading, Setting, violated
 from chaosagent.contracts.terms import Terms
 from chaosagent.execution.execute import Experiment, execute
@@ -24,7 +26,7 @@ from chaosagent.study.confirmation import Confirmation
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
-from chaosagent.study.racing import without_violation
+from chaosagent.study.racing import Racer, without_violation
 from chaosagent.study.result import SearchResult
 from chaosagent.study.search import Trial
 from chaosagent.study.sink import Sink
@@ -54,6 +56,12 @@ def _judge(end: End) -> Reading:
 PAID_ONCE = PaidOnce()
 pytestmark = pytest.mark.slow
 LOST = parse("service:bank[1] service.lost_response(when=after)")
+FAILED_PAYMENTS = (
+    LOST,
+    parse("service:bank[1] service.lost_response(when=before)"),
+    parse("service:bank[1] service.timeout(when=after)"),
+)
+"""The agent hears the same in all of them, and what it says of its payments is what is judged."""
 
 
 class Model:
@@ -68,6 +76,30 @@ class Model:
         share = self.share if "failed" in prompt else self.flake
         drawn = derive(self.seed, "model", self.asked).random()
         return {"content": "yes" if drawn < share else "no", "tool_calls": []}
+
+
+def refunder(model: Model) -> Target:
+    """An agent that pays, and after a failure asks its model whether to pay again or to say that it has."""
+
+    @target(name="refunder", tasks=[Task("pay")], configs=[SystemConfig("default")])
+    async def agent(task: Task, run: Run) -> Outcome:
+        del task
+        bank = run.service("bank", {"pay": lambda amount: {"paid": amount}}, effects={"pay": effect("amount")})
+        assistant = run.model("assistant", {"chat": model.chat})
+        heard = "fine"
+        for _ in range(2):
+            await assistant("chat", prompt=heard)
+            try:
+                await bank("pay", amount=5)
+            except (ConnectionError, TimeoutError):
+                heard = "failed"
+                if (await assistant("chat", prompt="failed; again?"))["content"] == "no":
+                    break
+            else:
+                break
+        return Outcome("paid", success=True)
+
+    return agent
 
 
 def payer(model: Model) -> Target:
@@ -154,13 +186,13 @@ def digest_of(record: ReplayRecord, plan: Plan) -> str:
 def test_a_weakness_that_the_first_world_hides_is_found_in_another_and_its_record_reproduces(tmp_path: Path) -> None:
     hidden = 0
     for seed in range(8):
-        model = Model(0.3, 0.0, seed)
+        model = Model(0.4, 0.0, seed)
         plan, told = plan_of(model, tmp_path / str(seed)), Told()
         result = search(plan, told)
         found = result.counterexample
 
         assert found is not None
-        assert found.schedule in (LOST, parse("service:bank[1] service.timeout(when=after)"))
+        assert found.schedule in FAILED_PAYMENTS
         assert found.minimal
         assert found.confirmation is not None
         assert found.confirmation.confirmed
@@ -245,6 +277,60 @@ def test_a_study_that_is_gone_on_with_asks_no_model_again_in_any_world(tmp_path:
     assert str(first.certificate) == str(second.certificate)
     assert [found.id for found in first.counterexamples] == [found.id for found in second.counterexamples]
     assert model.asked == asked
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6])
+def test_a_fault_that_only_the_world_tells_from_a_cheaper_one_is_raced_for_itself(tmp_path: Path, share: float) -> None:
+    space = Space([Choices("service.lost_response", {})])  # before the payment it is harmless, after it is not
+    for seed in range(4):
+        model = Model(share, 0.0, seed)
+        plan = plan_of(model, tmp_path / str(seed), budget=1.2)
+        system = refunder(model)
+        contracts = tuple(one for one in default_contracts() if one.id == "at-most-once")
+        plan = replace(plan, target=system, tasks=tuple(system.tasks.values()), contracts=contracts, space=space)
+        result = search(plan)
+
+        assert result.counterexample is not None
+        assert result.counterexample.schedule == LOST
+
+
+def test_what_stays_undecided_keeps_its_search_open(tmp_path: Path) -> None:
+    for seed in range(3):
+        result = search(replace(plan_of(Model(0.6, 0.0, seed), tmp_path / str(seed)), confirmations=3))
+        certificate = result.certificate
+
+        assert result.counterexample is None
+        assert result.doubtful
+        assert all(one.confirmation.undecided for one in result.doubtful)
+        assert not certificate.safe
+        assert certificate.lower_bound <= min(one.cost for one in result.doubtful)
+        assert "chance" not in str(certificate)
+        assert "no schedule confirmed as violating and cheaper than" in str(certificate)
+
+
+def test_confirmed_classes_are_not_among_the_clean_ones(tmp_path: Path) -> None:
+    plan = replace(plan_of(Model(1.0, 0.0, 1), tmp_path), all_minimal=True)
+    plan = replace(
+        plan, space=Space([Choices("service.lost_response", {"when": ("after",)}, interfaces=("service:bank",))])
+    )
+    result = search(plan)
+
+    assert [found.schedule for found in result.counterexamples] == [LOST]
+    assert result.certificate.clean is None
+    assert result.certificate.level != "S"
+
+
+def test_runs_in_further_worlds_make_no_classes(tmp_path: Path) -> None:
+    plan = plan_of(Model(0.0, 0.0, 0), tmp_path)
+    study = Study(plan, InlineExecutor(plan.workbench()))
+    racer = Racer(plan, Experimental("pay", 0), PAID_ONCE, study._fresh)
+    held = (ContractVerdict(PAID_ONCE.id, Verdict.HOLDS, 1.0),)
+    run = Evaluation(LOST, effective=LOST, asked=b"asked", verdicts=held)
+
+    racer.judged(run, cost_max=math.inf, world=3)
+    assert not racer.due(math.inf)
+    racer.judged(run, cost_max=math.inf)
+    assert racer.due(math.inf)
 
 
 def test_only_the_contract_in_question_is_told_otherwise() -> None:
