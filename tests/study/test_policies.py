@@ -169,8 +169,8 @@ class Unsteady(Racer):
 
     def __init__(self) -> None: ...
 
-    def judged(self, evaluation: Evaluation, *, cost_max: float) -> Evaluation:
-        del cost_max
+    def judged(self, evaluation: Evaluation, *, cost_max: float, world: int = 0) -> Evaluation:
+        del cost_max, world
         return evaluation
 
     def instability_of(self, schedule: Schedule) -> float:
