@@ -35,8 +35,8 @@ from chaosagent.seeds import derive
 from chaosagent.study.minimise import violates
 
 STORED = (
-    ("measured", "measured-anytime", "measured-agents", "measured-anytime-agents", "measured-no-checkpoints"),
-    ("measured-engines",),
+    ("measured", "measured-agents"),
+    ("measured-engines", "measured-hypothesis"),
 )
 SLICE = ("single", "text", "disjoint")
 SUBJECTS = (Subject("exact"), Subject("anytime"), Subject("random"))
