@@ -266,7 +266,7 @@ def test_an_interrupted_study_reports_what_it_found_and_proved() -> None:
     plan = plan_of(target_of(Program((Read(0, "x", "a"), Pay("a", "a", 1)))), budget=3.6, seeds=(0, 1))
     executions = run(replace(plan, seeds=(0,))).executions
 
-    result = Study(plan, Interrupted(bench_of(plan), executions - 5)).run()
+    result = Study(plan, Interrupted(bench_of(plan), executions - 10)).run()
 
     assert result.interrupted
     assert len(result.searches) == 2 * len(plan.contracts)
