@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from chaosagent.faults.injection import Injection, Place, hook_at, inject
 from chaosagent.faults.observer import Observation
-from chaosagent.faults.operator import COST_DECIMALS, CostModel, Operator, ParameterValue, parameters_of
+from chaosagent.faults.operator import COST_TOLERANCE, CostModel, Operator, ParameterValue, parameters_of
 from chaosagent.faults.space import Choices, Space
 from chaosagent.seeds import derive_seed
 from chaosagent.vocabulary import Boundary
@@ -32,7 +32,6 @@ BLOCK, DEVIATES = 32, 4096
 """How many weights are drawn at once, and from how many values each."""
 
 _WORDS = struct.Struct(f"<{BLOCK}H")
-_EQUAL = 10**-COST_DECIMALS / 2
 
 
 def contexts(seen: Observation) -> tuple[str, ...]:
@@ -177,7 +176,7 @@ class Scores:
 
     def _worked_out(self, seen: Observation) -> list[tuple[float, Arm]]:
         place = seen.place
-        barred, dearest = self._barred.get(str(place), ()), self.policy.dearest + _EQUAL
+        barred, dearest = self._barred.get(str(place), ()), self.policy.dearest + COST_TOLERANCE
         arms = self.arms.at(place, seen.boundary)
         where = (seen.boundary, place.interface, place.agent)
         sums = map(sum, zip(*[self._weights(key, where, arms) for key in contexts(seen)], strict=True))
@@ -233,7 +232,7 @@ class Player:
 
     def __init__(self, scores: Scores) -> None:
         self._scores = scores
-        self._left = scores.policy.budget + _EQUAL
+        self._left = scores.policy.budget + COST_TOLERANCE
         self._blocked = [dict(known) for known in scores.policy.blocked]
         self._costs: dict[str, float] = {}
         self.chosen: list[Injection] = []

@@ -233,3 +233,6 @@ class CostModel:
 
 
 COST_DECIMALS = 6
+
+COST_TOLERANCE: float = 10**-COST_DECIMALS / 2
+"""Costs that differ by less are equal: they are rounded, while budgets and what is left of them are not."""

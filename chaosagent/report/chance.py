@@ -89,7 +89,7 @@ def _tell_confirmations(page: Page, result: StudyResult) -> None:
         page.line(
             faint(
                 f"{MAY_BE_CHANCE}: too few more violations than without injections to tell the schedule's part "
-                "(Fisher's exact test, 5 %)"
+                "(search.alpha)"
             ),
             indent=2,
         )

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from chaosagent.statistics.sequential import clean_share_max
 from chaosagent.study.confirmation import CleanRuns
 
 LEVELS = {
@@ -81,7 +82,7 @@ class Certificate:
     def _missed(self) -> str:
         """Say how wrong a rule may be and still be missed by an audit of that size."""
         shares = [
-            f"{rule} wrong in {math.ceil(100 * share_detected(self.audited_of[rule]))} %"
+            f"{rule} wrong in {math.ceil(100 * clean_share_max(self.audited_of[rule], error=1 - CONFIDENCE))} %"
             for rule, count in self.pruned.items()
             if count and self.audited_of.get(rule)
         ]
@@ -145,19 +146,6 @@ class Certificate:
         )
         ended = ", ended at its limit" if self.limit_reached else ""
         return f"{self.level}: {bound}: {work}{ended}"
-
-
-def share_detected(audited: int, probability: float = CONFIDENCE) -> float:
-    """Return how large a share of what a rule pruned must contradict it for an audit to find that.
-
-    Args:
-        audited: How many pruned schedules are run, at least 1, drawn evenly.
-        probability: With which the audit has to find it.
-
-    Returns:
-        The least p with 1 - (1 - p)^n >= probability; where the sample is drawn without replacement, it does better.
-    """
-    return 1.0 - math.pow(1.0 - probability, 1.0 / audited)
 
 
 def _many(number: int, singular: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from chaosagent.faults.injection import Hook, Injection
 from chaosagent.faults.operator import CostModel
@@ -37,11 +37,10 @@ class MinimalSets:
         """
         if self.held_by(found):
             return False
-        mine = MinimalSets(self._model)
-        mine._known[found] = self._costs(found)
-        for known in [known for known in self._known if mine.held_by(known)]:
+        costs = self._costs(found)
+        for known in [known for known, theirs in self._known.items() if _holds(theirs, costs)]:
             del self._known[known]
-        self._known[found] = mine._known[found]
+        self._known[found] = costs
         return True
 
     def held_by(self, injections: Iterable[Injection]) -> bool:
@@ -49,10 +48,12 @@ class MinimalSets:
         if not self._known:
             return False
         costs = self._costs(injections)
-        return any(
-            len(known) <= len(costs) and all(costs.get(hook, -1.0) >= cost for hook, cost in known.items())
-            for known in self._known.values()
-        )
+        return any(_holds(costs, known) for known in self._known.values())
 
     def _costs(self, injections: Iterable[Injection]) -> dict[Hook, float]:
         return {injection.hook: self._model.of(injection.operator) for injection in injections}
+
+
+def _holds(costs: Mapping[Hook, float], known: Mapping[Hook, float]) -> bool:
+    """Whether a schedule holds a counterexample, by what both cost at their hooks."""
+    return len(known) <= len(costs) and all(costs.get(hook, -1.0) >= cost for hook, cost in known.items())

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from chaosagent.contracts.contract import Contract
 from chaosagent.faults.evaluation import Evaluation, Status
-from chaosagent.faults.operator import COST_DECIMALS
+from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.confirmation import CleanRuns, Confirmation, FreshRuns
 from chaosagent.study.evaluator import Experimental
@@ -110,7 +110,9 @@ class _Class:
 
     def is_better(self, schedule: Schedule, cost: float) -> bool:
         """Whether a schedule is to be run for the class from now on; one that was run before is kept at equal cost."""
-        return cost < self.cost - EQUAL or (self.runs == 1 and (cost, schedule.text) < (self.cost, self.schedule.text))
+        return cost < self.cost - COST_TOLERANCE or (
+            self.runs == 1 and (cost, schedule.text) < (self.cost, self.schedule.text)
+        )
 
 
 class Racer:
@@ -158,10 +160,10 @@ class Racer:
             own.begin(schedule, cost, violated=violated)
         if not violated:
             return evaluation
-        if cost > self._plan.budget + EQUAL:
+        if cost > self._plan.budget + COST_TOLERANCE:
             believed = self._is_worth_reducing(schedule)
         else:
-            believed = cost > cost_max + EQUAL or self._is_believed(schedule, own)
+            believed = cost > cost_max + COST_TOLERANCE or self._is_believed(schedule, own)
         if believed and world:
             self._note_world(schedule, world)
         return evaluation if believed else without_violation(evaluation, self._contract)
@@ -243,7 +245,7 @@ class Racer:
         """Return the class of a run in the first world; `None` for one that is not raced."""
         verdict = evaluation.verdict(self._contract)
         whole = evaluation.status is Status.OK and evaluation.effective == evaluation.schedule
-        affordable = self._cost(evaluation.effective) <= self._plan.budget + EQUAL
+        affordable = self._cost(evaluation.effective) <= self._plan.budget + COST_TOLERANCE
         if not (evaluation.asked and whole and affordable and verdict is not None):
             return None
         ended = (evaluation.ending, evaluation.success, verdict.verdict, verdict.unfair)
@@ -305,7 +307,7 @@ class Racer:
         Args:
             cost_max: Of the counterexample; infinite when there is none.
         """
-        cheaper = [one for one in self._classes.values() if one.cost < cost_max - EQUAL]
+        cheaper = [one for one in self._classes.values() if one.cost < cost_max - COST_TOLERANCE]
         clean = [one.runs for one in cheaper if one.clean]
         if not clean or self.due(cost_max):
             return None
@@ -317,7 +319,7 @@ class Racer:
         """Return whether anything cheaper than a cost was seen violating and not confirmed; see `clean_runs`."""
         classes = [one.cost for one in self._classes.values() if not (one.clean or one.confirmed)]
         cheapest = min([*classes, *(one.cost for one in self.doubtful)], default=math.inf)
-        return self._nominal_flaky is True or cheapest < cost_max - EQUAL
+        return self._nominal_flaky is True or cheapest < cost_max - COST_TOLERANCE
 
     def bounded(self, standing: Standing) -> Standing:
         """Return what a searcher knows without what it was told of violations about which nothing is clear."""
@@ -338,7 +340,7 @@ class Racer:
         return [
             one
             for one in self._classes.values()
-            if one.cost < cost_max - EQUAL
+            if one.cost < cost_max - COST_TOLERANCE
             and one.dropped < DROPPED_MAX
             and one.schedule not in self._tested
             and (at_last or not one.usual)
@@ -355,9 +357,6 @@ class Racer:
 
     def _cost(self, schedule: Schedule) -> float:
         return schedule.declared_cost(self._plan.space.model)
-
-
-EQUAL = 10**-COST_DECIMALS / 2
 
 
 def _done_to_the_world(evaluation: Evaluation) -> tuple[object, ...]:

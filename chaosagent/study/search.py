@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from chaosagent.contracts.contract import Contract, judges_outcome_only, sees_faults
 from chaosagent.contracts.templates.objective import Objective
 from chaosagent.faults.evaluation import Evaluation, Status
-from chaosagent.faults.operator import COST_DECIMALS
+from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.counterexample import Signature
@@ -277,7 +277,7 @@ class Search:
         return evaluation.effective.declared_cost(self.plan.space.model)
 
     def _affordable(self, cost: float) -> bool:
-        return cost <= self.plan.budget + 10.0**-COST_DECIMALS / 2
+        return cost <= self.plan.budget + COST_TOLERANCE
 
     @property
     def minimal(self) -> list[Evaluation]:
@@ -293,7 +293,7 @@ class Search:
     @property
     def proved_minimal(self) -> list[Evaluation]:
         """Those of them that are minimal as far as the rules tell, as all cheaper ones are known; cheapest first."""
-        reach = min(self._standing.lower_bound, self.plan.budget) + 10.0**-COST_DECIMALS / 2
+        reach = min(self._standing.lower_bound, self.plan.budget) + COST_TOLERANCE
         proved = [found for found in self.unreduced if self._cost(found) <= reach]
         return sorted(proved, key=lambda found: (self._cost(found), len(found.effective), str(found.effective)))
 

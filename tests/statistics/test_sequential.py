@@ -1,7 +1,7 @@
 """Sequential tests keep their error rates although they are looked at after each trial."""
 
 from itertools import product
-from math import comb, exp, log
+from math import exp, log
 
 import pytest
 from hypothesis import given
@@ -140,11 +140,17 @@ def test_a_confidence_sequence_is_wider_than_an_interval_of_a_fixed_number_but_n
     assert confidence_sequence(0, 0) == (0.0, 1.0)
 
 
-def test_what_was_never_seen_is_bounded() -> None:
-    bound = clean_share_max(14, error=0.05)
+@pytest.mark.parametrize("trials", [1, 2, 8, 14, 200])
+@pytest.mark.parametrize("error", [0.5, 0.05, 0.001])
+def test_what_happens_in_the_share_that_is_printed_is_missed_with_the_error_that_is_printed(
+    trials: int, error: float
+) -> None:
+    share = clean_share_max(trials, error=error)
 
-    assert comb(14, 0) * (1 - bound) ** 14 == pytest.approx(0.05)
-    assert clean_share_max(0, error=0.05) == 1.0
+    assert 0.0 < share < 1.0
+    assert (1.0 - share) ** trials == pytest.approx(error)
+    assert clean_share_max(trials + 1, error=error) < share
+    assert clean_share_max(0, error=error) == 1.0
 
 
 def test_numbers_out_of_bounds_are_refused() -> None:

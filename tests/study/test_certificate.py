@@ -10,7 +10,7 @@ from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.workbench import Workbench
 from chaosagent.faults.space import Choices, Space
-from chaosagent.study.certificate import LEVELS, RULES, Certificate, share_detected
+from chaosagent.study.certificate import LEVELS, RULES, Certificate
 from chaosagent.study.plan import Plan
 from chaosagent.study.study import Study
 from chaosagent.targets.target import Run, target
@@ -88,18 +88,6 @@ def test_a_contradiction_is_said_loudly_and_nothing_of_what_the_audit_would_have
 def test_a_rule_of_which_nothing_was_audited_is_not_said_to_be() -> None:
     assert "R2" not in str(replace(AUDITED, pruned={}, audited_of={}))
     assert "wrong in" not in str(replace(AUDITED, audited_of={"R2": 0, "monotone": 0}))
-
-
-@pytest.mark.parametrize("audited", [1, 2, 8, 16, 200])
-@pytest.mark.parametrize("probability", [0.5, 0.95, 0.999])
-def test_an_audit_finds_the_share_that_is_printed_with_the_probability_that_is_printed(
-    audited: int, probability: float
-) -> None:
-    share = share_detected(audited, probability)
-
-    assert 0.0 < share < 1.0
-    assert 1.0 - (1.0 - share) ** audited == pytest.approx(probability)
-    assert share_detected(audited + 1, probability) < share
 
 
 def test_every_level_and_every_rule_is_explained() -> None:
