@@ -22,9 +22,9 @@ def entries() -> dict[str, SearcherFactory]:
     from chaosagent.searchers.anytime import AnytimeSearcher
     from chaosagent.searchers.bandit import BanditSearcher
     from chaosagent.searchers.beam import BeamSearcher
-    from chaosagent.searchers.certifying import certifying
     from chaosagent.searchers.diversity import DiversitySearcher
     from chaosagent.searchers.evolutionary import EvolutionarySearcher
+    from chaosagent.searchers.exact import certifying
     from chaosagent.searchers.hypothesis import HypothesisSearcher
     from chaosagent.searchers.random import RandomSearcher
     from chaosagent.searchers.tpe import TpeSearcher

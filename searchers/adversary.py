@@ -20,14 +20,14 @@ from chaosagent.faults.foresight import Foresight
 from chaosagent.faults.observer import observed
 from chaosagent.faults.online import SPREADS, Arms, Policy, Scores, contexts, declared
 from chaosagent.faults.schedule import EMPTY
-from chaosagent.searchers.belief import Belief, Weights
-from chaosagent.searchers.ceiling import TOLERANCE, Ceiling
-from chaosagent.searchers.points import Expander
-from chaosagent.searchers.settings import number
-from chaosagent.searchers.told import Told
+from chaosagent.searchers.learning.belief import Belief, Weights
+from chaosagent.searchers.seen.ceiling import TOLERANCE, Ceiling
+from chaosagent.searchers.seen.points import Expander
+from chaosagent.searchers.seen.told import Told
 from chaosagent.seeds import derive
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
+from chaosagent.study.searcher_settings import number
 from chaosagent.vocabulary import Verdict
 
 REPEATS_MAX = 60

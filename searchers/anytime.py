@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.searchers.covering import CoveringStream
-from chaosagent.searchers.effects import Effects
-from chaosagent.searchers.exact import ExactSearcher
-from chaosagent.searchers.packing import Packer
+from chaosagent.searchers.exploring.covering import CoveringStream
+from chaosagent.searchers.exploring.effects import Effects
+from chaosagent.searchers.exploring.packing import Packer
+from chaosagent.searchers.proof.frontier import Family
+from chaosagent.searchers.proof.uniform_cost import ExactSearcher
+from chaosagent.searchers.seen.told import Told
 from chaosagent.seeds import derive
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
@@ -48,12 +50,12 @@ class AnytimeSearcher:
 
     def __init__(self, problem: Problem, *, r1: bool = True, r2: bool = True, r3: bool = True) -> None:
         self._problem = problem
+        self._families: list[Family] = []
         self._lower = ExactSearcher(problem, r1=r1, r2=r2, r3=r3)
+        self._lower.on_family = self._families.append
         self._upper = CoveringStream(problem, self._lower.states)
         self._effects = Effects(self._lower.states)
         self._packer = Packer(self._lower.states, self._upper.reactions)
-        self._told: set[Schedule] = set()
-        self._open: set[Schedule] = set()
         self._violated = False
         self._novelties = self._new_at = 0
 
@@ -64,17 +66,16 @@ class AnytimeSearcher:
             proposal = self._next()
             if proposal is None:
                 break
-            self._open.add(proposal.schedule)
+            self._told.out.add(proposal.schedule)
             proposals.append(proposal)
         return proposals
 
     def tell(self, evaluation: Evaluation) -> None:
         schedule = evaluation.schedule
+        is_new = schedule not in self._told
         self._lower.tell(evaluation)
-        self._open.discard(schedule)
-        if schedule in self._told:
+        if not is_new:
             return
-        self._told.add(schedule)
         self._upper.learn(evaluation)
         violated = violates(evaluation, self._problem.contract)
         self._effects.learn(evaluation, violated=violated)
@@ -83,10 +84,14 @@ class AnytimeSearcher:
         if novelties > self._novelties:
             self._novelties, self._new_at = novelties, len(self._told)
         self._lower.settle()
-        for family in self._lower.families:
+        for family in self._families:
             self._packer.add(family)
-        self._lower.families.clear()
-        self._packer.told(schedule, self._lower.standing.lower_bound, self._lower.affordable)
+        self._families.clear()
+        self._packer.told(schedule, self._lower.lower_bound, self._lower.affordable)
+
+    @property
+    def _told(self) -> Told:
+        return self._lower.told
 
     @property
     def finished(self) -> bool:
@@ -105,7 +110,7 @@ class AnytimeSearcher:
 
     def _next(self) -> Proposal | None:
         """Return what one stream wants, drawn by their shares; what the other wants when that one waits."""
-        number = len(self._told) + len(self._open)
+        number = len(self._told) + len(self._told.out)
         rng = derive(self._problem.search_seed, "anytime", number)
         upper_first = EMPTY in self._told and rng.random() < self._share(number)
         for is_upper in (upper_first, not upper_first):
@@ -129,19 +134,19 @@ class AnytimeSearcher:
         rng = derive(self._problem.search_seed, "anytime", "cover", number)
         if number >= BURST and rng.random() < PLUNGES:
             far = self._effects.draw(self._upper.fits if rng.random() < CAPPED else self._upper.tells, rng)
-            if far != EMPTY and far not in self._told and far not in self._open:
+            if far != EMPTY and not self._told.is_taken(far):
                 return Proposal(far, Purpose.EXPLORE)
-        drawn = self._upper.propose(rng, lambda schedule: schedule in self._told or schedule in self._open)
+        drawn = self._upper.propose(rng, self._told.is_taken)
         return None if drawn is None else Proposal(drawn, Purpose.EXPLORE)
 
     def _from_lower(self, number: int) -> Proposal | None:
         if self._lower.next_is_unknown:
             rng = derive(self._problem.search_seed, "anytime", "pack", number)
             pack = self._packer.pack(rng)
-            if pack is not None and pack.schedule not in self._told and pack.schedule not in self._open:
+            if pack is not None and not self._told.is_taken(pack.schedule):
                 self._packer.ask(pack)
                 return Proposal(pack.schedule, Purpose.PROBE if self._violated else Purpose.EXPLORE)
         while found := self._lower.ask(1):
-            if found[0].schedule not in self._open:
+            if found[0].schedule not in self._told.out:
                 return found[0]
         return None

@@ -10,21 +10,20 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection
 from chaosagent.faults.schedule import EMPTY, INJECTIONS_MAX, Schedule
-from chaosagent.searchers.credit import Credit
-from chaosagent.searchers.draft import Draft
-from chaosagent.searchers.front import Front, Point
-from chaosagent.searchers.points import Candidate
-from chaosagent.searchers.pool import Arm, Pool, margin_of
-from chaosagent.searchers.random import shuffled
-from chaosagent.searchers.settings import number, whole, word
-from chaosagent.searchers.told import Told
-from chaosagent.seeds import derive
-from chaosagent.study.searcher import Problem, Proposal, Standing
+from chaosagent.searchers.drawing.draft import Draft
+from chaosagent.searchers.drawing.searcher import DrawingSearcher
+from chaosagent.searchers.drawing.uniform import shuffled
+from chaosagent.searchers.learning.credit import Credit
+from chaosagent.searchers.learning.front import Front, Point
+from chaosagent.searchers.seen.points import Candidate
+from chaosagent.searchers.seen.pool import Arm, margin_of
+from chaosagent.study.searcher import Problem
+from chaosagent.study.searcher_settings import number, whole, word
 
 POLICIES = ("ucb1", "thompson")
 EXPLORATION_MAX = 100.0
@@ -32,7 +31,7 @@ STRETCH_MAX = 100.0
 DRAWS_MAX = 60
 
 
-class BanditSearcher:
+class BanditSearcher(DrawingSearcher):
     """Pulls arms by UCB1 or Thompson sampling.
 
     Args:
@@ -58,41 +57,19 @@ class BanditSearcher:
         injections_max: int = 4,
     ) -> None:
         name = "bandit"
-        self._problem = problem
+        super().__init__(problem, name)
         self._policy = word(name, "policy", policy, POLICIES)
         self._exploration = number(name, "exploration", exploration, 0.0, EXPLORATION_MAX)
         self._pulled = number(name, "pulled", pulled, 0.0, 1.0)
         self._continued = number(name, "continued", continued, 0.0, 1.0)
         self._stretch = number(name, "stretch", stretch, 1.0, STRETCH_MAX)
         self._injections_max = whole(name, "injections_max", injections_max, 1, INJECTIONS_MAX)
-        self._pool = Pool(problem)
         self._credit = Credit()
-        self._told = Told()
         self._front = Front()
-        self._pending: dict[Schedule, frozenset[Arm]] = {}
         self._base: float | None = None
-        self._exhausted = False
 
-    def ask(self, count: int) -> list[Proposal]:
-        told = self._told
-        if EMPTY not in told:
-            return [told.propose(EMPTY)] if count > 0 and EMPTY not in told.out else []
-        proposals: list[Proposal] = []
-        while len(proposals) < count and not self._exhausted:
-            new = self._new()
-            if new is None:
-                self._exhausted = True  # until a run shows more places
-                break
-            self._pending[new] = _arms_of(new)
-            proposals.append(told.propose(new))
-        return proposals
-
-    def tell(self, evaluation: Evaluation) -> None:
-        if not self._told.take(evaluation):
-            return
-        self._pending.pop(evaluation.schedule, None)
-        if self._pool.learn(evaluation):
-            self._exhausted = False
+    def _learn(self, evaluation: Evaluation, fresh: Sequence[Candidate]) -> None:
+        del fresh
         if evaluation.status is Status.ERROR:
             return
         margin, landed = margin_of(evaluation, self._problem.contract), evaluation.effective
@@ -104,18 +81,6 @@ class BanditSearcher:
             self._credit.earn(sorted(arms), self._reward(margin, landed, self._base))
             self._credit.earn(sorted(_arms_of(evaluation.schedule) - arms), 0.0)
 
-    @property
-    def finished(self) -> bool:
-        return EMPTY in self._told and not self._told.out and (self._exhausted or not self._pool.candidates)
-
-    @property
-    def standing(self) -> Standing:
-        return Standing()
-
-    def audit(self, count: int) -> list[Proposal]:
-        del count  # it prunes nothing
-        return []
-
     def _reward(self, margin: float, landed: Schedule, base: float) -> float:
         """Return a reward in [0, 1]: the share of the way to a violation, over cost in units of the cheapest one."""
         if not landed or margin >= base:
@@ -125,25 +90,15 @@ class BanditSearcher:
 
     # ------------------------------------------------------------------ drawing
 
-    def _new(self) -> Schedule | None:
-        """Return a schedule that was not asked before, `None` when many draws brought none."""
-        pool = self._pool
-        if pool.cheapest > pool.ceiling:
-            return None
-        asked = len(self._told) + len(self._told.out)
-        rng = derive(self._problem.search_seed, "bandit", self._problem.contract, asked)
+    def _draws(self, rng: random.Random) -> Iterator[Schedule]:
         order = self._order(rng)
-        for repeat in range(DRAWS_MAX):
-            schedule = self._draw(order[repeat // 4 :] or order, rng)
-            if schedule != EMPTY and not self._told.is_taken(schedule) and not pool.is_known(schedule):
-                return schedule
-        return None
+        return (self._draw(order[repeat // 4 :] or order, rng) for repeat in range(DRAWS_MAX))
 
     def _order(self, rng: random.Random) -> list[Arm]:
         arms = list(self._pool.arms)
         if self._policy == "thompson":
             return self._credit.by_thompson(arms, rng)
-        pending = Counter(arm for arms_out in self._pending.values() for arm in arms_out)
+        pending = Counter(arm for schedule in self._told.out for arm in _arms_of(schedule))
         return self._credit.by_ucb1(arms, self._exploration, pending)
 
     def _draw(self, order: list[Arm], rng: random.Random) -> Schedule:

@@ -11,22 +11,20 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.faults.schedule import EMPTY, INJECTIONS_MAX, Schedule
-from chaosagent.searchers.ceiling import Ceiling
-from chaosagent.searchers.points import Expander
-from chaosagent.searchers.pool import margin_of
-from chaosagent.searchers.settings import whole
-from chaosagent.searchers.told import Told
+from chaosagent.searchers.seen.ceiling import Ceiling
+from chaosagent.searchers.seen.points import Expander
+from chaosagent.searchers.seen.pool import margin_of
+from chaosagent.searchers.seen.states import State
+from chaosagent.searchers.seen.told import Told
 from chaosagent.study.searcher import Problem, Proposal, Standing
+from chaosagent.study.searcher_settings import whole
 
 WIDTH_MAX = 10_000
-
-Mark: TypeAlias = tuple[bytes, bytes]
-"""All that the future of a run depended on at one of its checkpoints."""
 
 
 class Rank(NamedTuple):
@@ -56,7 +54,7 @@ class _Level:
     def add(self, rank: Rank, evaluation: Evaluation) -> None:
         heapq.heappush(self._fresh, (rank, evaluation))
 
-    def take(self, width: int, marks: set[Mark], monitor: int) -> Iterator[tuple[Rank, Evaluation]]:
+    def take(self, width: int, marks: set[State], monitor: int) -> Iterator[tuple[Rank, Evaluation]]:
         """Yield the best runs; those that have only come to a state that is known come last."""
         while width and self:
             if not self._fresh:
@@ -91,7 +89,7 @@ class BeamSearcher:
         self._expander = Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
         self._known = Ceiling(problem)
         self._told = Told()
-        self._marks: set[Mark] = set()
+        self._marks: set[State] = set()
         self._wanted: dict[Schedule, float] = {EMPTY: 0.0}
         self._next_level = 0
 

@@ -7,17 +7,17 @@ each kind of failure keeps its best schedule, and every kind is bred from.
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator, Sequence
 
 from chaosagent.faults.evaluation import Evaluation, Status
-from chaosagent.faults.schedule import EMPTY, INJECTIONS_MAX, Schedule
-from chaosagent.searchers.archive import Archive
-from chaosagent.searchers.pool import Pool
-from chaosagent.searchers.random import drawn
-from chaosagent.searchers.settings import number, whole
-from chaosagent.searchers.told import Told
-from chaosagent.searchers.variation import Variation
-from chaosagent.seeds import derive
-from chaosagent.study.searcher import Problem, Proposal, Standing
+from chaosagent.faults.schedule import INJECTIONS_MAX, Schedule
+from chaosagent.searchers.drawing.searcher import DrawingSearcher
+from chaosagent.searchers.drawing.uniform import drawn
+from chaosagent.searchers.drawing.variation import Variation
+from chaosagent.searchers.learning.archive import Archive
+from chaosagent.searchers.seen.points import Candidate
+from chaosagent.study.searcher import Problem
+from chaosagent.study.searcher_settings import number, whole
 
 OFFSPRING_MAX = 40
 """How many schedules are bred until one is new."""
@@ -26,7 +26,7 @@ DRAWS_MAX = 1_000
 """How many uniform draws bring nothing new before the searcher has finished, until a run shows more."""
 
 
-class DiversitySearcher:
+class DiversitySearcher(DrawingSearcher):
     """Mutates and crosses the best schedules of all kinds, with some drawn uniformly among them.
 
     Args:
@@ -50,60 +50,23 @@ class DiversitySearcher:
         crossover: float = 0.3,
         injections_max: int = 4,
     ) -> None:
-        self._problem = problem
+        super().__init__(problem, "diversity")
         self._uniform = number("diversity", "uniform", uniform, 0.0, 1.0)
         self._crossover = number("diversity", "crossover", crossover, 0.0, 1.0)
         self._injections_max = whole("diversity", "injections_max", injections_max, 1, INJECTIONS_MAX)
         self.archive = Archive(problem, whole("diversity", "cost_levels", cost_levels, 1, 1_000))
-        self._pool = Pool(problem)
         self._variation = Variation(self._pool)
-        self._told = Told()
-        self._exhausted = False
 
-    def ask(self, count: int) -> list[Proposal]:
-        told = self._told
-        if EMPTY not in told:
-            return [told.propose(EMPTY)] if count > 0 and EMPTY not in told.out else []
-        proposals: list[Proposal] = []
-        while len(proposals) < count and not self._exhausted:
-            new = self._new()
-            if new is None:
-                self._exhausted = True  # until a run shows more
-                break
-            proposals.append(told.propose(new))
-        return proposals
+    def _learn(self, evaluation: Evaluation, fresh: Sequence[Candidate]) -> None:
+        del fresh
+        if evaluation.status is not Status.ERROR:
+            self.archive.put(evaluation)
 
-    def tell(self, evaluation: Evaluation) -> None:
-        if not self._told.take(evaluation) or evaluation.status is Status.ERROR:
-            return
-        fresh = self._pool.learn(evaluation)
-        self._exhausted = self._exhausted and not fresh
-        self.archive.put(evaluation)
-
-    @property
-    def finished(self) -> bool:
-        return EMPTY in self._told and not self._told.out and (self._exhausted or not self._pool.candidates)
-
-    @property
-    def standing(self) -> Standing:
-        return Standing()
-
-    def audit(self, count: int) -> list[Proposal]:
-        del count  # it prunes nothing
-        return []
-
-    def _new(self) -> Schedule | None:
-        """Return a schedule that was not asked before, `None` when many draws brought none."""
-        pool, told = self._pool, self._told
-        if pool.cheapest > pool.ceiling:
-            return None
-        rng = derive(self._problem.search_seed, "diversity", self._problem.contract, len(told) + len(told.out))
-        bred = OFFSPRING_MAX if len(self.archive) and rng.random() >= self._uniform else 0
-        for attempt in range(bred + DRAWS_MAX):
-            new = self._bred(rng) if attempt < bred else drawn(pool, rng, self._injections_max)
-            if new != EMPTY and not told.is_taken(new) and not pool.is_known(new):
-                return new
-        return None
+    def _draws(self, rng: random.Random) -> Iterator[Schedule]:
+        for _ in range(OFFSPRING_MAX if len(self.archive) and rng.random() >= self._uniform else 0):
+            yield self._bred(rng)
+        for _ in range(DRAWS_MAX):
+            yield drawn(self._pool, rng, self._injections_max)
 
     def _bred(self, rng: random.Random) -> Schedule:
         parent = self.archive.parent(rng)

@@ -10,20 +10,21 @@ Sources: Deb, Pratap, Agarwal and Meyarivan 2002 (NSGA-II); Real, Aggarwal, Huan
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chaosagent.extras import require
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, INJECTIONS_MAX, Schedule
-from chaosagent.searchers.front import Front, Point
-from chaosagent.searchers.pool import Pool, margin_of
-from chaosagent.searchers.random import drawn
-from chaosagent.searchers.settings import number, whole
-from chaosagent.searchers.told import Told
-from chaosagent.searchers.variation import Variation
-from chaosagent.seeds import derive
-from chaosagent.study.searcher import Problem, Proposal, Standing
+from chaosagent.searchers.drawing.searcher import DrawingSearcher
+from chaosagent.searchers.drawing.uniform import drawn
+from chaosagent.searchers.drawing.variation import Variation
+from chaosagent.searchers.learning.front import Front, Point
+from chaosagent.searchers.seen.points import Candidate
+from chaosagent.searchers.seen.pool import margin_of
+from chaosagent.study.searcher import Problem
+from chaosagent.study.searcher_settings import number, whole
 
 if TYPE_CHECKING:
     from deap.base import Fitness
@@ -54,7 +55,7 @@ class Individual:
     born: int
 
 
-class EvolutionarySearcher:
+class EvolutionarySearcher(DrawingSearcher):
     """Breeds schedules that come close to a violation and cost little.
 
     Args:
@@ -80,7 +81,7 @@ class EvolutionarySearcher:
         injections_max: int = 4,
     ) -> None:
         name = "evolutionary"
-        self._problem = problem
+        super().__init__(problem, name)
         self._size = whole(name, "population", population, 4, POPULATION_MAX)
         self._crossover = number(name, "crossover", crossover, 0.0, 1.0)
         self._lifetime = whole(name, "lifetime", lifetime, 1, LIFETIME_MAX)
@@ -89,32 +90,13 @@ class EvolutionarySearcher:
         self._nsga2 = require("deap.tools", extra="search", needed_by="the searcher `evolutionary`").selNSGA2
         base = require("deap.base", extra="search", needed_by="the searcher `evolutionary`")
         self._fitness = type("MarginAndCost", (base.Fitness,), {"weights": (-1.0, -1.0)})
-        self._pool = Pool(problem)
         self._variation = Variation(self._pool)
-        self._told = Told()
         self._individuals: dict[Schedule, Individual] = {}
         self._survivors: list[Individual] = []
-        self._exhausted = False
         self.front = Front()
 
-    def ask(self, count: int) -> list[Proposal]:
-        told = self._told
-        if EMPTY not in told:
-            return [told.propose(EMPTY)] if count > 0 and EMPTY not in told.out else []
-        proposals: list[Proposal] = []
-        while len(proposals) < count and not self._exhausted:
-            new = self._new()
-            if new is None:
-                self._exhausted = True  # until a run shows more places
-                break
-            proposals.append(told.propose(new))
-        return proposals
-
-    def tell(self, evaluation: Evaluation) -> None:
-        if not self._told.take(evaluation):
-            return
-        if self._pool.learn(evaluation):
-            self._exhausted = False
+    def _learn(self, evaluation: Evaluation, fresh: Sequence[Candidate]) -> None:
+        del fresh
         if evaluation.status is Status.ERROR:
             return
         landed = evaluation.effective
@@ -125,18 +107,6 @@ class EvolutionarySearcher:
             self._individuals[landed] = Individual(point, fitness, len(self._told))
             if len(self._individuals) >= len(self._survivors) + max(1, self._size // 2):
                 self._select()
-
-    @property
-    def finished(self) -> bool:
-        return EMPTY in self._told and not self._told.out and (self._exhausted or not self._pool.candidates)
-
-    @property
-    def standing(self) -> Standing:
-        return Standing()
-
-    def audit(self, count: int) -> list[Proposal]:
-        del count  # it prunes nothing
-        return []
 
     # ------------------------------------------------------------------ selection
 
@@ -159,19 +129,11 @@ class EvolutionarySearcher:
 
     # ------------------------------------------------------------------ offspring
 
-    def _new(self) -> Schedule | None:
-        """Return a schedule that was not asked before, `None` when many draws brought none."""
-        pool = self._pool
-        if pool.cheapest > pool.ceiling:
-            return None
-        asked = len(self._told) + len(self._told.out)
-        rng = derive(self._problem.search_seed, "evolutionary", self._problem.contract, asked)
-        for number_of_draw in range(2 * DRAWS_MAX):
-            is_bred = bool(self._survivors) and number_of_draw < DRAWS_MAX
-            schedule = self._offspring(rng) if is_bred else drawn(pool, rng, self._injections_max)
-            if schedule != EMPTY and not self._told.is_taken(schedule) and not pool.is_known(schedule):
-                return schedule
-        return None
+    def _draws(self, rng: random.Random) -> Iterator[Schedule]:
+        for _ in range(DRAWS_MAX if self._survivors else 0):
+            yield self._offspring(rng)
+        for _ in range(DRAWS_MAX if self._survivors else 2 * DRAWS_MAX):
+            yield drawn(self._pool, rng, self._injections_max)
 
     def _offspring(self, rng: random.Random) -> Schedule:
         one = self._parent(rng)

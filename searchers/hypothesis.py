@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chaosagent.extras import require
 from chaosagent.faults.evaluation import Evaluation
-from chaosagent.faults.injection import Injection, Place
+from chaosagent.faults.injection import Injection, Place, place_of
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.searchers.conversation import Conversation
-from chaosagent.searchers.pool import Pool, place_of
-from chaosagent.searchers.scalar import scalar_of
-from chaosagent.searchers.settings import whole, word
-from chaosagent.searchers.told import Told
+from chaosagent.searchers.learning.conversation import Conversation
+from chaosagent.searchers.learning.scalar import scalar_of
+from chaosagent.searchers.seen.pool import Pool
+from chaosagent.searchers.seen.told import Told
 from chaosagent.seeds import derive_seed
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem, Proposal, Standing
+from chaosagent.study.searcher_settings import whole, word
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn

@@ -7,24 +7,22 @@ operator; and of that operator, which level. Optuna's sampler draws each of thes
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from chaosagent.errors import UsageError
 from chaosagent.extras import require
 from chaosagent.faults.evaluation import Evaluation, Status
-from chaosagent.faults.injection import Injection, Place
-from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.searchers.draft import Draft
-from chaosagent.searchers.points import Candidate
-from chaosagent.searchers.pool import Pool, place_of
-from chaosagent.searchers.random import drawn
-from chaosagent.searchers.scalar import scalar_of
-from chaosagent.searchers.settings import whole
-from chaosagent.searchers.shelf import Shelf, quiet
-from chaosagent.searchers.told import Told
-from chaosagent.seeds import derive
-from chaosagent.study.searcher import Problem, Proposal, Standing
+from chaosagent.faults.injection import Injection, Place, place_of
+from chaosagent.faults.schedule import Schedule
+from chaosagent.searchers.drawing.draft import Draft
+from chaosagent.searchers.drawing.searcher import DrawingSearcher
+from chaosagent.searchers.drawing.uniform import drawn
+from chaosagent.searchers.learning.scalar import scalar_of
+from chaosagent.searchers.learning.shelf import Shelf, quiet
+from chaosagent.searchers.seen.points import Candidate
+from chaosagent.study.searcher import Problem
+from chaosagent.study.searcher_settings import whole
 
 SAMPLES_MAX = 6
 """How often Optuna is asked for something new before a schedule is drawn uniformly."""
@@ -45,7 +43,7 @@ EXTRA = "search"
 NEEDED_BY = "searcher tpe"
 
 
-class TpeSearcher:
+class TpeSearcher(DrawingSearcher):
     """Learns from the margin while nothing is violated, and from the cost of what violates; see `scalar_of`.
 
     Args:
@@ -75,10 +73,8 @@ class TpeSearcher:
     ) -> None:
         if not isinstance(storage, str):
             raise UsageError(f"tpe(storage={storage!r}): storage must be a URL or the name of a file.")
-        self._problem = problem
+        super().__init__(problem, "tpe")
         self._injections_max = whole("tpe", "injections_max", injections_max, 1, 20)
-        self._pool = Pool(problem)
-        self._told = Told()
         self._startup = whole("tpe", "startup", startup, 1, 10_000)
         self._estimator = _Estimator(
             whole("tpe", "candidates", candidates, 1, 10_000), whole("tpe", "window", window, 10, 10_000)
@@ -86,61 +82,23 @@ class TpeSearcher:
         self._words = _Words()
         settings = (injections_max, startup, candidates, window)
         self._shelf = Shelf(storage, problem, settings) if storage else None
-        self._exhausted = False
 
-    def ask(self, count: int) -> list[Proposal]:
-        told = self._told
-        if EMPTY not in told:
-            return [told.propose(EMPTY)] if count > 0 and EMPTY not in told.out else []
-        proposals: list[Proposal] = []
-        while len(proposals) < count and not self._exhausted:
-            new = self._draw_new()
-            if new is None:
-                self._exhausted = True  # until a run shows more
-                break
-            proposals.append(told.propose(new))
-        return proposals
-
-    def tell(self, evaluation: Evaluation) -> None:
-        if not self._told.take(evaluation):
-            return
+    def _learn(self, evaluation: Evaluation, fresh: Sequence[Candidate]) -> None:
         scalar = scalar_of(evaluation, self._problem.contract, self._problem.space.model)
         if self._shelf is not None:
             self._shelf.put(evaluation, scalar)
         if evaluation.status is Status.ERROR:
             return
-        fresh = self._pool.learn(evaluation)
         self._words.learn(fresh)
-        self._exhausted = self._exhausted and not fresh
         if 1 <= len(evaluation.schedule) <= self._injections_max:
             for parameter, value in self._words.spell(evaluation.schedule):
                 self._estimator.learn(parameter, value, scalar)
 
-    @property
-    def finished(self) -> bool:
-        return EMPTY in self._told and not self._told.out and (self._exhausted or not self._pool.candidates)
-
-    @property
-    def standing(self) -> Standing:
-        return Standing()
-
-    def audit(self, count: int) -> list[Proposal]:
-        del count  # it prunes nothing
-        return []
-
-    def _draw_new(self) -> Schedule | None:
-        """Return a schedule that was not asked before, `None` when many draws brought none."""
-        pool, told = self._pool, self._told
-        if pool.cheapest > pool.ceiling:
-            return None
-        number = len(told) + len(told.out)
-        rng = derive(self._problem.search_seed, "tpe", self._problem.contract, number)
-        samples = SAMPLES_MAX if len(told) > self._startup else 0
-        for attempt in range(samples + DRAWS_MAX):
-            new = self._sample(rng, attempt) if attempt < samples else drawn(pool, rng, self._injections_max)
-            if new != EMPTY and not told.is_taken(new) and not pool.is_known(new):
-                return new
-        return None
+    def _draws(self, rng: random.Random) -> Iterator[Schedule]:
+        for attempt in range(SAMPLES_MAX if len(self._told) > self._startup else 0):
+            yield self._sample(rng, attempt)
+        for _ in range(DRAWS_MAX):
+            yield drawn(self._pool, rng, self._injections_max)
 
     def _sample(self, rng: random.Random, attempt: int) -> Schedule:
         """Return what the estimator draws, as far as it fits together."""

@@ -135,6 +135,12 @@ class Injection:
         return Injection, (self.hook, self.operator_name, self.parameters)
 
 
+def place_of(injection: Injection) -> Place:
+    """Return the place at which an injection for one place acts; `hook_at` the other way round."""
+    hook = injection.hook
+    return Place(hook.interface, hook.agent, hook.first, hook.attempt)
+
+
 def inject(hook: Hook, operator: Operator) -> Injection:
     """Return the injection of an operator at a hook."""
     return Injection(hook, operator.name, parameters_of(operator))

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from chaosagent.contracts.contract import Contract, judges_outcome_only, sees_faults
 from chaosagent.contracts.templates.objective import Objective
 from chaosagent.faults.evaluation import Evaluation, Status
-from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.counterexample import Signature
 from chaosagent.study.evaluator import Evaluator, Experimental
+from chaosagent.study.found import Found
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.racing import RACE_SHARE, Racer
@@ -50,10 +50,11 @@ class Search:
         at: Task and seed.
         contract: What is to be broken.
         monitor: Place of the contract among the verdicts.
-        signature_of: Says what kind of failure a violation is; needed where the plan wants a number of them.
+        signature_of: Says what kind of failure a violation is; asked where the plan wants a number of them.
 
     Attributes:
         racer: Judges violations where answers come by chance; `None` where they do not.
+        found: What it has found.
     """
 
     def __init__(
@@ -62,45 +63,47 @@ class Search:
         at: Experimental,
         contract: Contract,
         monitor: int,
-        signature_of: Callable[[Experimental, Contract, Schedule], Signature] | None = None,
+        signature_of: Callable[[Experimental, Contract, Schedule], Signature],
     ) -> None:
         self.plan, self.at, self.contract, self._signature_of = plan, at, contract, signature_of
-        self._problem = Problem(
-            contract.id,
-            monitor,
-            plan.space,
-            plan.budget,
-            at.seed,
-            plan.seed,
-            kinds_matter=sees_faults(contract),
-            all_minimal=plan.wants_several,
-            outcome_only=judges_outcome_only(contract),
-        )
         self.racer: Racer | None = None
-        self.searcher: Searcher = SEARCHERS.get(plan.searcher)(self._problem, **plan.searcher_settings)
+        self._begin_with(
+            Problem(
+                contract.id,
+                monitor,
+                plan.space,
+                plan.budget,
+                at.seed,
+                plan.seed,
+                kinds_matter=sees_faults(contract),
+                all_minimal=plan.wants_several,
+                outcome_only=judges_outcome_only(contract),
+            )
+        )
         self.trials = 0
         self.errors = 0
         self.unknown = 0
         self.unknown_under = ""
-        self.best: Evaluation | None = None
-        self.best_cost = float("inf")
         self.limit_reached = False
         self._window: deque[Proposal] = deque()
         self._asked = 0
         self._has_answered = True
         self._audit_over = False
-        waiting = WAITING_MAX_ALL if plan.wants_several else WAITING_MAX
-        self._shrinker = Shrinker(contract.id, plan.space, waiting_max=waiting, core=core_of(self.searcher))
         self._told: dict[Schedule, Evaluation] = {}
-        self._signatures: dict[Schedule, Signature] = {}
-        self._changes_counted = 0
-        self.satisfied = False
         self._is_torn = False  # an interrupt that leaves a searcher in the middle of something leaves it without proof
 
     def expect_chance(self, racer: Racer) -> None:
         """Have violations judged before they are believed; to be called before anything is asked."""
-        self.racer, problem = racer, replace(self._problem, by_chance=True)
-        self.searcher = SEARCHERS.get(self.plan.searcher)(problem, **self.plan.searcher_settings)
+        self.racer = racer
+        self._begin_with(replace(self._problem, by_chance=True))
+
+    def _begin_with(self, problem: Problem) -> None:
+        """Make the searcher for a problem, and what goes with it; nothing was asked yet."""
+        plan, contract, self._problem = self.plan, self.contract.id, problem
+        self.searcher: Searcher = SEARCHERS.get(plan.searcher)(problem, **plan.searcher_settings)
+        waiting = WAITING_MAX_ALL if plan.wants_several else WAITING_MAX
+        self._shrinker = Shrinker(contract, plan.space, waiting_max=waiting, core=core_of(self.searcher))
+        self.found = Found(plan, contract, self._shrinker, self._instability_of, self._kind_of)
 
     def top_up(self, evaluator: Evaluator) -> None:
         """Ask for as many schedules as the window has room for, once after each tell.
@@ -108,12 +111,12 @@ class Search:
         What shrinks a violation comes first: a cheaper one spares more runs than it costs.
         """
         room = min(self.plan.lookahead - len(self._window), self.plan.limits.trials_max - self._asked)
-        if room <= 0 or self.limit_reached or self.satisfied or not self._has_answered:
+        if room <= 0 or self.limit_reached or self.found.satisfied or not self._has_answered:
             self.limit_reached = self.limit_reached or self._asked >= self.plan.limits.trials_max
             return
         self._has_answered = False
         wanted = self._next_to_shrink()
-        if self.satisfied:
+        if self.found.satisfied:
             return
         if wanted is not None:
             self._put(evaluator, Proposal(wanted, Purpose.SHRINK))
@@ -130,7 +133,7 @@ class Search:
         while wanted is not None and wanted in self._told:
             self._shrinker.told(self._told[wanted])
             wanted = self._shrinker.take()
-        self._count_kinds()
+        self.found.count_kinds()
         return wanted
 
     def _put(self, evaluator: Evaluator, proposal: Proposal) -> None:
@@ -156,7 +159,7 @@ class Search:
         self._learn(evaluation)
         if purpose is Purpose.SHRINK:
             self._shrinker.told(evaluation)
-            self._count_kinds()
+            self.found.count_kinds()
         elif purpose is Purpose.EXPLORE or self.plan.wants_several:
             self._shrink(evaluation)
         return trial
@@ -165,35 +168,37 @@ class Search:
         """Return a run as the searcher is told of it: without a violation that may be chance."""
         if self.racer is None:
             return evaluation
-        told = self.racer.judged(evaluation, cost_max=self._cost_wanted, world=world)
-        return replace(told, instability=self.racer.instability_of(evaluation.effective or evaluation.schedule))
+        told = self.racer.judged(evaluation, cost_max=self.found.cost_wanted, world=world)
+        return replace(told, instability=self._instability_of(evaluation.effective or evaluation.schedule))
 
-    @property
-    def _cost_wanted(self) -> float:
-        """Violations are wanted up to this cost."""
-        return float("inf") if self.plan.wants_several else self.best_cost
+    def _instability_of(self, schedule: Schedule) -> float:
+        return 0.0 if self.racer is None else self.racer.instability_of(schedule)
 
     @property
     def due_for_race(self) -> bool:
         """Whether something is to be run in further worlds now."""
-        if self.racer is None or self.limit_reached or self.satisfied or self.violated_nominally:
+        if self.racer is None or self.limit_reached or self.found.satisfied or self.found.violated_nominally:
             return False
         if self.trials + self.racer.runs >= self.plan.limits.trials_max:
             return False
         if not self._exhausted and self.racer.runs >= RACE_SHARE * self.trials:
             return False
-        return self.racer.due(self._cost_wanted, at_last=self._exhausted)
+        return self.racer.due(self.found.cost_wanted, at_last=self._exhausted)
 
     def race(self) -> None:
         """Run in further worlds what is clean in the first, and take over what is confirmed there."""
-        for evaluation in self.racer.race(self._cost_wanted, at_last=self._exhausted) if self.racer else []:
-            self.improve(evaluation)
+        for evaluation in self.racer.race(self.found.cost_wanted, at_last=self._exhausted) if self.racer else []:
             if self.plan.wants_several:
-                self._shrinker.keep(evaluation)
+                self.found.keep_minimal(evaluation)
+            else:
+                self.found.keep_best(evaluation)
 
     def at_of(self, schedule: Schedule) -> Experimental:
         """Return task and seed, and the world in which a violation was seen."""
         return self.at if self.racer is None else self.racer.at(schedule)
+
+    def _kind_of(self, schedule: Schedule) -> Signature:
+        return self._signature_of(self.at_of(schedule), self.contract, schedule)
 
     def _shrink(self, evaluation: Evaluation) -> None:
         """Have a violation reduced.
@@ -203,18 +208,6 @@ class Search:
         """
         if evaluation.schedule != EMPTY and violates(evaluation, self.contract.id):
             self._shrinker.add(evaluation)
-
-    def _count_kinds(self) -> None:
-        """End the search once as many kinds of failure are known as are wanted."""
-        changes = self._shrinker.changes
-        if self.plan.signatures is None or self._signature_of is None or changes == self._changes_counted:
-            return
-        self._changes_counted = changes
-        known = [found.effective for found in self.minimal]
-        for schedule in known:
-            if schedule not in self._signatures:
-                self._signatures[schedule] = self._signature_of(self.at_of(schedule), self.contract, schedule)
-        self.satisfied = len({self._signatures[schedule] for schedule in known}) >= self.plan.signatures
 
     def _learn(self, evaluation: Evaluation) -> None:
         """Tell one evaluation to the searcher and keep the cheapest violation."""
@@ -229,7 +222,7 @@ class Search:
         self._is_torn = False
         if self.plan.wants_several:
             self._told[evaluation.schedule] = evaluation
-        self._keep_best(evaluation)
+        self.found.keep_best(evaluation)
 
     def _unknown_under(self, evaluation: Evaluation) -> str:
         """Say under what a trial told nothing of the contract, and why, where that is known."""
@@ -241,7 +234,7 @@ class Search:
         """Execute and tell a random sample of what the rules pruned; over when no rule was withdrawn for it."""
         before = self.searcher.standing.contradictions
         self._is_torn = True
-        proposals = [] if self.violated_nominally else self.searcher.audit(self.plan.audit)
+        proposals = [] if self.found.violated_nominally else self.searcher.audit(self.plan.audit)
         self._is_torn = False
         for proposal in proposals:
             evaluator.request(self.at, proposal.schedule)
@@ -257,63 +250,6 @@ class Search:
         self._window.clear()
         self.limit_reached = self._audit_over = True
 
-    def improve(self, evaluation: Evaluation) -> None:
-        """Take over a cheaper violation that minimising found."""
-        self._keep_best(evaluation)
-
-    def _keep_best(self, evaluation: Evaluation) -> None:
-        if violates(evaluation, self.contract.id):
-            cost = self._cost(evaluation)
-            if self._affordable(cost) and (cost < self.best_cost or self._is_stabler(evaluation, cost)):
-                self.best, self.best_cost = evaluation, cost
-
-    def _is_stabler(self, evaluation: Evaluation, cost: float) -> bool:
-        """Whether a violation as dear as the best one varies less across fresh runs (Instab of Eq. 9)."""
-        if self.racer is None or self.best is None or cost > self.best_cost or self.best.schedule == EMPTY:
-            return False
-        return self.racer.instability_of(evaluation.effective) < self.racer.instability_of(self.best.effective)
-
-    def _cost(self, evaluation: Evaluation) -> float:
-        return evaluation.effective.declared_cost(self.plan.space.model)
-
-    def _affordable(self, cost: float) -> bool:
-        return cost <= self.plan.budget + COST_TOLERANCE
-
-    @property
-    def minimal(self) -> list[Evaluation]:
-        """The runs of the minimal violations within the budget that are known, cheapest first."""
-        known = [found for found in self._shrinker.minimal if self._affordable(self._cost(found))]
-        return sorted(known, key=lambda found: (self._cost(found), len(found.effective), str(found.effective)))
-
-    @property
-    def unreduced(self) -> list[Evaluation]:
-        """Violations that were not reduced to their end, and hold no minimal one; they may be above the budget."""
-        return self._shrinker.left
-
-    @property
-    def proved_minimal(self) -> list[Evaluation]:
-        """Those of them that are minimal as far as the rules tell, as all cheaper ones are known; cheapest first."""
-        reach = min(self._standing.lower_bound, self.plan.budget) + COST_TOLERANCE
-        proved = [found for found in self.unreduced if self._cost(found) <= reach]
-        return sorted(proved, key=lambda found: (self._cost(found), len(found.effective), str(found.effective)))
-
-    @property
-    def _known_below(self) -> float:
-        """All minimal violations cheaper than this are known, and reduced."""
-        return min([self._standing.lower_bound, *map(self._cost, self.unreduced)])
-
-    def keep_minimal(self, evaluation: Evaluation) -> None:
-        """Take over a violation that minimising has reduced to its end."""
-        self._keep_best(evaluation)
-        self._shrinker.keep(evaluation)
-
-    @property
-    def found_count(self) -> int:
-        """How many counterexamples are known: of one that is wanted, or of all."""
-        if self.best is None or self.violated_nominally:
-            return 0
-        return max(1, len(self.minimal)) if self.plan.wants_several else 1
-
     @property
     def finished(self) -> bool:
         """Whether nothing is in flight, nothing is left to ask, and what was pruned has been audited."""
@@ -328,7 +264,7 @@ class Search:
     def _exhausted(self) -> bool:
         if self._window:
             return False
-        if self.satisfied or self._is_met:
+        if self.found.satisfied or self._is_met:
             return True
         if self._asked < self.plan.limits.trials_max and not self.limit_reached and self._shrinker.busy:
             return False
@@ -337,14 +273,9 @@ class Search:
     @property
     def _is_met(self) -> bool:
         """Whether a further world has shown what the first one has no cheaper violation than."""
-        if self.racer is None or self.best is None or self.plan.wants_several:
+        if self.racer is None or self.found.best is None or self.plan.wants_several:
             return False
-        return not self._is_torn and self.searcher.standing.lower_bound >= self.best_cost
-
-    @property
-    def violated_nominally(self) -> bool:
-        """Whether the run without injections breaks the contract already; then there is nothing to search."""
-        return self.best is not None and self.best.schedule == EMPTY
+        return not self._is_torn and self.searcher.standing.lower_bound >= self.found.best_cost
 
     @property
     def lower_bound(self) -> float:
@@ -376,11 +307,11 @@ class Search:
             frozen: Whether it was searched with frozen answers.
         """
         standing = self._standing if reproduced else Standing()
-        clean = None if self.racer is None or not reproduced else self.racer.clean_runs(self._cost_wanted)
+        clean = None if self.racer is None or not reproduced else self.racer.clean_runs(self.found.cost_wanted)
         return Certificate(
             level="S" if clean is not None and standing.level != "C0" else standing.level,
-            cost=None if self.best is None else self.best_cost,
-            lower_bound=min(standing.lower_bound, self.best_cost),
+            cost=None if self.found.best is None else self.found.best_cost,
+            lower_bound=min(standing.lower_bound, self.found.best_cost),
             budget=self.plan.budget,
             executed=self.trials,
             pruned=standing.pruned,
@@ -389,12 +320,12 @@ class Search:
             errors=self.errors,
             unknown=self.unknown,
             unknown_under=self.unknown_under,
-            limit_reached=self._is_torn or not (self.searcher.finished or self.satisfied or self._is_met),
+            limit_reached=self._is_torn or not (self.searcher.finished or self.found.satisfied or self._is_met),
             reproduced=reproduced,
             frozen=frozen,
-            answers=len(self.minimal) if self.plan.wants_several else None,
-            known_below=self._known_below if self.plan.wants_several and reproduced else 0.0,
+            answers=len(self.found.minimal) if self.plan.wants_several else None,
+            known_below=self.found.known_below(standing.lower_bound) if self.plan.wants_several and reproduced else 0.0,
             clean=clean,
-            doubted=self.racer is not None and self.racer.is_doubted(self._cost_wanted),
+            doubted=self.racer is not None and self.racer.is_doubted(self.found.cost_wanted),
             audited_of=standing.audited_of,
         )

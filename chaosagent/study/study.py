@@ -252,9 +252,9 @@ class Study:
         progress = self._progress
         progress.executions, progress.errors = self._evaluator.executions, self._evaluator.errors
         progress.seconds = now - self._started
-        found = [search for search in together if search.found_count]
-        progress.found = len(self._costs) + sum(search.found_count for search in found)
-        progress.best_cost = min([*self._costs, *(search.best_cost for search in found)], default=None)
+        found = [search.found for search in together if search.found.count]
+        progress.found = len(self._costs) + sum(one.count for one in found)
+        progress.best_cost = min([*self._costs, *(one.best_cost for one in found)], default=None)
         if active:
             at = active[0].at
             progress.current = f"{at.task_id}, seed {at.seed}: {', '.join(search.contract.id for search in active)}"
@@ -276,22 +276,22 @@ class Study:
 
     def _counterexamples(self, search: Search) -> tuple[Counterexample, ...]:
         """Minimise what a search found, and tell it, cheapest first."""
-        if search.best is None or search.violated_nominally:
+        found, contract, space = search.found, search.contract.id, self._plan.space
+        if found.best is None or found.violated_nominally:
             return ()
-        smallest = search.best
+        smallest = found.best
         if not search.certificate().certified and not self._interrupted:
-            smallest = minimise(search.best, search.contract.id, self._plan.space, self._rerun(search, search.best))
-            search.improve(smallest)
-            if search.violated_nominally:
+            smallest = minimise(smallest, contract, space, self._rerun(search, smallest))
+            found.keep_best(smallest)
+            if found.violated_nominally:
                 return ()  # a searcher that never asked for the run without injections
         if not self._plan.wants_several:
-            return (self._counterexample(search, search.best),)
-        search.keep_minimal(smallest)
-        if not (self._interrupted or search.satisfied):
-            for violation in search.proved_minimal:  # the search ended before it came to them
-                rerun = self._rerun(search, violation)
-                search.keep_minimal(minimise(violation, search.contract.id, self._plan.space, rerun))
-        return tuple(self._counterexample(search, minimal) for minimal in search.minimal)
+            return (self._counterexample(search, found.best),)
+        found.keep_minimal(smallest)
+        if not (self._interrupted or found.satisfied):
+            for violation in found.proved_minimal(search.lower_bound):  # the search ended before it came to them
+                found.keep_minimal(minimise(violation, contract, space, self._rerun(search, violation)))
+        return tuple(self._counterexample(search, minimal) for minimal in found.minimal)
 
     def _rerun(self, search: Search, found: Evaluation) -> Rerun:
         """Return how schedules are run in the world in which a violation was seen."""
@@ -373,12 +373,12 @@ class Study:
             seed=search.at.seed,
             contract=search.contract.id,
             trials=search.trials,
-            violated_nominally=search.violated_nominally,
+            violated_nominally=search.found.violated_nominally,
             counterexamples=tuple(self._certified(one, certificate) for one in found),
             certificate=certificate,
             injectable=search.injectable(self._evaluator),
             effect_count=0 if nominal is None else len(nominal.effects),
-            unreduced=len(search.unreduced) if self._plan.wants_several else 0,
+            unreduced=len(search.found.unreduced) if self._plan.wants_several else 0,
             doubtful=() if search.racer is None else search.racer.doubtful,
         )
 

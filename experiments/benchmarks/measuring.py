@@ -1,4 +1,4 @@
-"""What every benchmark here does: interleaved rounds in one process, medians, ratios, and the machine."""
+"""What benchmarks here share: interleaved rounds in one process, medians, work among processes, tables, the machine."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import os
 import platform
 import statistics
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import TypeVar
 
 from chaosagent.clock import cpu
+
+Given = TypeVar("Given")
+Result = TypeVar("Result")
 
 
 def machine() -> str:
@@ -44,3 +49,28 @@ def table(rows: Mapping[str, float], *, unit: str, scale: float, baseline: str) 
     lines = [f"{'':{width}}  {unit:>10}  ratio to {baseline!r}"]
     lines += [f"{name:{width}}  {value * scale:10.2f}  {value / rows[baseline]:.2f}" for name, value in rows.items()]
     return "\n".join(lines)
+
+
+def each(work: Callable[[Given], Result], given: Iterable[Given], jobs: int) -> Iterator[Result]:
+    """Yield what work makes of each thing, in order.
+
+    Args:
+        work: A function that other processes can import.
+        given: What it is called with.
+        jobs: Worker processes; with one, everything happens in this process. The results do not depend on how many.
+    """
+    if jobs <= 1:
+        yield from map(work, given)
+        return
+    with ProcessPoolExecutor(jobs) as pool:
+        yield from pool.map(work, given)
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    return "\n".join(markdown_row(cells) for cells in (header, ["---"] * len(header), *rows))
+
+
+def markdown_row(cells: Iterable[str]) -> str:
+    """Return one line of a table in Markdown."""
+    return f"| {' | '.join(cells)} |"

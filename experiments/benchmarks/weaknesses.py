@@ -19,7 +19,7 @@ from chaosagent.errors import ChaosAgentError
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.process_pool import ProcessExecutor
-from chaosagent.experiments.benchmarks.measuring import machine
+from chaosagent.experiments.benchmarks.measuring import machine, markdown
 from chaosagent.limits import StudyLimits
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import Progress, SearchResult, StudyResult
@@ -86,15 +86,15 @@ class Searched:
 
 def table(studies: Iterable[Searched]) -> str:
     """Return the table in Markdown: a line for each configuration and contract, and one for all contracts."""
-    lines = [_line(HEADER), _line(["---"] * len(HEADER))]
+    rows: list[tuple[str, ...]] = []
     for searched in studies:
         by_contract: dict[str, list[SearchResult]] = {}
         for search in searched.result.searches:
             by_contract.setdefault(search.contract, []).append(search)
         for contract, searches in by_contract.items():
-            lines.append(_line((searched.config, contract, *counts(searches))))
-        lines.append(_line((searched.config, "**all**", *counts(searched.result.searches))))
-    return "\n".join(lines)
+            rows.append((searched.config, contract, *counts(searches)))
+        rows.append((searched.config, "**all**", *counts(searched.result.searches)))
+    return markdown(HEADER, rows)
 
 
 def counts(searches: Sequence[SearchResult]) -> tuple[str, ...]:
@@ -148,10 +148,6 @@ def _range(values: Sequence[float]) -> str:
     if not values:
         return ""
     return f"{min(values):g}" if min(values) == max(values) else f"{min(values):g} to {max(values):g}"
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 # ---------------------------------------------------------------------- searching

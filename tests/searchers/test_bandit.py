@@ -14,8 +14,8 @@ from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.searchers.bandit import BanditSearcher
-from chaosagent.searchers.pool import Arm, margin_of
 from chaosagent.searchers.random import RandomSearcher
+from chaosagent.searchers.seen.pool import Arm, margin_of
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Searcher
 from chaosagent.testing.bench import Bench

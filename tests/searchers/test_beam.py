@@ -11,7 +11,7 @@ from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.searchers.beam import BeamSearcher
-from chaosagent.searchers.pool import margin_of
+from chaosagent.searchers.seen.pool import margin_of
 from chaosagent.study.minimal import MinimalSets
 from chaosagent.study.minimise import violates
 from chaosagent.testing.bench import Bench

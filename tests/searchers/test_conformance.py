@@ -15,13 +15,13 @@ from chaosagent.searchers.adversary import AdversarySearcher
 from chaosagent.searchers.anytime import AnytimeSearcher
 from chaosagent.searchers.bandit import BanditSearcher
 from chaosagent.searchers.beam import BeamSearcher
-from chaosagent.searchers.certifying import certifying
 from chaosagent.searchers.diversity import DiversitySearcher
 from chaosagent.searchers.evolutionary import EvolutionarySearcher
-from chaosagent.searchers.exact import ExactSearcher
+from chaosagent.searchers.exact import certifying
 from chaosagent.searchers.hypothesis import HypothesisSearcher
+from chaosagent.searchers.proof.uniform_cost import ExactSearcher
 from chaosagent.searchers.random import RandomSearcher
-from chaosagent.searchers.told import Told
+from chaosagent.searchers.seen.told import Told
 from chaosagent.searchers.tpe import TpeSearcher
 from chaosagent.study.searcher import SEARCHERS, Proposal, Standing
 from chaosagent.testing.searchers import SearcherConformance
@@ -137,7 +137,10 @@ class Gullible(ExactSearcher):
     """Believes whatever it is told last."""
 
     def tell(self, evaluation: Evaluation) -> None:
-        self._told.pop(evaluation.schedule, None)
+        remembered, self.told = self.told, Told()
+        for told in remembered:
+            if told.schedule != evaluation.schedule:
+                self.told.take(told)
         super().tell(evaluation)
 
 

@@ -13,8 +13,8 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.faults.space import Space
-from chaosagent.searchers.archive import Archive
 from chaosagent.searchers.diversity import DiversitySearcher
+from chaosagent.searchers.learning.archive import Archive
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.seeds import derive
 from chaosagent.study.minimal import MinimalSets

@@ -13,8 +13,8 @@ from chaosagent.experiments.benchmarks.planted.family import KEPT
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.searchers.evolutionary import EvolutionarySearcher
-from chaosagent.searchers.pool import margin_of
 from chaosagent.searchers.random import RandomSearcher
+from chaosagent.searchers.seen.pool import margin_of
 from chaosagent.study.minimal import MinimalSets
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Searcher

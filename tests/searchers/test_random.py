@@ -12,8 +12,9 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import Hook, inject
 from chaosagent.faults.space import Choices, Space
 from chaosagent.operators.service.delay import Delay
-from chaosagent.searchers.points import Candidate
-from chaosagent.searchers.random import RandomSearcher, shuffled
+from chaosagent.searchers.drawing.uniform import shuffled
+from chaosagent.searchers.random import RandomSearcher
+from chaosagent.searchers.seen.points import Candidate
 from chaosagent.study.minimal import MinimalSets
 from chaosagent.study.minimise import violates
 from chaosagent.testing.bench import Bench

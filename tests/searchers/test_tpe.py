@@ -17,8 +17,8 @@ from chaosagent.experiments.benchmarks.planted.arena import job_of, workbench_of
 from chaosagent.experiments.benchmarks.planted.family import KEPT
 from chaosagent.experiments.benchmarks.planted.rows import family_of
 from chaosagent.faults.evaluation import Evaluation, Status
+from chaosagent.faults.injection import place_of
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.searchers.pool import place_of
 from chaosagent.searchers.tpe import TpeSearcher
 from chaosagent.study.searcher import Problem, Searcher
 from chaosagent.trace.trace import ContractVerdict

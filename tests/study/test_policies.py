@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from chaosagent.contracts.catalogue import default_contracts
+from chaosagent.contracts.contract import Contract
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.workbench import Job, Workbench, load_workbench
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
@@ -15,6 +16,7 @@ from chaosagent.faults.online import Policy, declared
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import StudyLimits
+from chaosagent.study.counterexample import Signature
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.plan import Plan
 from chaosagent.study.racing import Racer
@@ -177,8 +179,12 @@ class Unsteady(Racer):
         return 0.0 if schedule == EMPTY else 0.4
 
 
+def kind_of(at: Experimental, contract: Contract, schedule: Schedule) -> Signature:
+    raise AssertionError((at, contract, schedule))
+
+
 def test_a_searcher_is_told_how_replays_differ() -> None:
-    search = Search(plan(), AT, plan().contracts[0], 0)
+    search = Search(plan(), AT, plan().contracts[0], 0, kind_of)
     nominal, other = (bench().evaluate(Job(*AT[:2], parse(text))) for text in ("", "service:tokens[1] delay"))
 
     assert search.judged(other).instability == 0.0

@@ -28,7 +28,8 @@ from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.racing import Racer, without_violation
 from chaosagent.study.result import SearchResult
-from chaosagent.study.search import Trial
+from chaosagent.study.search import Search, Trial
+from chaosagent.study.searcher import core_of
 from chaosagent.study.sink import Sink
 from chaosagent.study.store import ANSWERS_NAME, StudyStore
 from chaosagent.study.study import Study
@@ -331,6 +332,19 @@ def test_runs_in_further_worlds_make_no_classes(tmp_path: Path) -> None:
     assert not racer.due(math.inf)
     racer.judged(run, cost_max=math.inf)
     assert racer.due(math.inf)
+
+
+def test_where_answers_come_by_chance_the_searcher_that_is_told_says_what_matters_of_a_violation(
+    tmp_path: Path,
+) -> None:
+    plan = plan_of(Model(0.0, 0.0, 0), tmp_path, "anytime")
+    study = Study(plan, InlineExecutor(plan.workbench()))
+    search = Search(plan, Experimental("pay", 0), PAID_ONCE, 0, study._signature)
+    before = search.searcher
+    search.expect_chance(Racer(plan, search.at, PAID_ONCE, study._fresh))
+
+    assert search.searcher is not before
+    assert search._shrinker._core == core_of(search.searcher) != core_of(before)
 
 
 def test_only_the_contract_in_question_is_told_otherwise() -> None:

@@ -23,7 +23,7 @@ from chaosagent.faults.operator import OPERATORS, Domain, Phase
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import StudyLimits
-from chaosagent.searchers.exact import ExactSearcher
+from chaosagent.searchers.proof.uniform_cost import ExactSearcher
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.study.study import Study

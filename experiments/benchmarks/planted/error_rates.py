@@ -8,14 +8,15 @@ flake; and how many that tested the weakness did not confirm it, or never found 
 from __future__ import annotations
 
 import argparse
+import statistics
 import tempfile
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from chaosagent.execution.inline import InlineExecutor
+from chaosagent.experiments.benchmarks.measuring import each, machine, markdown, markdown_row
 from chaosagent.experiments.benchmarks.planted.arena import Truth
 from chaosagent.experiments.benchmarks.planted.family import Chance
 from chaosagent.experiments.benchmarks.planted.measuring import Cell, Subject, plan_of
@@ -30,6 +31,14 @@ from chaosagent.study.study import Study
 CAP = 5_000
 FLAKES = (0.02, 0.1, 0.3)
 """How often the model errs, whatever is injected, where there is no weakness."""
+HEADER = (
+    "target",
+    "studies",
+    "with a false counterexample",
+    "tested but missed",
+    "without the weakness",
+    "executions",
+)
 
 
 class Case(NamedTuple):
@@ -125,14 +134,9 @@ def rates(cases: Iterable[Case], jobs: int = 1) -> Errors:
         cases: The studies.
         jobs: Worker processes; the result does not depend on how many.
     """
-    total, listed = Errors(), list(cases)
-    if jobs <= 1:
-        for case in listed:
-            total.add(errors_of(case))
-        return total
-    with ProcessPoolExecutor(jobs) as pool:
-        for errors in pool.map(errors_of, listed):
-            total.add(errors)
+    total = Errors()
+    for errors in each(errors_of, cases, jobs):
+        total.add(errors)
     return total
 
 
@@ -150,19 +154,15 @@ def main() -> int:
         for flake in FLAKES
     ]
     rows += [(family, family, None) for family in ("chance-single", "chance-pair")]
-    print(
-        "| target | studies | with a false counterexample | tested but missed | without the weakness | executions |",
-        flush=True,
-    )
-    print("| --- | --- | --- | --- | --- | --- |")
+    print(f"{machine()}\n\n{markdown(HEADER, ())}", flush=True)
     for title, family, flake in [row for row in rows if arguments.only in row[0]]:
         cases = [Case(family, seed, flake, arguments.searcher) for seed in range(arguments.seeds)]
         errors = rates(cases, arguments.jobs)
-        middle = sorted(errors.executions)[len(errors.executions) // 2]
+        middle = str(statistics.median_high(errors.executions))
         missed = _share(errors.missed, errors.tested) if flake is None else "–"
         unsolved = _share(errors.unsolved, errors.studies) if flake is None else "–"
         false = _share(errors.false, errors.studies)
-        print("|", " | ".join((title, str(errors.studies), false, missed, unsolved, str(middle))), "|", flush=True)
+        print(markdown_row((title, str(errors.studies), false, missed, unsolved, middle)), flush=True)
     return 0
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaosagent.canonical import Plain
 from chaosagent.execution.inline import InlineExecutor
+from chaosagent.experiments.benchmarks.measuring import each
 from chaosagent.experiments.benchmarks.planted.arena import (
     EQUAL,
     Arena,
@@ -93,11 +93,7 @@ def measure_all(cells: Iterable[Cell], jobs: int = 1) -> Iterable[tuple[Cell, Mi
         jobs: Worker processes; the results do not depend on how many.
     """
     listed = list(cells)
-    if jobs <= 1:
-        yield from ((cell, measure(cell)) for cell in listed)
-        return
-    with ProcessPoolExecutor(jobs) as pool:
-        yield from zip(listed, pool.map(measure, listed), strict=True)
+    return zip(listed, each(measure, listed, jobs), strict=True)
 
 
 def measure(cell: Cell) -> Milestones:

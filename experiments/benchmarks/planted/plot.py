@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from chaosagent.experiments.benchmarks.planted.results import MILESTONES, NEVER, Results, middle_of, share_of
 from chaosagent.extras import require
+from chaosagent.report.plots import COLOURS, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colours, which people who see fewer colours can tell apart; the marker changes, too.
-COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#222222")
+# The marker changes with the colour, too.
+LOOKS = (*COLOURS, INK)
 MARKERS = "osD^vPpX"
 TITLES = {"first": "first violation", "minimum": "true minimum", "certificate": "certificate"}
 SIZE = 5.5
@@ -82,7 +83,7 @@ def _panel(panel: Axes, results: Results, milestone: str) -> None:
 
 def _look(number: int) -> tuple[str, str]:
     """Return colour and marker; together they repeat after 56."""
-    return COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+    return LOOKS[number % len(LOOKS)], MARKERS[number % len(MARKERS)]
 
 
 def _mark(panel: Axes, results: Results, cell: tuple[str, str, str], height: float, number: int) -> None:

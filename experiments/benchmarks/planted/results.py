@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from chaosagent.errors import UsageError
+from chaosagent.experiments.benchmarks.measuring import markdown
 from chaosagent.experiments.benchmarks.planted.arena import Milestones
 from chaosagent.experiments.benchmarks.planted.catalogue import FAMILIES
 from chaosagent.experiments.benchmarks.planted.rows import row_of
@@ -121,11 +122,8 @@ def share_of(cell: Sequence[Milestones], milestone: str) -> float:
 
 def table(results: Results) -> str:
     """Return the table in Markdown: a line for each family, a column for each subject."""
-    lines = [_line(("family", *results.subjects)), _line(["---"] * (1 + len(results.subjects)))]
-    for row in results.rows:
-        cells = [_cell(results.of(row, subject)) for subject in results.subjects]
-        lines.append(_line((row, *cells)))
-    return "\n".join(lines)
+    rows = [(row, *(_cell(results.of(row, subject)) for subject in results.subjects)) for row in results.rows]
+    return markdown(("family", *results.subjects), rows)
 
 
 def summary(results: Results, against: str = AGAINST, *, outside: Callable[[str], bool] = lambda _: False) -> str:
@@ -151,15 +149,14 @@ def summary(results: Results, against: str = AGAINST, *, outside: Callable[[str]
     ours = medians.pop(against, None)
     if ours is None or not medians:
         return ""
-    lines = [_line(("searcher or engine", "families solved", f"times the executions of {against}", "on"))]
-    lines.append(_line(["---"] * 4))
+    rows: list[tuple[str, ...]] = []
     for name, theirs in {**medians, "the best from outside on each": best}.items():
         solved = [row for row in families if theirs[row] != NEVER]
         both = [row for row in solved if ours[row] != NEVER]
         if solved or name in medians:
             ratio = f"{statistics.geometric_mean(theirs[row] / ours[row] for row in both):.2g}" if both else ""
-            lines.append(_line((name, f"{len(solved)} of {len(families)}", ratio, f"{len(both)}" if both else "")))
-    return "\n".join(lines)
+            rows.append((name, f"{len(solved)} of {len(families)}", ratio, f"{len(both)}" if both else ""))
+    return markdown(("searcher or engine", "families solved", f"times the executions of {against}", "on"), rows)
 
 
 def _cell(cell: Sequence[Milestones]) -> str:
@@ -176,7 +173,3 @@ def _figure(cell: Sequence[Milestones], milestone: str) -> str:
         return "–"
     count = "—" if median == NEVER else f"{median:g}"
     return count if share == 1.0 else f"{count} ({share:.0%})"
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"

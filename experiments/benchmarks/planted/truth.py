@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from chaosagent.experiments.benchmarks.planted.arena import EQUAL, job_of, workbench_of
 from chaosagent.experiments.benchmarks.planted.family import CERTAIN, KEPT, Planted
 from chaosagent.faults.evaluation import Fingerprinting
-from chaosagent.searchers.exact import ExactSearcher
+from chaosagent.searchers.proof.uniform_cost import ExactSearcher
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
 

@@ -1,0 +1,1 @@
+"""Searchers side by side on real targets, at equal executions."""

@@ -1,0 +1,171 @@
+"""What searchers found side by side: kept as JSON, and tables made of it."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from chaosagent.errors import UsageError
+from chaosagent.experiments.benchmarks.measuring import markdown
+
+EQUAL = 1e-9
+HEADER = (
+    "target",
+    "searcher",
+    "pairs",
+    "broken",
+    "cheapest",
+    "to the cheapest",
+    "to the first",
+    "mean cost above it",
+    "proved",
+    "executions",
+    "processor s",
+)
+
+
+class Pair(NamedTuple):
+    """What one search is about."""
+
+    target: str
+    config: str
+    task: str
+    contract: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one searcher found.
+
+    Attributes:
+        pair: In which search.
+        searcher: Its name.
+        executions: How many schedules it had run.
+        seconds: Processor time of the whole search, runs among them.
+        improved: Each violation that was cheaper than those before: after how many executions, and its cost.
+        proved: That nothing cheaper breaks the contract, or nothing at all within the budget.
+    """
+
+    pair: Pair
+    searcher: str
+    executions: int
+    seconds: float
+    improved: tuple[tuple[int, float], ...]
+    proved: bool
+
+    @property
+    def cost(self) -> float:
+        """The least cost found; infinite when nothing was."""
+        return self.improved[-1][1] if self.improved else float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Searches by several searchers.
+
+    Attributes:
+        about: One line on the machine and the studies.
+        limit: Most executions of one search.
+        found: What each found.
+    """
+
+    about: str
+    limit: int
+    found: tuple[Found, ...]
+
+    @property
+    def searchers(self) -> tuple[str, ...]:
+        """Who searched, in the order of the first searches."""
+        return tuple(dict.fromkeys(one.searcher for one in self.found))
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """What was searched."""
+        return tuple(dict.fromkeys(one.pair.target for one in self.found))
+
+    def of(self, target: str, searcher: str) -> tuple[Found, ...]:
+        """Return what a searcher found in a target."""
+        return tuple(one for one in self.found if one.pair.target == target and one.searcher == searcher)
+
+    def least(self, target: str) -> dict[Pair, float]:
+        """Return the least cost that anybody found, of each pair that somebody broke."""
+        costs: dict[Pair, float] = {}
+        for one in self.found:
+            if one.pair.target == target and one.improved:
+                costs[one.pair] = min(costs.get(one.pair, one.cost), one.cost)
+        return costs
+
+    def save(self, path: Path) -> None:
+        """Write it as JSON, a line for each search."""
+        rows = [
+            [*one.pair, one.searcher, one.executions, one.seconds, [list(step) for step in one.improved], one.proved]
+            for one in self.found
+        ]
+        lines = ",\n  ".join(json.dumps(row) for row in rows)
+        path.write_text(
+            f'{{"about": {json.dumps(self.about)}, "limit": {self.limit},\n "found": [\n  {lines}\n]}}\n', "utf-8"
+        )
+
+
+def load(path: Path) -> Compared:
+    """Read what was saved.
+
+    Raises:
+        UsageError: The file does not hold that.
+    """
+    try:
+        stored = json.loads(path.read_text("utf-8"))
+        found = tuple(
+            Found(Pair(*row[:4]), row[4], row[5], row[6], tuple((at, cost) for at, cost in row[7]), row[8])
+            for row in stored["found"]
+        )
+        return Compared(stored["about"], stored["limit"], found)
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        raise UsageError(f"{path}: no stored searches: {error}. Make them with --json FILE.") from error
+
+
+def reached_at(one: Found, cost: float) -> int | None:
+    """Return after how many executions a violation of at most some cost was found; `None` when none was."""
+    return next((at for at, found in one.improved if found <= cost + EQUAL), None)
+
+
+def table(compared: Compared) -> str:
+    """Return the table in Markdown: a line for each target and searcher.
+
+    Executions *to* something are medians over the pairs that somebody broke; one in which the searcher did not get
+    there counts as infinite.
+    """
+    rows: list[tuple[str, ...]] = []
+    for target in compared.targets:
+        least = compared.least(target)
+        rows += [_row(target, searcher, compared.of(target, searcher), least) for searcher in compared.searchers]
+    return markdown(HEADER, rows)
+
+
+def _row(target: str, searcher: str, found: Sequence[Found], least: dict[Pair, float]) -> tuple[str, ...]:
+    breakable = [one for one in found if one.pair in least]
+    broken = [one for one in breakable if one.improved]
+    above = [one.cost - least[one.pair] for one in broken]
+    return (
+        target,
+        searcher,
+        str(len(found)),
+        f"{len(broken)} of {len(breakable)}",
+        str(sum(excess <= EQUAL for excess in above)),
+        _median(reached_at(one, least[one.pair]) for one in breakable),
+        _median(reached_at(one, float("inf")) for one in breakable),
+        f"{statistics.fmean(above):.3f}" if above else "",
+        str(sum(one.proved for one in found)),
+        str(sum(one.executions for one in found)),
+        f"{sum(one.seconds for one in found):.0f}",
+    )
+
+
+def _median(counts: Iterable[int | None]) -> str:
+    known = [float("inf") if count is None else count for count in counts]
+    middle = statistics.median_low(known) if known else float("inf")
+    return "—" if middle == float("inf") else f"{middle:g}"

@@ -1,0 +1,1 @@
+"""How schedules are drawn from what was seen."""

@@ -1,0 +1,1 @@
+"""How the anytime search finds: dense schedules, packs, effects and reactions."""

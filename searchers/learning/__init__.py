@@ -1,0 +1,1 @@
+"""What single searchers learn from runs."""

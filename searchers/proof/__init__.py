@@ -1,0 +1,1 @@
+"""How the exact search proves: its tree, its rules and their audit."""

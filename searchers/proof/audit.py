@@ -1,0 +1,153 @@
+"""The audit of rules: a random sample of what they pruned, and of what lies below it, is run and compared.
+
+A rule says that what it pruned behaves like something else, its twin. Both are run; where they differ it is wrong.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Container, Iterator
+from typing import NamedTuple, TypeAlias
+
+from chaosagent.faults.evaluation import Evaluation, Status
+from chaosagent.faults.schedule import Schedule
+from chaosagent.searchers.seen.told import Told
+from chaosagent.study.searcher import Proposal, Purpose
+
+SAMPLES_MAX = 64
+"""How many of the pruned schedules of each rule are kept for the audit."""
+
+BELOW_EVERY = 4
+"""Every so many-th of what is audited lies below a pruned schedule, where something does; it is not counted for the
+rule, as what is printed of an audit is said of what was pruned itself."""
+
+TO_THE_LETTER = frozenset({"R2"})
+"""Rules by which twins are equal in all that the target does, and not only in what comes of it."""
+
+
+class Sample(NamedTuple):
+    """A pruned schedule, and the one that behaves alike if the rule is right.
+
+    Attributes:
+        rule: Which rule.
+        schedule: What was pruned.
+        twin: What it should be like.
+        below: It lies below what was pruned.
+        alike_after: Whatever is added to both behind this position of the twin's run should be alike, too; `None` when
+            nothing is known of that.
+    """
+
+    rule: str
+    schedule: Schedule
+    twin: Schedule
+    alike_after: int | None = None
+    below: bool = False
+
+
+Below: TypeAlias = Callable[[Sample, random.Random], Sample]
+"""Returns something that lies below a pruned schedule, with its twin; or the same where there is nothing."""
+
+
+class Audit:
+    """Keeps random samples of what rules prune, chooses from them, and counts what was compared.
+
+    Attributes:
+        judged: How many pruned schedules of each rule were compared with their twins.
+        judged_below: How many that lie below them.
+
+    Args:
+        contract: Id of the contract that is searched.
+    """
+
+    def __init__(self, contract: str) -> None:
+        self._contract = contract
+        self._kept: defaultdict[str, list[Sample]] = defaultdict(list)
+        self._seen: Counter[str] = Counter()
+        self._chosen: dict[Schedule, Sample] = {}
+        self._rng = random.Random(0)
+        self.judged: Counter[str] = Counter()
+        self.judged_below = 0
+
+    def begin(self, rng: random.Random) -> None:
+        """Forget what was pruned, as the search begins anew; what was compared still counts.
+
+        Args:
+            rng: From which everything is drawn from now on.
+        """
+        self._rng = rng
+        self._kept.clear()
+        self._seen.clear()
+        self._chosen.clear()
+
+    def slot(self, rule: str) -> int | None:
+        """Return where to keep the schedule that a rule has just pruned; `None` when it is not to be kept.
+
+        Each is kept with the same probability (reservoir sampling), and most are not: so a sample is made only then.
+        """
+        self._seen[rule] += 1
+        seen = self._seen[rule]
+        slot = seen - 1 if seen <= SAMPLES_MAX else int(self._rng.random() * seen)
+        return slot if slot < SAMPLES_MAX else None
+
+    def keep(self, slot: int, sample: Sample) -> None:
+        """Keep a sample in its slot."""
+        self._kept[sample.rule][slot : slot + 1] = [sample]
+
+    def choose(self, count: int, told: Told, below: Below) -> list[Proposal]:
+        """Return the schedules to be run for an audit, as many for each rule.
+
+        Args:
+            count: How many are compared, over all rules; the twins that have to be run come on top.
+            told: What was run.
+            below: Finds what lies below.
+        """
+        rules = sorted(rule for rule, kept in self._kept.items() if kept)
+        chosen: list[Sample] = []
+        for number, rule in enumerate(rules):
+            share = count // len(rules) + (number < count % len(rules))
+            kept, deeper = self._kept[rule], share // BELOW_EVERY
+            chosen += self._rng.sample(kept, min(share - deeper, len(kept)))
+            found = [below(self._rng.choice(kept), self._rng) for _ in range(deeper)]
+            chosen += [sample for sample in found if sample.below]
+        self._chosen.update((sample.schedule, sample) for sample in chosen)
+        purposes: dict[Schedule, Purpose] = {}
+        for sample in chosen:
+            if sample.twin not in told:  # it was pruned itself, and must be run to be compared with
+                purposes.setdefault(sample.twin, Purpose.CERTIFY)
+            purposes[sample.schedule] = Purpose.AUDIT
+        return [Proposal(schedule, purpose) for schedule, purpose in purposes.items()]
+
+    def contradicted(self, told: Told) -> Iterator[str]:
+        """Compare what was chosen and has been run, and yield the rule of each sample that is not like its twin."""
+        for sample in list(self._chosen.values()):
+            mine, twin = told.get(sample.schedule), told.get(sample.twin)
+            if mine is None or twin is None or sample.schedule not in self._chosen:
+                continue
+            del self._chosen[sample.schedule]
+            if Status.ERROR not in (mine.status, twin.status):
+                self.judged[sample.rule] += not sample.below
+                self.judged_below += sample.below
+                if self._differ(sample, mine, twin):
+                    yield sample.rule
+
+    def _differ(self, sample: Sample, mine: Evaluation, twin: Evaluation) -> bool:
+        verdict, other = mine.verdict(self._contract), twin.verdict(self._contract)
+        if mine.ending is not twin.ending or mine.success != twin.success or (verdict is None) != (other is None):
+            return True
+        if sample.rule in TO_THE_LETTER:
+            places = {str(one.hook) for one in set(sample.schedule) ^ set(sample.twin)}
+            return verdict != other or _doings(mine, places) != _doings(twin, places)
+        if verdict is None or other is None:
+            return False
+        # The two came there on different ways, so that steps and margins may differ.
+        return verdict.verdict is not other.verdict or verdict.unfair != other.unfair
+
+
+def _doings(evaluation: Evaluation, places: Container[str]) -> list[tuple[object, ...]]:
+    """Return what was asked and answered when, but for some places."""
+    return [
+        (crossing.place, crossing.request, crossing.response, crossing.asked_at, crossing.answered_at)
+        for crossing in evaluation.crossings
+        if str(crossing.place) not in places
+    ]

@@ -1,0 +1,254 @@
+"""Monotone magnitudes: an exact search over intervals of levels, which are cut only where something breaks (level C3).
+
+Declared is: what breaks the contract breaks it, too, with any of its injections at a stronger level. Then the strongest
+level of an interval stands for the interval. An exact search over intervals, each as its strongest level at the cost of
+its weakest, finds the least cost that anything in them can have; nothing cheaper breaks the contract. Where what it
+found could be cheaper than it is, the interval that matters most is cut in the middle, and the search goes on with what
+it knows: what it has run already is not run again. It ends when what it found costs as little as its intervals allow.
+
+This is sound with the rules R1 to R3. Raise every injection of a violating schedule to the strongest level of its
+interval, leave out those that then do not land, and it still violates; it costs no more in intervals, and the exact
+search finds it or what R2 and R3 put in its place, which costs no more either.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Protocol, TypeAlias
+
+from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.operator import COST_DECIMALS
+from chaosagent.faults.schedule import Schedule
+from chaosagent.searchers.proof.intervals import IntervalSpace
+from chaosagent.seeds import derive
+from chaosagent.study.minimise import spares, violates
+from chaosagent.study.searcher import Problem, Proposal, Purpose, Searcher, Standing
+
+RULE = "monotone"
+TRIES_MAX = 50
+Levels: TypeAlias = tuple[int, ...]
+
+
+class Certifying(Searcher, Protocol):
+    """A searcher that proves."""
+
+    def settle(self) -> None:
+        """Do everything that needs no run."""
+        ...
+
+    @property
+    def waiting(self) -> int:
+        """How many schedules may still have to be run, as far as is known now."""
+        ...
+
+    @property
+    def rules(self) -> Mapping[str, bool]:
+        """The rules of which it could do without, and whether they are in use."""
+        ...
+
+
+Make: TypeAlias = Callable[[Problem, Mapping[str, bool]], Certifying]
+"""Makes the search of a problem with some rules."""
+
+
+class BisectingSearcher:
+    """Searches intervals of levels, and cuts those that matter.
+
+    Some of what it asks for is dearer than the budget: it is run for what passes with it.
+
+    Args:
+        problem: What is searched.
+        rules: Rules of the search over intervals.
+        make: Makes that search.
+    """
+
+    def __init__(self, problem: Problem, rules: Mapping[str, bool], make: Make) -> None:
+        self._problem, self._make = problem, make
+        self._space = IntervalSpace(problem.space)
+        self._affordable = problem.budget + 10**-COST_DECIMALS / 2
+        self._inner = make(replace(problem, space=self._space), rules)
+        self._is_used = True
+        self._told: dict[Schedule, Evaluation] = {}
+        self._out: set[Schedule] = set()
+        self._stand_ins: set[Schedule] = set()
+        self._passing: defaultdict[tuple[object, ...], list[tuple[Levels, Schedule]]] = defaultdict(list)
+        self._violating: defaultdict[tuple[object, ...], list[tuple[Levels, Schedule]]] = defaultdict(list)
+        self._audited: dict[Schedule, Schedule] = {}
+        self._pruned = 0
+        self._contradictions = self._inner_contradictions = 0
+        self._judged: Counter[str] = Counter()
+
+    # ------------------------------------------------------------------ ask and tell
+
+    def ask(self, count: int) -> list[Proposal]:
+        proposals: list[Proposal] = []
+        while len(proposals) < count:
+            self.settle()
+            asked = self._inner.ask(1)
+            if not asked:
+                break
+            schedule = asked[0].schedule
+            if schedule in self._out:
+                continue
+            twin = self._known_to_pass(schedule)
+            if twin is not None:
+                self._stand_in(schedule, twin)
+                continue
+            self._out.add(schedule)
+            proposals += asked
+        return proposals
+
+    def tell(self, evaluation: Evaluation) -> None:
+        schedule = evaluation.schedule
+        self._out.discard(schedule)
+        if schedule in self._stand_ins:
+            self._restart()
+        self._inner.tell(evaluation)
+        if schedule in self._told:
+            return
+        self._told[schedule] = evaluation
+        contradicted = self._notice(evaluation)
+        for sample, twin in [pair for pair in self._audited.items() if pair[0] in self._told and pair[1] in self._told]:
+            del self._audited[sample]
+            del twin
+            self._judged[RULE] += self._is_used
+        if contradicted and self._is_used:
+            self._contradictions += 1
+            self._is_used = False
+            self._restart()
+
+    def settle(self) -> None:
+        """Cut intervals until the search over them finds nothing that could be cheaper than it is."""
+        self._inner.settle()
+        while self._is_used and self._cut():
+            self._restart()
+            self._inner.settle()
+
+    @property
+    def finished(self) -> bool:
+        self.settle()
+        return self._inner.finished
+
+    @property
+    def waiting(self) -> int:
+        """How many schedules may still have to be run, as far as is known now."""
+        return self._inner.waiting
+
+    @property
+    def rules(self) -> Mapping[str, bool]:
+        """The rules of which it could do without, and whether they are in use."""
+        return {**self._inner.rules, RULE: self._is_used}
+
+    @property
+    def standing(self) -> Standing:
+        standing = self._inner.standing
+        pruned, judged = dict(standing.pruned), self._judged + Counter(standing.audited_of)
+        if self._is_used:
+            pruned[RULE] = self._pruned
+        level = "C3" if pruned.get(RULE) and standing.level in ("C1", "C2") else standing.level
+        return replace(
+            standing,
+            level=level,
+            pruned=pruned,
+            audited=judged.total() + standing.audited - sum(standing.audited_of.values()),
+            audited_of=dict(judged),
+            contradictions=standing.contradictions + self._inner_contradictions + self._contradictions,
+        )
+
+    def audit(self, count: int) -> list[Proposal]:
+        pool = self._stood_for() if self._is_used else []
+        rng = derive(self._problem.search_seed, "bisection", "audit", self._problem.contract, len(self._told))
+        purposes: dict[Schedule, Purpose] = {}
+        asked = self._inner.audit(count // 2 if pool else count)
+        own = count - sum(proposal.purpose is Purpose.AUDIT for proposal in asked) if pool else 0
+        for _ in range(TRIES_MAX * own):
+            if len(purposes) >= own:
+                break
+            (twin, _), *_ = rng.choices(pool, [number for _, number in pool])
+            weaker = [one for one in self._space.weaker(twin) if one != twin and self._cost_of(one) <= self._affordable]
+            sample = rng.choice(weaker)
+            if sample not in self._told:
+                purposes[sample] = Purpose.AUDIT
+                self._audited[sample] = twin
+        for proposal in asked:
+            purposes.setdefault(proposal.schedule, proposal.purpose)
+        return [Proposal(schedule, purpose) for schedule, purpose in purposes.items()]
+
+    # ------------------------------------------------------------------ intervals
+
+    def _cost_of(self, schedule: Schedule) -> float:
+        return schedule.declared_cost(self._problem.space.model)
+
+    def _cut(self) -> bool:
+        """Cut an interval of the violation that may be cheapest, if that is not proved to be the cheapest."""
+        floor, worst = self._cheapest(self._space.floor)
+        cost, _ = self._cheapest(self._cost_of)
+        if worst is None or floor >= cost or floor > self._affordable:
+            return False
+        if not self._inner.finished and self._inner.standing.lower_bound < floor:
+            return False  # what is cheaper comes first
+        return self._space.cut(worst)
+
+    def _cheapest(self, cost_of: Callable[[Schedule], float]) -> tuple[float, Schedule | None]:
+        violating = (schedule for found in self._violating.values() for _, schedule in found)
+        costs = ((cost_of(schedule), str(schedule), schedule) for schedule in violating)
+        cost, _, schedule = min(costs, key=lambda found: found[:2], default=(float("inf"), "", None))
+        return cost, schedule
+
+    def _restart(self) -> None:
+        """Search anew what is known, and so run nothing again."""
+        standing, rules = self._inner.standing, self._inner.rules
+        self._judged.update(standing.audited_of)
+        self._inner_contradictions += standing.contradictions
+        self._stand_ins.clear()
+        self._pruned = sum(number for _, number in self._stood_for())
+        space = self._space if self._is_used else self._problem.space
+        self._inner = self._make(replace(self._problem, space=space), rules)
+        for evaluation in self._told.values():
+            self._inner.tell(evaluation)
+
+    def _known_to_pass(self, schedule: Schedule) -> Schedule | None:
+        """Return what has passed at stronger levels, if there is nothing to be searched behind a schedule either."""
+        if not self._is_used:
+            return None
+        cost, _ = self._cheapest(self._cost_of)
+        behind = self._space.floor(schedule) + self._problem.space.cost_min
+        if behind < cost and behind <= self._affordable:
+            return None
+        bones, levels = self._space.skeleton(schedule)
+        return next((twin for known, twin in self._passing[bones] if _at_least(known, levels)), None)
+
+    def _stand_in(self, schedule: Schedule, twin: Schedule) -> None:
+        """Tell the search that a schedule passes and has nothing behind it that matters."""
+        self._stand_ins.add(schedule)
+        known = self._told[twin]
+        self._inner.tell(
+            Evaluation(
+                schedule, effective=schedule, ending=known.ending, success=known.success, verdicts=known.verdicts
+            )
+        )
+
+    def _notice(self, evaluation: Evaluation) -> bool:
+        """Keep what passes and what violates; return whether something that violates passes at stronger levels."""
+        landed = evaluation.effective
+        bones, levels = self._space.skeleton(landed)
+        if violates(evaluation, self._problem.contract):
+            self._violating[bones].append((levels, landed))
+            return any(_at_least(known, levels) for known, _ in self._passing[bones])
+        if spares(evaluation, self._problem.contract) and landed == evaluation.schedule:
+            self._passing[bones].append((levels, landed))
+            self._pruned += self._space.stands_for(landed, self._affordable)
+            return any(_at_least(levels, known) for known, _ in self._violating[bones])
+        return False
+
+    def _stood_for(self) -> list[tuple[Schedule, int]]:
+        """Return the schedules that passed at the strongest levels, and how many weaker ones each stands for."""
+        passing = (schedule for found in self._passing.values() for _, schedule in found)
+        counted = [(schedule, self._space.stands_for(schedule, self._affordable)) for schedule in passing]
+        return [(schedule, number) for schedule, number in counted if number]
+
+
+def _at_least(strong: Levels, weak: Levels) -> bool:
+    return all(mine >= other for mine, other in zip(strong, weak, strict=True))

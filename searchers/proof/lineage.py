@@ -1,0 +1,235 @@
+"""Lineage: an exact search that first tries what changes something on which passing outcomes depended (level C4).
+
+Declared is: a run passes as long as the calls from which another passing run derived its outcome go as they went there.
+So whatever violates injects something else into these calls, for each passing run that is known. What that costs at
+least is added to the cost of a schedule before schedules are ordered; what cannot be afforded with it is never run.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.injection import hook_at, inject
+from chaosagent.faults.operator import COST_DECIMALS, Phase
+from chaosagent.faults.schedule import Schedule
+from chaosagent.searchers.proof.audit import BELOW_EVERY
+from chaosagent.searchers.proof.supports import Supports, call_of
+from chaosagent.searchers.proof.uniform_cost import ExactSearcher
+from chaosagent.seeds import derive
+from chaosagent.study.minimise import spares, violates
+from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
+
+RULE = "lineage"
+
+
+class _Held(NamedTuple):
+    """A schedule that the exact search wants to have run, ordered by what a violation with it costs at least."""
+
+    least: float
+    number: int
+    cost: float
+    schedule: Schedule
+
+
+class LineageSearcher:
+    """Hands on what an exact search asks for, in another order, and not all of it.
+
+    Args:
+        problem: What is searched; its contract judges nothing but the outcome.
+        inner: The exact search of the problem.
+    """
+
+    def __init__(self, problem: Problem, inner: ExactSearcher) -> None:
+        self._problem, self._inner = problem, inner
+        self._supports = Supports(problem.space)
+        self._is_used = True
+        self._told: dict[Schedule, Evaluation] = {}
+        self._violations: list[Schedule] = []
+        self._held: list[_Held] = []
+        self._out: dict[Schedule, float] = {}
+        self._taken: set[Schedule] = set()
+        self._reached = -1.0
+        self._pruned = self._judged = self._contradictions = 0
+        self._audited: set[Schedule] = set()
+
+    # ------------------------------------------------------------------ ask and tell
+
+    def ask(self, count: int) -> list[Proposal]:
+        proposals: list[Proposal] = []
+        while len(proposals) < count:
+            self.settle()
+            if not self._wants_more:
+                break
+            held = self._pop()
+            self._out[held.schedule] = held.cost
+            proposals.append(Proposal(held.schedule, Purpose.CERTIFY))
+        return proposals
+
+    def tell(self, evaluation: Evaluation) -> None:
+        schedule = evaluation.schedule
+        withdrawn = self._inner.standing.contradictions
+        self._inner.tell(evaluation)
+        self._out.pop(schedule, None)
+        if self._inner.standing.contradictions != withdrawn:  # it begins anew, and asks for what is held once more
+            self._held.clear()
+            self._pruned, self._reached, self._taken = 0, -1.0, set(self._out)
+        if schedule in self._told:
+            return
+        self._reached = -1.0
+        self._told[schedule] = evaluation
+        if schedule in self._audited:
+            self._audited.discard(schedule)
+            self._judged += self._is_used
+        if self._is_used and self._is_contradicted_by(evaluation):
+            self._contradictions += 1
+            self._is_used = False
+            self._pruned = 0
+            self._held = [held._replace(least=held.cost) for held in self._held]
+            heapq.heapify(self._held)
+
+    def settle(self) -> None:
+        """Take from the exact search all that may come before what is held."""
+        self._inner.settle()
+        while True:
+            self._refresh()
+            if self._held and self._reached >= self._held[0].least:
+                return
+            asked = self._inner.ask(1)
+            if not asked:
+                return
+            schedule = asked[0].schedule
+            self._reached = self._inner.cost_of(schedule)
+            if schedule not in self._taken:
+                self._taken.add(schedule)
+                cost = self._reached
+                self._push(_Held(self._least(schedule, cost), len(self._taken), cost, schedule))
+
+    def _refresh(self) -> None:
+        """Bring to the top of what is held what comes first as far as is known now."""
+        while self._held:
+            held = self._held[0]
+            if held.schedule in self._told:
+                self._pop()
+                continue
+            least = self._least(held.schedule, held.cost)
+            if least <= held.least:
+                return
+            self._pop()
+            self._push(held._replace(least=least))
+
+    def _push(self, held: _Held) -> None:
+        self._pruned += held.least > held.cost
+        heapq.heappush(self._held, held)
+
+    def _pop(self) -> _Held:
+        held = heapq.heappop(self._held)
+        self._pruned -= held.least > held.cost
+        return held
+
+    def _least(self, schedule: Schedule, cost: float) -> float:
+        return round(cost + self._supports.cost_to_hit(schedule), COST_DECIMALS) if self._is_used else cost
+
+    @property
+    def _wants_more(self) -> bool:
+        if not self._held:
+            return False
+        least = self._held[0].least
+        return least <= self._problem.budget + 10**-COST_DECIMALS / 2 and least < self._inner.affordable
+
+    @property
+    def finished(self) -> bool:
+        self.settle()
+        return not self._out and not self._wants_more
+
+    @property
+    def waiting(self) -> int:
+        """How many schedules may still have to be run, as far as is known now."""
+        return self._inner.waiting + len(self._held)
+
+    @property
+    def affordable(self) -> float:
+        """What costs less than this is still wanted."""
+        return self._inner.affordable
+
+    def cost_of(self, schedule: Schedule) -> float:
+        """Return what a schedule costs in the order of the search."""
+        return self._inner.cost_of(schedule)
+
+    @property
+    def rules(self) -> Mapping[str, bool]:
+        """The rules, and whether they are in use."""
+        return {**self._inner.rules, RULE: self._is_used}
+
+    @property
+    def standing(self) -> Standing:
+        self.settle()
+        standing = self._inner.standing
+        standing = replace(
+            standing,
+            audited=standing.audited + self._judged,
+            contradictions=standing.contradictions + self._contradictions,
+            audited_of={**standing.audited_of, RULE: self._judged},
+        )
+        if not self._is_used:
+            return standing
+        out = min((self._least(schedule, cost) for schedule, cost in self._out.items()), default=float("inf"))
+        next_least = self._held[0].least if self._wants_more else float("inf")
+        bound = min(out, next_least, self._inner.unknown_cost, self._inner.affordable)
+        level = "C0" if bound <= 0.0 else "C4" if self._pruned else standing.level
+        pruned = {**standing.pruned, RULE: self._pruned}
+        return replace(standing, lower_bound=bound, level=level, pruned=pruned)
+
+    def audit(self, count: int) -> list[Proposal]:
+        rng = derive(self._problem.search_seed, "lineage", "audit", self._problem.contract, len(self._told))
+        purposes: dict[Schedule, Purpose] = {}
+        pool = [held.schedule for held in self._held if held.least > held.cost and self._is_used]
+        pool = [schedule for schedule in pool if schedule not in self._told]
+        asked = self._inner.audit(count // 2 if pool else count)
+        share = count - sum(proposal.purpose is Purpose.AUDIT for proposal in asked) if pool else 0
+        deeper = share // BELOW_EVERY
+        chosen = rng.sample(pool, min(len(pool), share - deeper))
+        self._audited.update(chosen)
+        for schedule in [*chosen, *self._extended(pool, deeper, rng)]:
+            purposes[schedule] = Purpose.AUDIT
+        for proposal in asked:
+            purposes.setdefault(proposal.schedule, proposal.purpose)
+        return [Proposal(schedule, purpose) for schedule, purpose in purposes.items()]
+
+    # ------------------------------------------------------------------ what passes
+
+    def _is_contradicted_by(self, evaluation: Evaluation) -> bool:
+        """Learn from a run; return whether something violates though it touches no support of what passes."""
+        if violates(evaluation, self._problem.contract):
+            self._violations.append(evaluation.effective)
+            return self._supports.kept_by(evaluation.effective) is not None
+        if spares(evaluation, self._problem.contract) and evaluation.effective == evaluation.schedule:
+            support = self._supports.add(evaluation)
+            return support is not None and any(support.is_kept_by(found) for found in self._violations)
+        return False
+
+    def _extended(self, pool: list[Schedule], count: int, rng: random.Random) -> list[Schedule]:
+        """Return a few schedules that lie below pruned ones."""
+        found = [self._extensions(rng.choice(pool)) for _ in range(count)]
+        return [rng.choice(further) for further in found if further]
+
+    def _extensions(self, schedule: Schedule) -> list[Schedule]:
+        """Return what lies below a pruned schedule: it, and one more injection that does not matter either."""
+        support = self._supports.kept_by(schedule)
+        if support is None:
+            return []
+        space, found = self._problem.space, []
+        left = self._problem.budget - schedule.declared_cost(space.model) + 10**-COST_DECIMALS / 2
+        for crossing in self._told[support.schedule].crossings:
+            hook = hook_at(crossing.place)
+            if call_of(hook) in support.calls or any(hook.overlaps(other.hook) for other in schedule):
+                continue
+            for priced in space.at(crossing.boundary, hook.interface, hook.agent):
+                answered = crossing.answered >= 0 or priced.operator.phase is not Phase.AFTER
+                if priced.cost <= left and answered:
+                    found.append(schedule.with_injection(inject(hook, priced.operator)))
+        return found

@@ -1,0 +1,379 @@
+"""Uniform-cost search for the certified minimum.
+
+A run is deterministic, so any schedule can be built by adding its injections in the order in which they act, each at a
+point that the run before it has shown. Searching that tree in the order of cost executes nothing dearer than the
+optimum, and what it executed proves that nothing cheaper exists. Three sound rules keep the tree small:
+
+* R1 reach: an injection is added only behind the last one that acted;
+* R2 dry application: of the operators with the same known outcome at a point only the cheapest is tried, and none that
+  changes nothing;
+* R3 convergence: once the fingerprint behind an injection is one that a run before it in the order of cost had, what
+  follows is known.
+
+What is asked next follows from what was told, in whatever order: equal costs are ordered by what schedules are, and R3
+is applied when a schedule would be asked.
+
+Where all minimal counterexamples are wanted, the search goes on behind a violation, with nothing that holds a known
+one. That is sound for whatever violation is known, minimal or not: what holds it is not minimal, and so is nothing that
+is reached through it. The minimal ones that it holds itself are cheaper or have fewer injections, so that they do not
+hold it and are searched all the same.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from typing import TypeAlias
+
+from chaosagent.faults.evaluation import Evaluation, Status
+from chaosagent.faults.injection import Injection
+from chaosagent.faults.operator import COST_DECIMALS
+from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.searchers.proof.audit import Audit, Sample
+from chaosagent.searchers.proof.frontier import Child, Family, Origin
+from chaosagent.searchers.seen.points import Expander
+from chaosagent.searchers.seen.states import State, States, Stretch
+from chaosagent.searchers.seen.told import Told
+from chaosagent.seeds import derive
+from chaosagent.study.minimal import MinimalSets
+from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
+from chaosagent.vocabulary import Verdict
+
+Rank: TypeAlias = tuple[float, str]
+"""The place of a run in the order of expanding: its cost, then the text of its schedule."""
+
+
+class ExactSearcher:
+    """Proposes schedules in the order of their cost until the first violation, or until the budget is exhausted.
+
+    Args:
+        problem: What is searched.
+        r1: Use rule R1.
+        r2: Use rule R2.
+        r3: Use rule R3; without fingerprints it does nothing.
+
+    Attributes:
+        on_family: Called with the children of each schedule that is searched on, if there is somebody to call.
+        told: What it was told.
+        states: What is known of the states that runs come through.
+    """
+
+    def __init__(self, problem: Problem, *, r1: bool = True, r2: bool = True, r3: bool = True) -> None:
+        self._problem = problem
+        self.on_family: Callable[[Family], None] | None = None
+        self._rules = {"R1": r1, "R2": r2, "R3": r3}
+        self._contradictions = 0
+        self._audit = Audit(problem.contract)
+        self.told = Told()
+        self.states = States(problem.monitor, problem.space.model)
+        self._restart()
+
+    def _restart(self) -> None:
+        """Begin the tree anew; what was told is kept."""
+        problem = self._problem
+        self._expander = Expander(problem.space, problem.seed, dry=self._rules["R2"], kinds_matter=problem.kinds_matter)
+        self._frontier = [Child(0.0, 0, "", 0, -1, EMPTY, None, None)]
+        self._asked: set[Schedule] = set()
+        self._waiting = 0
+        self._open: dict[Schedule, float] = {}
+        self._owners: dict[State, tuple[Rank, Schedule]] = {}
+        self._pruned: Counter[str] = Counter()
+        self._unknown_cost = self._best_cost = float("inf")
+        self._violations = MinimalSets(problem.space.model)
+        self._audit.begin(derive(problem.search_seed, "exact", "audit", problem.contract, self._contradictions))
+        for evaluation in self.told:
+            self._notice(evaluation)
+
+    # ------------------------------------------------------------------ ask and tell
+
+    def ask(self, count: int) -> list[Proposal]:
+        proposals: list[Proposal] = []
+        while len(proposals) < count:
+            self.settle()
+            if not self._frontier or self._decided(self._frontier[0].cost):
+                break
+            child = self._pop()
+            schedule = _extended(child.parent, child.injection)
+            self._asked.add(schedule)
+            self._open[schedule] = child.cost
+            proposals.append(Proposal(schedule, Purpose.CERTIFY))
+        return proposals
+
+    def settle(self) -> None:
+        """Take from the frontier what needs no run: what was told already, what was asked, and what R3 prunes."""
+        while self._frontier and not self._decided(self._frontier[0].cost):
+            child = self._frontier[0]
+            schedule = _extended(child.parent, child.injection)
+            if schedule in self._asked or self._violations.held_by(schedule) or self._converged(child):
+                self._pop()
+                continue
+            known = self.told.get(schedule)
+            foreseen = self._foreseen(child, schedule) if known is None else None
+            if known is None and foreseen is None:
+                return
+            self._pop()
+            self._asked.add(schedule)
+            if known is not None:
+                self._expand(known, child.cost)
+            elif foreseen is not None:
+                self._take_over(schedule, child, foreseen)
+
+    def _pop(self) -> Child:
+        child = heapq.heappop(self._frontier)
+        self._waiting -= child.injection is not None
+        self._push_next_of(child.family)
+        return child
+
+    def tell(self, evaluation: Evaluation) -> None:
+        schedule = evaluation.schedule
+        if self.told.take(evaluation):
+            self._notice(evaluation)
+            if self._rules["R3"] and not self.states.take(evaluation):
+                self._withdraw("R3")
+        cost = self._open.pop(schedule, None)
+        if cost is not None:
+            self._expand(evaluation, cost)
+        for rule in self._audit.contradicted(self.told):
+            if self._rules[rule]:
+                self._withdraw(rule)
+
+    @property
+    def finished(self) -> bool:
+        return not self._open and (not self._frontier or self._decided(self._frontier[0].cost))
+
+    @property
+    def waiting(self) -> int:
+        """How many schedules may still have to be run, as far as is known now."""
+        return self._waiting
+
+    @property
+    def next_is_unknown(self) -> bool:
+        """Whether no run has shown what the schedule that comes next does up to the next checkpoint."""
+        self.settle()
+        if not self._foresees or not self._frontier or self._decided(self._frontier[0].cost):
+            return False
+        child = self._frontier[0]
+        if child.injection is None or child.family is None:
+            return False
+        return self.states.foresee(child.family.origin.run, child.position, child.injection) is None
+
+    @property
+    def affordable(self) -> float:
+        """What a schedule has to cost less than to be of use."""
+        return self._best_cost if not self._problem.all_minimal else float("inf")
+
+    @property
+    def unknown_cost(self) -> float:
+        """The cost of the cheapest trial that told nothing of the contract."""
+        return self._unknown_cost
+
+    @property
+    def rules(self) -> Mapping[str, bool]:
+        """The rules, and whether they are in use."""
+        return self._rules
+
+    @property
+    def lower_bound(self) -> float:
+        """Nothing cheaper than this breaks the contract, or no other minimal counterexample if all are wanted."""
+        next_cost = self._frontier[0].cost if self._frontier else float("inf")
+        found = float("inf") if self._problem.all_minimal else self._best_cost
+        return min(*self._open.values(), self._unknown_cost, found, next_cost)
+
+    @property
+    def standing(self) -> Standing:
+        bound = self.lower_bound
+        proved = "C2" if self._pruned["R3"] else "C1"
+        level = proved if bound > 0.0 else "C0"  # where nothing is proved, no rule was needed for it
+        pruned = {rule: self._pruned[rule] for rule in ("R2", "R3") if self._rules[rule]}
+        judged, below = dict(self._audit.judged), self._audit.judged_below
+        return Standing(bound, level, pruned, sum(judged.values()) + below, self._contradictions, judged)
+
+    def audit(self, count: int) -> list[Proposal]:
+        return self._audit.choose(count, self.told, self._below)
+
+    def _below(self, sample: Sample, rng: random.Random) -> Sample:
+        """Return a sample and its twin with one injection more, which acts where the two are alike."""
+        twin = self.told.get(sample.twin)
+        if sample.alike_after is None or twin is None or twin.effective != sample.twin:
+            return sample
+        model = self._problem.space.model
+        left = self._problem.budget - sample.schedule.declared_cost(model) + 10**-COST_DECIMALS / 2
+        further = [
+            injection
+            for _, _, injection in self._expander.expand(twin, after=max(sample.alike_after, twin.acted)).candidates
+            if model.of(injection.operator) <= left
+            and not any(injection.hook.overlaps(other.hook) for other in sample.schedule)
+        ]
+        if not further:
+            return sample
+        more = rng.choice(further)
+        schedule, twin_schedule = sample.schedule.with_injection(more), sample.twin.with_injection(more)
+        return sample._replace(schedule=schedule, twin=twin_schedule, below=True)
+
+    def _withdraw(self, rule: str) -> None:
+        """Search anew without a rule that was found wrong."""
+        self._contradictions += 1
+        self._rules[rule] = False
+        self._restart()
+
+    # ------------------------------------------------------------------ the tree
+
+    def _decided(self, cost: float) -> bool:
+        """Whether a violation at most this dear is known already, and no other is wanted."""
+        return self._best_cost <= cost and not self._problem.all_minimal
+
+    def _notice(self, evaluation: Evaluation) -> None:
+        """Keep the cost of the cheapest violation, and of the cheapest trial that told nothing of the contract."""
+        verdict = evaluation.verdict(self._problem.contract)
+        if evaluation.status is Status.ERROR:
+            self._unknown_cost = min(self._unknown_cost, self.cost_of(evaluation.schedule))
+        elif verdict is None or verdict.verdict is Verdict.UNKNOWN:
+            self._unknown_cost = min(self._unknown_cost, self.cost_of(evaluation.effective))
+        elif verdict.verdict is Verdict.VIOLATED and not verdict.unfair:
+            self._best_cost = min(self._best_cost, self.cost_of(evaluation.effective))
+            if self._problem.all_minimal:
+                self._violations.add(evaluation.effective)
+
+    def cost_of(self, schedule: Schedule) -> float:
+        """Return what a schedule costs in the order of the search."""
+        return schedule.declared_cost(self._problem.space.model)
+
+    def _expand(self, evaluation: Evaluation, cost: float) -> None:
+        if evaluation.status is Status.ERROR or evaluation.effective != evaluation.schedule or self._decided(cost):
+            return
+        if self._violations.held_by(evaluation.schedule):
+            return
+        self._own(evaluation, (cost, str(evaluation.schedule)))
+        self._grow(Origin(evaluation.schedule, cost, evaluation.acted, evaluation))
+
+    def _grow(self, origin: Origin, until: float = float("inf")) -> None:
+        """Put on the frontier what may be added to a schedule.
+
+        Args:
+            origin: The schedule, and the run that shows what it does.
+            until: Up to this position of that run.
+        """
+        after = origin.acted if self._rules["R1"] else -1
+        expansion = self._expander.expand(origin.run, after=after, to=origin.schedule)
+        affordable = self._problem.budget - origin.cost + 10**-COST_DECIMALS / 2
+        known = expansion.candidates
+        numbered = [
+            (number, candidate)
+            for number, candidate in enumerate(known[: bisect_right(known, affordable, key=_cost)])
+            if candidate.position <= until and not self._prunes_r3(origin, candidate.position, candidate.injection)
+        ]
+        self._waiting += len(numbered)
+        family = Family(origin, numbered)
+        if self.on_family is not None:
+            self.on_family(family)
+        self._push_next_of(family)
+        for (added, position, injection), representative in expansion.pruned:
+            if added <= affordable and position <= until and self._owner_before(origin, position) is None:
+                self._pruned["R2"] += 1
+                slot = self._audit.slot("R2")
+                if slot is not None:
+                    twin = _extended(origin.schedule, representative)
+                    self._audit.keep(slot, Sample("R2", _extended(origin.schedule, injection), twin, position))
+
+    def _push_next_of(self, family: Family | None) -> None:
+        child = None if family is None else family.next_child()
+        if child is not None:
+            heapq.heappush(self._frontier, child)
+
+    def _own(self, evaluation: Evaluation, rank: Rank) -> None:
+        """Keep a run as the one whose continuations are searched from its fingerprints on, unless one before it is."""
+        if not evaluation.fingerprints or not self._rules["R3"]:
+            return
+        for position, state in self.states.course(evaluation).marks[1:]:
+            owner = self._owners.get(state)
+            if position >= evaluation.acted and (owner is None or rank < owner[0]):
+                self._owners[state] = (rank, evaluation.schedule)
+
+    def _owner_before(self, origin: Origin, position: int) -> Schedule | None:
+        """Return the run whose continuations stand for those of another from before a position on, if there is one."""
+        run = origin.run
+        if not run.fingerprints or not self._rules["R3"] or run.schedule != origin.schedule:
+            return None
+        for mark in self.states.course(run).marks[1:]:
+            if mark.position >= position:
+                return None
+            if mark.position >= origin.acted:
+                _, owner = self._owners[mark.state]
+                if owner != origin.schedule and self._stands_for(owner, origin.schedule):
+                    return owner
+        return None
+
+    def _stands_for(self, owner: Schedule, other: Schedule) -> bool:
+        """Whether what is added to one schedule need not be added to another that comes to the same state.
+
+        Where all minimal counterexamples are wanted, only if whatever blocks the one blocks the other, too.
+        """
+        if not self._problem.all_minimal or owner == EMPTY:
+            return True
+        held = MinimalSets(self._problem.space.model)
+        held.add(owner)
+        return held.held_by(other)
+
+    def _converged(self, child: Child) -> bool:
+        """Whether rule R3 makes it unnecessary to run a child."""
+        if child.injection is None or child.family is None:
+            return False
+        return self._prunes_r3(child.family.origin, child.position, child.injection)
+
+    def _prunes_r3(self, origin: Origin, position: int, injection: Injection) -> bool:
+        """Whether what an injection does to a run is known from an equal one before it in the order of cost."""
+        owner = self._owner_before(origin, position)
+        if owner is None:
+            return False
+        self._pruned["R3"] += 1
+        if not any(injection.hook.overlaps(other.hook) for other in owner):
+            slot = self._audit.slot("R3")
+            if slot is not None:
+                pruned, twin = _extended(origin.schedule, injection), _extended(owner, injection)
+                self._audit.keep(slot, Sample("R3", pruned, twin, -1))
+        return True
+
+    @property
+    def _foresees(self) -> bool:
+        """Whether a schedule need not be run when others have shown what it does; not where answers come by chance."""
+        return self._rules["R1"] and self._rules["R3"] and not self._problem.by_chance
+
+    def _foreseen(self, child: Child, schedule: Schedule) -> Stretch | None:
+        """Return what a child does up to the next checkpoint when runs have shown it, and all behind it is known, too.
+
+        That is so when it comes to the state of a run before it in the order of cost, or when it ends without one.
+        """
+        if not self._foresees or child.injection is None or child.family is None:
+            return None
+        stretch = self.states.foresee(child.family.origin.run, child.position, child.injection)
+        if stretch is None:
+            return None
+        if stretch.next_state is not None:
+            owner = self._owners.get(stretch.next_state)
+            if owner is None or owner[0] >= (child.cost, str(schedule)):
+                return None
+            return stretch if self._stands_for(owner[1], schedule) else None
+        verdict = stretch.run.verdict(self._problem.contract)
+        return stretch if verdict is not None and verdict.verdict is Verdict.HOLDS else None
+
+    def _take_over(self, schedule: Schedule, child: Child, stretch: Stretch) -> None:
+        """Search on from what other runs have shown of a schedule: up to the next checkpoint, as the rest is known."""
+        twin = stretch.run.schedule if stretch.next_state is None else self._owners[stretch.next_state][1]
+        self._pruned["R3"] += 1
+        slot = self._audit.slot("R3")
+        if slot is not None:
+            self._audit.keep(slot, Sample("R3", schedule, twin))
+        acted = next(act.position for act in self.states.course(stretch.run).acts if act.injection == child.injection)
+        until = float("inf") if stretch.ended is None else stretch.ended
+        self._grow(Origin(schedule, child.cost, acted, stretch.run), until)
+
+
+_cost = attrgetter("cost")
+
+
+def _extended(parent: Schedule, injection: Injection | None) -> Schedule:
+    return parent if injection is None else parent.with_injection(injection)

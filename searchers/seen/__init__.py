@@ -1,0 +1,1 @@
+"""What executed runs have shown, as searchers keep it."""

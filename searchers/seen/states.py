@@ -1,0 +1,254 @@
+"""What runs have shown of the states that they came through (rule R3, carried further).
+
+A fingerprint covers all that the future of a run depends on. So what one run did from one checkpoint to the next, with
+the injections that acted in between, every run does that comes to an equal checkpoint and has the same injections next.
+One run with many injections thus shows what many schedules with few of them would do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias
+
+from chaosagent.faults.evaluation import Evaluation, Status
+from chaosagent.faults.injection import Injection, place_of
+from chaosagent.faults.operator import COST_DECIMALS, CostModel, Phase
+from chaosagent.faults.schedule import Schedule, schedule
+from chaosagent.vocabulary import Ending
+
+State: TypeAlias = tuple[bytes, bytes]
+"""The fingerprint of the target, and that of the monitor of the contract that is searched."""
+
+Edge: TypeAlias = tuple[State, frozenset[Injection]]
+"""A state, and what acts behind it before the next checkpoint."""
+
+START: State = (b"", b"")
+NOTHING: frozenset[Injection] = frozenset()
+TOLD_BY_STATE = frozenset({Ending.FINISHED, Ending.CRASHED})
+"""Endings that follow from the state; a limit also depends on how much was used up before."""
+
+
+class Mark(NamedTuple):
+    """A checkpoint that a run came through.
+
+    Attributes:
+        position: Among everything that acted in the run; -1 for its start.
+        state: All that its future depended on.
+    """
+
+    position: int
+    state: State
+
+
+class Act(NamedTuple):
+    """An injection that acted in a run, whether it changed anything or not.
+
+    Attributes:
+        position: When, among everything that acted.
+        injection: What and where.
+    """
+
+    position: int
+    injection: Injection
+
+
+class Course(NamedTuple):
+    """The checkpoints of a run and what acted in it, each in order."""
+
+    marks: tuple[Mark, ...]
+    acts: tuple[Act, ...]
+
+    def stretches(self) -> Iterator[tuple[State, frozenset[Injection], Mark | None]]:
+        """Yield each state, what acted behind it, and the checkpoint after that, `None` where the run ended."""
+        number, acts = 0, self.acts
+        for mark, later in zip(self.marks, (*self.marks[1:], None), strict=True):
+            begun = number
+            while number < len(acts) and (later is None or acts[number].position <= later.position):
+                number += 1
+            yield mark.state, frozenset(act.injection for act in acts[begun:number]), later
+
+    def stretch_of(self, position: int) -> tuple[Mark, frozenset[Injection]]:
+        """Return the last checkpoint before a position, and what acted between the two."""
+        mark = self.marks[0]
+        for later in self.marks:
+            if later.position >= position:
+                break
+            mark = later
+        return mark, frozenset(act.injection for act in self.acts if mark.position < act.position < position)
+
+
+class Stretch(NamedTuple):
+    """What a run did from a checkpoint to the next one, or to its end.
+
+    Attributes:
+        run: That showed it.
+        ended: Position of the next checkpoint; `None` when the run ended before one.
+        next_state: Of that checkpoint.
+    """
+
+    run: Evaluation
+    ended: int | None
+    next_state: State | None
+
+
+class Outlook(NamedTuple):
+    """What may follow on a state.
+
+    Attributes:
+        undisturbed: The state that follows without injections, `None` when that is unknown, or the end.
+        disturbed: The state that follows most often on injections otherwise.
+        ends: How many sets of injections are known that end the run.
+        known: Of how many that are known.
+    """
+
+    undisturbed: State | None
+    disturbed: State | None
+    ends: int
+    known: int
+
+
+class Path(NamedTuple):
+    """How a state is reached.
+
+    Attributes:
+        cost: Of the injections.
+        injections: That lead there, as far as is known no others are needed.
+    """
+
+    cost: float
+    injections: frozenset[Injection]
+
+
+class States:
+    """Keeps, for each state and the injections that acted behind it, what followed.
+
+    Args:
+        monitor: Place of the contract among the monitors of fingerprints.
+        model: What injections cost.
+
+    Attributes:
+        latest: What the last run has shown that was not known before.
+    """
+
+    def __init__(self, monitor: int, model: CostModel) -> None:
+        self._monitor, self._model = monitor, model
+        self.latest: list[Edge] = []
+        self._paths: dict[State | None, Path] = {START: Path(0.0, NOTHING)}
+        self._courses: dict[Schedule, Course] = {}
+        self._stretches: dict[tuple[State, frozenset[Injection]], Stretch] = {}
+        self._ways: defaultdict[State, dict[State | None, frozenset[Injection]]] = defaultdict(dict)
+        self._followed: defaultdict[State, Counter[State | None]] = defaultdict(Counter)
+
+    def take(self, evaluation: Evaluation) -> bool:
+        """Learn from a run.
+
+        Returns:
+            Whether it agrees with all runs before: that what followed on equal states was equal.
+        """
+        self.latest = []
+        if evaluation.status is Status.ERROR or not evaluation.fingerprints:
+            return True
+        if not set(evaluation.effective) <= set(evaluation.schedule):
+            return True  # what acted at more than one place, or at whichever agent's, is not told apart
+        course = self.course(evaluation)
+        if not {act.injection for act in course.acts}.issuperset(evaluation.effective):
+            return True  # something acted otherwise than its operator says
+        for state, acted, later in course.stretches():
+            if later is None and evaluation.ending not in TOLD_BY_STATE:
+                break
+            known = self._stretches.get((state, acted))
+            ended, next_state = (None, None) if later is None else later
+            if known is None:
+                self._stretches[state, acted] = Stretch(evaluation, ended, next_state)
+                self._note(state, acted, next_state)
+                self.latest.append((state, acted))
+            elif known.next_state != next_state:
+                return False
+        return True
+
+    def _note(self, state: State, acted: frozenset[Injection], following: State | None) -> None:
+        ways = self._ways[state]
+        if following not in ways or len(acted) < len(ways[following]):
+            ways[following] = acted
+        if acted:
+            self._followed[state][following] += 1
+        self._shorten(state, acted, following)
+
+    def _shorten(self, state: State, acted: frozenset[Injection], following: State | None) -> None:
+        """Take what is known to follow on a state for a shorter way to it, and to what is known to follow on that."""
+        changed: list[tuple[State, frozenset[Injection], State | None]] = [(state, acted, following)]
+        while changed:
+            state, acted, following = changed.pop()
+            cost, before = self._paths[state]
+            cost = round(cost + sum(self._model.of(injection.operator) for injection in acted), COST_DECIMALS)
+            known = self._paths.get(following)
+            if following is not None and (known is None or cost < known.cost):
+                self._paths[following] = Path(cost, before | acted)
+                changed += [(following, injections, further) for further, injections in self.ways(following)]
+
+    def path(self, state: State) -> Path | None:
+        """Return the cheapest way to a state that is known, `None` when it is unknown."""
+        return self._paths.get(state)
+
+    def core(self, evaluation: Evaluation) -> Schedule:
+        """Return the injections that most likely lead where a run has led: without those that left nothing behind."""
+        course = self.course(evaluation)
+        last = course.marks[-1]
+        path = self._paths.get(last.state)
+        acted = [act.injection for act in course.acts if act.position > last.position]
+        return evaluation.effective if path is None else schedule({*path.injections, *acted})
+
+    def course(self, evaluation: Evaluation) -> Course:
+        """Return the checkpoints of a run, and what acted in it."""
+        known = self._courses.get(evaluation.schedule)
+        if known is None:
+            marks = [Mark(-1, START)]
+            marks += [Mark(one.position, (one.common, one.monitors[self._monitor])) for one in evaluation.fingerprints]
+            known = self._courses[evaluation.schedule] = Course(tuple(marks), tuple(_acts(evaluation)))
+        return known
+
+    def after(self, state: State, acted: frozenset[Injection]) -> Stretch | None:
+        """Return what follows on a state when these injections act before the next checkpoint; `None` if unknown."""
+        return self._stretches.get((state, acted))
+
+    def ways(self, state: State) -> Iterable[tuple[State | None, frozenset[Injection]]]:
+        """Return what is known to follow on a state, `None` for an end, each with the fewest injections it takes."""
+        return self._ways[state].items() if state in self._ways else ()
+
+    def outlook(self, state: State) -> Outlook:
+        """Return what may follow on a state."""
+        known = self._stretches.get((state, NOTHING))
+        undisturbed = None if known is None else known.next_state
+        followed = self._followed.get(state)
+        if followed is None:
+            return Outlook(undisturbed, None, 0, 0)
+        others = [pair for pair in followed.items() if pair[0] is not None and pair[0] != undisturbed]
+        disturbed = max(others, key=lambda pair: pair[1], default=(None, 0))[0]
+        return Outlook(undisturbed, disturbed, followed[None], followed.total())
+
+    def foresee(self, run: Evaluation, position: int, injection: Injection) -> Stretch | None:
+        """Return what follows when an injection is added to a run, up to the next checkpoint; `None` if unknown.
+
+        Args:
+            run: That was executed.
+            position: When the injection would act in it; what acts in the run behind that is left out.
+            injection: What is added.
+        """
+        mark, acted = self.course(run).stretch_of(position)
+        return self._stretches.get((mark.state, acted | {injection}))
+
+
+def _acts(evaluation: Evaluation) -> list[Act]:
+    """Return what acted in a run, in order."""
+    if not evaluation.schedule.injections:
+        return []
+    crossings = {crossing.place: crossing for crossing in evaluation.crossings}
+    acts = []
+    for injection in evaluation.schedule:
+        crossing = crossings.get(place_of(injection))
+        if crossing is not None:
+            position = crossing.answered if injection.operator.phase is Phase.AFTER else crossing.asked
+            if position >= 0:
+                acts.append(Act(position, injection))
+    return sorted(acts, key=lambda act: (act.position, str(act.injection)))

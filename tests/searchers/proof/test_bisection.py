@@ -1,0 +1,198 @@
+"""With monotone magnitudes the exact search finds what enumeration finds, and executes less."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
+
+from chaosagent.errors import UsageError
+from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.operator import CostModel
+from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.searchers.exact import certifying
+from chaosagent.seeds import derive
+from chaosagent.study.minimise import violates
+from chaosagent.study.searcher import Standing
+from chaosagent.testing.bench import Bench, TooLargeError
+from chaosagent.testing.enumeration import drive
+from chaosagent.testing.searchers import SearcherConformance
+from chaosagent.testing.thresholds import CONTRACT, SECONDS, Limit, Thresholds, random_thresholds
+
+BUDGET = 2.6
+
+
+def search(
+    bench: Bench, budget: float, lookahead: int, told_before: tuple[Schedule, ...] = (), **rules: bool
+) -> tuple[float | None, Standing, int]:
+    """Return the least cost that a search finds, how it stands at the end, and how many schedules it had run."""
+    costs: list[float] = []
+    searcher = certifying(bench.problem(CONTRACT, budget), **rules)
+
+    def told(schedule: Schedule) -> Evaluation:
+        evaluation = bench.run(schedule)
+        if violates(evaluation, CONTRACT):
+            costs.append(evaluation.effective.declared_cost(bench.space.model))
+        return evaluation
+
+    for schedule in told_before:
+        searcher.tell(told(schedule))
+    trials = drive(searcher, told, lookahead=lookahead)
+    found = min(costs, default=None)
+    return None if found is not None and found > budget + 1e-9 else found, searcher.standing, trials
+
+
+def check(seed: int) -> float | None:
+    """Compare a search with the plain truth, with and without other rules and what others told before."""
+    case = random_thresholds(seed)
+    bench, budget = case.bench(), BUDGET if case.model.c_hook == 1.0 else 0.9
+    truth = bench.minimum(CONTRACT, budget)
+    before = tuple(derive(seed, "before").sample(bench.executed, min(10, len(bench.executed))))
+    for rules in ({}, {"r3": False}, {"r2": False, "r3": False}):
+        for told_before in ((), before):
+            found, standing, _ = search(bench, budget, case.lookahead, told_before, monotone=True, **rules)
+            assert found == truth, rules
+            assert standing.lower_bound > budget if truth is None else standing.lower_bound == truth, rules
+            assert standing.contradictions == 0
+    return truth
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.reuse, Phase.generate))
+@given(seed=st.integers(0, 2**32))
+def test_it_finds_the_minimum_of_exhaustive_enumeration_where_magnitudes_are_monotone(seed: int) -> None:
+    try:
+        check(seed)
+    except TooLargeError:
+        assume(False)
+
+
+def late(seconds: float, services: int = 4) -> Thresholds:
+    """Return a target that fails when its second answer is so late."""
+    return Thresholds(services, None, ((Limit(1, seconds, 0),),), True, CostModel(c_mag=0.5), 1)
+
+
+def test_the_comparison_with_enumeration_is_not_vacuous() -> None:
+    truths = [check(seed) for seed in range(8)]
+
+    assert sum(truth is not None for truth in truths) >= 3
+    assert None in truths
+
+
+def test_it_executes_clearly_less() -> None:
+    limits = (Limit(0, SECONDS[1], 0), Limit(2, 0.0, 2))
+    bench = Thresholds(4, None, (limits,), True, CostModel(c_mag=0.5), 1).bench()
+
+    plain, fewer = (search(bench, BUDGET, 1, r3=False, monotone=monotone) for monotone in (False, True))
+
+    assert fewer[0] == plain[0] is not None
+    assert fewer[1].level == "C3"
+    assert plain[1].level == "C1"
+    assert fewer[1].pruned["monotone"] > 0
+    assert fewer[2] < plain[2] / 2
+
+
+class TestBisecting(SearcherConformance):
+    """On a target without a monotone parameter."""
+
+    make = functools.partial(certifying, monotone=True)
+
+
+def test_its_state_is_the_log_of_what_it_was_told() -> None:
+    for seed in range(6):
+        case = random_thresholds(seed)
+        bench = case.bench()
+        first = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+        log: list[Schedule] = []
+        for _ in range(12):
+            for proposal in first.ask(1):
+                log.append(proposal.schedule)
+                first.tell(bench.run(proposal.schedule))
+        second = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+        for schedule in log:
+            second.tell(bench.run(schedule))
+        for _ in range(12):
+            asked = first.ask(1)
+            assert asked == second.ask(1)
+            for proposal in asked:
+                assert proposal.schedule not in log
+                for searcher in (first, second):
+                    searcher.tell(bench.run(proposal.schedule))
+        assert first.standing == second.standing
+
+
+def test_it_never_asks_twice_with_many_trials_in_flight() -> None:
+    for seed in range(6):
+        bench = random_thresholds(seed).bench()
+        searcher, asked = certifying(bench.problem(CONTRACT, BUDGET), monotone=True), []
+        while proposals := searcher.ask(7):
+            asked += [proposal.schedule for proposal in proposals]
+            for proposal in reversed(proposals):
+                searcher.tell(bench.run(proposal.schedule))
+        assert searcher.finished
+        assert len(asked) == len(set(asked))
+
+
+def test_a_wrong_declaration_is_caught_by_the_audit_and_the_truth_is_found_then() -> None:
+    bench = late(SECONDS[2]).bench(honest=False)
+    truth = bench.minimum(CONTRACT, BUDGET)
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+    drive(searcher, bench.run)
+    claimed = searcher.standing
+
+    for _ in range(20):
+        for proposal in searcher.audit(16):
+            searcher.tell(bench.run(proposal.schedule))
+        if searcher.standing.contradictions:
+            break
+    drive(searcher, bench.run)
+
+    assert truth is not None
+    assert (claimed.level, claimed.lower_bound > BUDGET, claimed.contradictions) == ("C3", True, 0)
+    assert searcher.standing.contradictions == 1
+    assert searcher.standing.level == "C2"
+    assert searcher.standing.lower_bound == truth
+    assert "monotone" not in searcher.standing.pruned
+
+
+def test_an_honest_declaration_survives_the_audit() -> None:
+    bench = late(SECONDS[2]).bench()
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+    drive(searcher, bench.run)
+
+    for proposal in searcher.audit(40):
+        searcher.tell(bench.run(proposal.schedule))
+
+    assert searcher.finished
+    assert searcher.standing.audited > 0
+    assert searcher.standing.contradictions == 0
+
+
+def test_a_violation_at_a_weaker_level_than_what_passes_is_a_contradiction_whoever_told_it() -> None:
+    bench = late(SECONDS[2]).bench(honest=False)
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+    drive(searcher, bench.run)
+    (weaker,) = bench.minimal(CONTRACT, 1.4)
+
+    searcher.tell(bench.run(weaker))
+
+    assert searcher.standing.contradictions == 1
+    assert searcher.standing.lower_bound <= weaker.declared_cost(bench.space.model)
+
+
+def test_a_setting_that_is_no_truth_value_is_refused() -> None:
+    problem = late(SECONDS[2]).bench().problem(CONTRACT, BUDGET)
+
+    with pytest.raises(UsageError, match="searcher exact: monotone is 'yes'; it must be true or false"):
+        certifying(problem, monotone="yes")  # type: ignore[arg-type]  # as a study file may have it
+
+
+def test_with_a_budget_of_nothing_only_the_run_without_injections_is_made() -> None:
+    bench = late(SECONDS[2]).bench()
+    searcher = certifying(bench.problem(CONTRACT, 0.0), monotone=True)
+
+    asked = [proposal.schedule for proposal in searcher.ask(5)]
+
+    assert asked == [EMPTY]

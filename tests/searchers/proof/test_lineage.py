@@ -1,0 +1,186 @@
+"""With complete provenance the exact search finds what enumeration finds, and runs only what could matter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
+
+from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.operator import CostModel
+from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.searchers.exact import certifying
+from chaosagent.searchers.proof.bisection import Certifying
+from chaosagent.seeds import derive
+from chaosagent.study.minimise import violates
+from chaosagent.study.searcher import Problem, Standing
+from chaosagent.testing.bench import Bench, TooLargeError
+from chaosagent.testing.derivations import CONTRACT, Derivations, random_derivations
+from chaosagent.testing.enumeration import drive
+from chaosagent.testing.searchers import SearcherConformance
+
+BUDGET = 2.6
+
+
+def search(
+    bench: Bench, lookahead: int, told_before: tuple[Schedule, ...] = (), **rules: bool
+) -> tuple[float | None, Standing, int]:
+    """Return the least cost that a search finds, how it stands at the end, and how many schedules it had run."""
+    costs: list[float] = []
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), **rules)
+
+    def told(schedule: Schedule) -> Evaluation:
+        evaluation = bench.run(schedule)
+        if violates(evaluation, CONTRACT):
+            costs.append(evaluation.effective.declared_cost(bench.space.model))
+        return evaluation
+
+    for schedule in told_before:
+        searcher.tell(told(schedule))
+    trials = drive(searcher, told, lookahead=lookahead)
+    found = min(costs, default=None)
+    return None if found is not None and found > BUDGET + 1e-9 else found, searcher.standing, trials
+
+
+def check(seed: int) -> float | None:
+    """Compare a search with the plain truth, with and without other rules and what others told before."""
+    case = random_derivations(seed)
+    bench = case.bench()
+    truth = bench.minimum(CONTRACT, BUDGET)
+    before = tuple(derive(seed, "before").sample(bench.executed, min(10, len(bench.executed))))
+    for rules in ({}, {"r3": False}, {"r2": False, "r3": False}, {"monotone": True}):
+        for told_before in ((), before):
+            found, standing, _ = search(bench, case.lookahead, told_before, lineage=True, **rules)
+            assert found == truth, rules
+            assert standing.lower_bound > BUDGET if truth is None else standing.lower_bound == truth, rules
+            assert standing.contradictions == 0
+    return truth
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.reuse, Phase.generate))
+@given(seed=st.integers(0, 2**32))
+def test_it_finds_the_minimum_of_exhaustive_enumeration_where_provenance_is_complete(seed: int) -> None:
+    try:
+        check(seed)
+    except TooLargeError:
+        assume(False)
+
+
+# Three derivations without a call in common, so that three calls must be broken.
+REDUNDANT = Derivations(6, ((0, 1), (2, 3), (4, 5)), False, 1, False, CostModel(c_mag=0.1), 1)
+# Two derivations, which share a call.
+SHARED = Derivations(4, ((0, 1), (1, 2)), False, 1, True, CostModel(c_mag=0.1), 1)
+
+
+def test_the_comparison_with_enumeration_is_not_vacuous() -> None:
+    truths = [check(seed) for seed in range(10)]
+
+    assert sum(truth is not None for truth in truths) >= 5
+    assert sum(truth is not None and truth > 2.0 for truth in truths) >= 2
+
+
+def test_redundant_derivations_are_proved_safe_with_few_executions() -> None:
+    bench = REDUNDANT.bench()
+
+    plain, fewer = (search(bench, 1, lineage=lineage) for lineage in (False, True))
+
+    assert fewer[0] is plain[0] is None
+    assert (plain[1].level, fewer[1].level) == ("C1", "C4")
+    assert fewer[1].lower_bound == plain[1].lower_bound == float("inf")
+    assert fewer[1].pruned["lineage"] > 0
+    assert fewer[2] < plain[2] / 5
+
+
+def test_a_contract_that_looks_at_more_than_the_outcome_is_searched_without() -> None:
+    problem = REDUNDANT.bench().problem(CONTRACT, BUDGET)
+
+    assert "lineage" in certifying(problem, lineage=True).rules
+    assert "lineage" not in certifying(replace(problem, outcome_only=False), lineage=True).rules
+
+
+class TestLineage(SearcherConformance):
+    """On a target that does not declare its provenance."""
+
+    @staticmethod
+    def make(problem: Problem) -> Certifying:
+        """Return the searcher, as if the contract judged the outcome only."""
+        return certifying(replace(problem, outcome_only=True), lineage=True)
+
+
+class TestLineageOfLevels(SearcherConformance):
+    """With both."""
+
+    @staticmethod
+    def make(problem: Problem) -> Certifying:
+        """Return the searcher, as if the contract judged the outcome only."""
+        return certifying(replace(problem, outcome_only=True), lineage=True, monotone=True)
+
+
+def test_its_state_is_the_log_of_what_it_was_told() -> None:
+    for seed in range(6):
+        bench = random_derivations(seed).bench()
+        first = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+        log: list[Schedule] = []
+        for _ in range(6):
+            for proposal in first.ask(1):
+                log.append(proposal.schedule)
+                first.tell(bench.run(proposal.schedule))
+        second = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+        for schedule in log:
+            second.tell(bench.run(schedule))
+        for _ in range(12):
+            asked = first.ask(1)
+            assert asked == second.ask(1)
+            for proposal in asked:
+                for searcher in (first, second):
+                    searcher.tell(bench.run(proposal.schedule))
+        assert first.standing.lower_bound == second.standing.lower_bound
+
+
+def test_provenance_that_leaves_a_call_out_is_caught_by_the_audit_and_the_truth_is_found_then() -> None:
+    bench = SHARED.bench(hidden=1)
+    truth = bench.minimum(CONTRACT, BUDGET)
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+    drive(searcher, bench.run)
+    claimed = searcher.standing
+
+    for _ in range(20):
+        for proposal in searcher.audit(16):
+            searcher.tell(bench.run(proposal.schedule))
+        if searcher.standing.contradictions:
+            break
+    drive(searcher, bench.run)
+
+    assert truth is not None
+    assert (claimed.level, claimed.lower_bound > truth, claimed.contradictions) == ("C4", True, 0)
+    assert searcher.standing.contradictions == 1
+    assert searcher.standing.level in ("C1", "C2")
+    assert searcher.standing.lower_bound == truth
+
+
+def test_complete_provenance_survives_the_audit() -> None:
+    bench = REDUNDANT.bench()
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+    drive(searcher, bench.run)
+
+    for proposal in searcher.audit(40):
+        searcher.tell(bench.run(proposal.schedule))
+
+    assert searcher.standing.audited > 10
+    assert searcher.standing.contradictions == 0
+    assert searcher.standing.level == "C4"
+
+
+def test_a_violation_that_touches_no_support_is_a_contradiction_whoever_told_it() -> None:
+    bench = SHARED.bench(hidden=1)
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+    searcher.tell(bench.run(EMPTY))
+
+    for schedule in bench.minimal(CONTRACT, 1.2):
+        searcher.tell(bench.run(schedule))
+
+    assert searcher.standing.contradictions == 1
+    assert not searcher.rules["lineage"]
