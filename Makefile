@@ -25,10 +25,10 @@ demo: $(INSTALLED_DEMO)  ## find, shrink and replay a counterexample in the buil
 	$(BIN)/chaosagent demo --out demo-out
 
 test: check  ## checks and all tests but the slow ones
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -n auto -m "not slow"
 
 test-slow: $(INSTALLED_SLOW)  ## only the slow tests
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -n auto -m slow
 
 check: $(INSTALLED_TEST)  ## lint, formatting, types, and who may import whom
 	$(BIN)/ruff check
