@@ -19,6 +19,7 @@ class Boundary(enum.Enum):
     RETRIEVAL = "retrieval"
     MEMORY = "memory"
     MESSAGE = "message"
+    TOOLS = "tools"
 
 
 class Verdict(enum.IntEnum):

@@ -42,6 +42,7 @@ def entries() -> dict[str, type[Operator]]:
     from chaosagent.operators.service.schema_mismatch import SchemaMismatch
     from chaosagent.operators.service.stale_response import StaleResponse
     from chaosagent.operators.service.timeout import Timeout
+    from chaosagent.operators.tools.missing import Missing
 
     kinds: list[type[Operator]] = [
         LostUpdate,
@@ -68,5 +69,6 @@ def entries() -> dict[str, type[Operator]]:
         SchemaMismatch,
         StaleResponse,
         Timeout,
+        Missing,
     ]
     return {kind.name: kind for kind in kinds}

@@ -108,6 +108,7 @@ class AdversarySearcher:
         self._usual: frozenset[str] = frozenset()
         self._ways: dict[str, Evaluation] = {}
         self._margin = 1.0
+        self._out: list[Policy] = []
         self._tells = 0
         self._number = -1
         self._exhausted = False
@@ -123,16 +124,18 @@ class AdversarySearcher:
             if policy is None:
                 self._exhausted = True  # until something new is told
                 break
+            self._out.append(policy)
             proposals.append(Proposal(EMPTY, Purpose.EXPLORE, policy))
         return proposals
 
     def tell(self, evaluation: Evaluation) -> None:
         first = self._told.take(evaluation)
         self._tells += 1
+        self._foresight.add(evaluation)
+        self._take_in(evaluation)
         if not first or evaluation.status is Status.ERROR:
             return
         self._exhausted = False
-        self._foresight.add(evaluation)
         self._references.append(evaluation)
         self._ceiling.learn(evaluation)
         self._take_places(evaluation)
@@ -145,7 +148,7 @@ class AdversarySearcher:
 
     @property
     def finished(self) -> bool:
-        return EMPTY in self._told and (self._over or self._exhausted)
+        return EMPTY in self._told and not self._out and (self._over or self._exhausted)
 
     @property
     def standing(self) -> Standing:
@@ -161,6 +164,18 @@ class AdversarySearcher:
         return not self._usable or self._problem.space.cost_min > self._ceiling.cost
 
     # ------------------------------------------------------------------ learning
+
+    def _take_in(self, evaluation: Evaluation) -> None:
+        """Count one policy that is out as told: the first that would have made this run; the oldest if it failed."""
+        if evaluation.status is Status.ERROR:
+            del self._out[:1]  # what it had chosen may have died with its worker
+            return
+        chosen = evaluation.schedule
+        for place, policy in enumerate(self._out):
+            foreseen = self._foresight.of(Scores(policy, self._problem.seed))
+            if foreseen is not None and foreseen.schedule == chosen:
+                del self._out[place]
+                return
 
     def _take_places(self, evaluation: Evaluation) -> None:
         """Note what can be done where, and what changes nothing or looks like something cheaper (rule R2)."""

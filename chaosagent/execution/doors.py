@@ -8,6 +8,7 @@ import difflib
 import inspect
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeGuard, cast
 
@@ -340,6 +341,26 @@ class Mailbox:
             if not receiver.done():
                 receiver.set_result(None)
                 break
+
+
+@dataclass(frozen=True, slots=True)
+class ToolList:
+    """Tools that an agent is told of, behind a door; equal lists open the same door.
+
+    Attributes:
+        tools: Their descriptions.
+    """
+
+    tools: list[Any]
+
+    def list(self) -> list[Any]:
+        """Return the descriptions."""
+        return self.tools
+
+
+def tool_list(implementation: Implementation) -> Implementation:
+    """Return what stands behind a door to descriptions of tools; a bare list answers `list`."""
+    return ToolList(implementation) if isinstance(implementation, list) else implementation
 
 
 def read_text(operation: str, /, **arguments: Any) -> Any:  # noqa: ARG001  # what stands behind a prompt door

@@ -18,7 +18,7 @@ from chaosagent.clock import Clock, VirtualLoop
 from chaosagent.errors import ChaosAgentError, PluginError, TargetError
 from chaosagent.execution.acting import ACTING, As, check_name
 from chaosagent.execution.checkpoint import everything_at
-from chaosagent.execution.doors import DictionaryMemory, DoorOptions, LiveDoor, Mailbox, read_text
+from chaosagent.execution.doors import DictionaryMemory, DoorOptions, LiveDoor, Mailbox, read_text, tool_list
 from chaosagent.execution.failures import exception_of, failure_of, message_of
 from chaosagent.execution.frozen import Frozen
 from chaosagent.execution.injector import Armed, Injector
@@ -128,6 +128,10 @@ class LiveRun:
 
     def message(self, name: str, implementation: Implementation | None = None) -> LiveDoor:
         return self._door(Boundary.MESSAGE, name, implementation, DoorOptions(), default=lambda: self._mailbox(name))
+
+    def tools(self, name: str, implementation: Implementation) -> LiveDoor:
+        behind = tool_list(implementation)
+        return self._door(Boundary.TOOLS, name, behind, DoorOptions(read_only=True))
 
     def prompt(self, name: str) -> LiveDoor:
         return self._door(Boundary.PROMPT, name, read_text, DoorOptions(read_only=True))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from chaosagent.canonical import Plain
 from chaosagent.clock import Clock, monotonic
 from chaosagent.execution.acting import ACTING, As
-from chaosagent.execution.doors import DictionaryMemory, Mailbox, by_name, dispatcher, function_of, read_text
+from chaosagent.execution.doors import DictionaryMemory, Mailbox, by_name, dispatcher, function_of, read_text, tool_list
 from chaosagent.governance.action import Action
 from chaosagent.governance.mediator import Mediator
 from chaosagent.seeds import derive
@@ -76,6 +76,9 @@ class UntracedRun:
 
     def message(self, name: str, implementation: Implementation | None = None) -> Door:
         return self._door(Boundary.MESSAGE, name, implementation, lambda: self._mailbox(name))
+
+    def tools(self, name: str, implementation: Implementation) -> Door:
+        return self._door(Boundary.TOOLS, name, tool_list(implementation))
 
     def prompt(self, name: str) -> Door:
         return self._door(Boundary.PROMPT, name, read_text)

@@ -149,6 +149,8 @@ class Operator(Protocol):
     `reads_history: ClassVar[bool] = True`. One whose phase is `AROUND` does not decide by the answer whether it
     changes anything: rule R1 relies on that.
 
+    One that is searched only where a study names it has `by_default: ClassVar[bool] = False`.
+
     One of which a stronger level can be expected never to break less names the parameter in `monotone: ClassVar[str]`;
     its levels are then ordered by magnitude. A search relies on it only where a study says so.
     """
@@ -182,6 +184,11 @@ class Operator(Protocol):
 
 
 OPERATORS: Registry[type[Operator]] = Registry("operator", "chaosagent.operators", "chaosagent.operators")
+
+
+def searched_by_default() -> list[str]:
+    """Return the names of the operators that are searched where a study names none."""
+    return [name for name in OPERATORS if getattr(OPERATORS.get(name), "by_default", True)]
 
 
 def bind(name: str, values: tuple[tuple[str, ParameterValue], ...]) -> Operator:

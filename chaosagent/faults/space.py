@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from chaosagent.canonical import digest_of
-from chaosagent.faults.operator import OPERATORS, CostModel, Operator, ParameterValue, bind, lattice, parameters_of
+from chaosagent.faults.operator import (
+    OPERATORS,
+    CostModel,
+    Operator,
+    ParameterValue,
+    bind,
+    lattice,
+    parameters_of,
+    searched_by_default,
+)
 from chaosagent.vocabulary import Boundary
 
 
@@ -68,12 +77,12 @@ class Space:
     """What may be injected where, and what it costs.
 
     Args:
-        choices: The operators; all operators everywhere when empty.
+        choices: The operators; when empty, those that are searched by default, everywhere.
         model: The weights of the cost.
     """
 
     def __init__(self, choices: Iterable[Choices] = (), model: CostModel | None = None) -> None:
-        self.choices = tuple(choices) or tuple(Choices(name, {}) for name in OPERATORS)
+        self.choices = tuple(choices) or tuple(Choices(name, {}) for name in searched_by_default())
         self.model = CostModel() if model is None else model
         self._expanded = [
             (choice, [Priced(self.model.of(operator), operator) for operator in choice.operators()])

@@ -85,7 +85,8 @@ def _operator(registered: str, kind: type[Operator]) -> Entry:
     costs = sorted({model.of(operator) for operator in lattice(kind)})
     boundaries = sorted(boundary.value for boundary in kind.boundaries)
     parameters: dict[str, Plain] = {}
-    lines = [_cost_line(costs, boundaries)]
+    by_default = getattr(kind, "by_default", True)
+    lines = [_cost_line(costs, boundaries) + ("" if by_default else "; searched where a study names it")]
     for parameter, domain in kind.parameters.items():
         levels = list(domain.levels)
         parameters[parameter] = {"domain": domain.describe(), "levels": list[Plain](levels)}
@@ -96,6 +97,7 @@ def _operator(registered: str, kind: type[Operator]) -> Entry:
         "parameters": parameters,
         "cost_min": costs[0],
         "cost_max": costs[-1],
+        "by_default": by_default,
     }
     return Entry(registered, first_line(kind), facts, tuple(lines))
 

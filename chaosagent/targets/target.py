@@ -127,6 +127,14 @@ class Run(Protocol):
         """Open a channel between agents with `send(to, body)`; see `receive` for the other end."""
         ...
 
+    def tools(self, name: str, implementation: Implementation) -> Door:
+        """Open the door through which an agent learns what tools there are: `await toolbox("list")`.
+
+        Answers are lists of mappings with `name` and `description`, as the agent is shown them; what else describes a
+        tool, such as a schema under `parameters`, is left alone. The implementation may be such a list.
+        """
+        ...
+
     def prompt(self, name: str) -> Door:
         """Open the door through which text gets into a context: `text = await inbox("read", text=...)`."""
         ...

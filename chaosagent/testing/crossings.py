@@ -288,6 +288,13 @@ _PASSAGES: Plain = [
     {"id": "kb-4", "text": "The office is closed on Sundays.", "score": 0.5},
 ]
 
+_TOOLS: Plain = [
+    {"name": "refund", "description": "Pay a customer back. Ask for approval above 100.", "parameters": {"order": {}}},
+    {"name": "get_order", "description": "Read an order.", "parameters": {}},
+    {"name": "escalate", "description": "Hand the matter to a person."},
+    {"name": "send_message", "description": "Write to a customer."},
+]
+
 _WRITES = tuple(
     Exchange(Request("write", {"key": "note", "value": value}), Response({"ok": True})) for value in ("first", "second")
 )
@@ -337,6 +344,10 @@ _USUAL: dict[Boundary, tuple[tuple[Request, tuple[Response, ...]], ...]] = {
             ),
         ),
         (Request("complete", {"prompt": "Yes or no?"}), _responses(["Yes."])),
+    ),
+    Boundary.TOOLS: (
+        (Request("list", {}), _responses([[], _TOOLS])),
+        (Request("list", {"cursor": None}), _responses([{"tools": _TOOLS, "next": None}])),
     ),
     Boundary.MESSAGE: (
         (Request("send", {"to": "verifier", "body": {"refund": "A-1006"}}), _responses([None])),

@@ -106,6 +106,10 @@ class SearcherConformance:
         fresh = self._new("rare-needle")
         assert not fresh.finished, "It has finished before it knows anything."
 
+    def test_once_finished_it_has_finished_whatever_it_is_told_of_what_is_out(self) -> None:
+        for contract, broken_every in ((CONTRACTS[0], 0), ("rare-needle", 0), ("rare-needle", 4)):
+            self._check_end(self._new(contract), 9, broken_every)
+
     # ---------------------------------------------------------------- telling
 
     def test_it_takes_what_it_was_told_twice_and_refuses_what_contradicts(self) -> None:
@@ -219,6 +223,25 @@ class SearcherConformance:
                 yield searcher, asked
                 for proposal in asked:
                     searcher.tell(bench().answer(proposal))
+
+    @staticmethod
+    def _check_end(searcher: Searcher, count: int, broken_every: int) -> None:
+        """Drive a searcher to its end, and check that it says so when it is there, and not before."""
+        out: list[Proposal] = []
+        for number in range(TRIALS_MAX):
+            asked = searcher.ask(count - len(out))
+            out.extend(asked)
+            had_finished = searcher.finished
+            if not out:
+                assert had_finished, "It asks for nothing, nothing is out, and it has not finished."
+                return
+            proposal = out.pop(0)
+            broken = broken_every and number % broken_every == broken_every - 1
+            failed = Evaluation(proposal.schedule, Status.ERROR, "killed")
+            searcher.tell(failed if broken else bench().answer(proposal))
+            assert searcher.finished or not had_finished, (
+                f"It had finished while {len(out) + 1} of what it had asked for were out, and has not any more."
+            )
 
     def _drive(self, searcher: Searcher, count: int, *, broken_every: int = 0) -> Iterator[Proposal]:
         """Ask and tell in order with some trials in flight; yield each proposal once it was told."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.schedule import EMPTY
 from chaosagent.searchers import entries
 from chaosagent.searchers.adversary import AdversarySearcher
 from chaosagent.searchers.anytime import AnytimeSearcher
@@ -164,9 +165,27 @@ class Optimist(ExactSearcher):
         return super().standing
 
 
+class Hasty(AdversarySearcher):
+    """Has finished while what it asked for may still show it something."""
+
+    @property
+    def finished(self) -> bool:
+        return EMPTY in self._told and (self._over or self._exhausted)
+
+
+class Idle(RandomSearcher):
+    """Never says that it has finished."""
+
+    @property
+    def finished(self) -> bool:
+        return False
+
+
 @pytest.mark.parametrize(
     ("kind", "test", "complaint"),
     [
+        (Hasty, "test_once_finished_it_has_finished_whatever_it_is_told_of_what_is_out", "and has not any more"),
+        (Idle, "test_once_finished_it_has_finished_whatever_it_is_told_of_what_is_out", "nothing is out, and it has"),
         (Greedy, "test_it_never_asks_for_more_than_it_may", "proposals"),
         (Forgetful, "test_it_never_asks_twice_for_the_same", "more than once"),
         (Boastful, "test_its_bound_is_true_and_never_falls", "It claims that nothing cheaper"),

@@ -1,0 +1,1 @@
+"""Operators at the boundary `tools`: they act on what an agent is told of its tools."""
