@@ -28,7 +28,11 @@ HOOKS = {
     "prompt": Hook("prompt:inbox", "", 1, 1),
     "model": Hook("model:policy", "", 1, 1),
     "message": Hook("message:team", "", 1, 1),
+    "tools": Hook("tools:toolbox", "", 1, 1),
 }
+TOOLS: list[dict[str, Plain]] = [
+    {"name": name, "description": f"Use it to {name} an order."} for name in ("read", "refund", "cancel", "send")
+]
 
 
 @target(name="all-doors", tasks=[Task("all")])
@@ -43,6 +47,7 @@ async def all_doors(task: Task, run: Run) -> Outcome:  # noqa: ARG001  # the pro
     knowledge = run.retrieval("kb", lambda operation, **arguments: passages)  # noqa: ARG005
     call = {"name": "refund", "arguments": {"order_id": "A-1", "amount": 59.9}}
     policy = run.model("policy", lambda operation, **arguments: {"content": "", "tool_calls": [call]})  # noqa: ARG005
+    await run.tools("toolbox", TOOLS)("list")
     await run.prompt("inbox")("read", text="Where is my order?")
     await knowledge("search", query="refund")
     for order_id in ("A-1", "A-1"):
