@@ -8,7 +8,9 @@ the round began.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chaosagent.extras import require
@@ -110,7 +112,8 @@ class HypothesisSearcher:
             if self._exhausted:
                 self._wanted = None
                 return
-            self._wanted = self._next()
+            with storing_nothing():
+                self._wanted = self._next()
 
     def _next(self) -> Schedule | None:
         """Return what Hypothesis wants next; `None` when a round has ended, or begins to shrink."""
@@ -146,6 +149,23 @@ class HypothesisSearcher:
         if wanted is None:
             self._test = self._talk = None
         return wanted
+
+
+@contextlib.contextmanager
+def storing_nothing() -> Iterator[None]:
+    """Let Hypothesis keep what it keeps between processes in a passing folder.
+
+    Without a database, too, it makes a folder `.hypothesis` where the process works, for the constants that it finds in
+    modules. Tests that use Hypothesis beside the searcher find their own folder afterwards.
+    """
+    configuration: Any = require("hypothesis.configuration", extra="search", needed_by="searcher hypothesis")
+    known = vars(configuration).get("__hypothesis_home_directory")  # there is a function that sets it, none that tells
+    with tempfile.TemporaryDirectory(prefix="chaosagent-", ignore_cleanup_errors=True) as folder:
+        configuration.set_hypothesis_home_dir(Path(folder))
+        try:
+            yield
+        finally:
+            configuration.set_hypothesis_home_dir(known)
 
 
 def is_useful(schedule: Schedule, pool: Pool) -> bool:

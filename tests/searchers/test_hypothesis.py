@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import random
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -124,6 +127,28 @@ def test_what_the_study_has_shrunk_is_not_shrunk_again() -> None:
 
 
 # ---------------------------------------------------------------------- state
+
+
+def test_it_leaves_nothing_where_the_user_works_and_other_tests_their_folder(tmp_path: Path) -> None:
+    script = (
+        "import hypothesis, hypothesis.configuration as configuration\n"
+        "from chaosagent.searchers.hypothesis import HypothesisSearcher\n"
+        "from chaosagent.testing.searchers import BUDGET, bench\n"
+        "before = configuration.storage_directory('constants').path\n"
+        "searcher = HypothesisSearcher(bench().problem('rare-needle', BUDGET), examples=10)\n"
+        "for _ in range(8):\n"
+        "    searcher.tell(bench().run(searcher.ask(1)[0].schedule))\n"
+        "assert configuration.storage_directory('constants').path == before\n"
+    )
+
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "passing")}
+    environment.pop("HYPOTHESIS_STORAGE_DIRECTORY", None)
+    (tmp_path / "passing").mkdir()
+    (tmp_path / "here").mkdir()
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path / "here", env=environment, check=True)
+
+    assert list((tmp_path / "here").iterdir()) == []
+    assert list((tmp_path / "passing").iterdir()) == []
 
 
 @pytest.mark.slow
