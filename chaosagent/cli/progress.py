@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_LINES = 5.0
 FRAMES_PER_SECOND = 8
-ESTIMATE_AFTER_SECONDS = 10.0
 
 
 class ProgressDisplay(Sink):
@@ -122,28 +121,19 @@ def _found(progress: Progress, plan: Plan) -> list[str]:
 def _work(progress: Progress, plan: Plan) -> list[str]:
     rate = f"{progress.trials / progress.seconds:,.0f}/s" if progress.seconds > 0 else "-/s"
     errors = "1 error" if progress.errors == 1 else f"{progress.errors} errors"
-    parts = [f"{progress.trials:,} trials ({rate})", errors, f"{progress.seconds:.0f} s"]
-    left = seconds_left(progress, plan)
-    if left is not None:
-        parts.append(f"about {_readable(left)} left")
-    return parts
+    trials_max = plan.limits.trials_max * progress.searches
+    most = f" of at most {trials_max:,}" if trials_max else ""
+    trials = f"{progress.trials:,}{most} trials ({rate})"
+    return [trials, errors, f"{progress.seconds:.0f} s{_of_seconds(plan)}"]
 
 
-def seconds_left(progress: Progress, plan: Plan) -> float | None:
-    """Return how many real seconds a study may still take; `None` when nothing tells.
+def _of_seconds(plan: Plan) -> str:
+    """Say how long the study may take at most.
 
-    The searches that are over tell, once some time has passed: limits alone say how long it may take at most, and most
-    searches end long before theirs.
+    Nothing is said of how long it will take: most searches end long before their limits, and one that has ended does
+    not tell when another will, whose proof may take ten times as many runs.
     """
-    if not progress.searches_over or progress.seconds < ESTIMATE_AFTER_SECONDS:
-        return None
-    bounds = [progress.seconds * (progress.searches - progress.searches_over) / progress.searches_over]
-    if progress.trials > 0:
-        trials_left = plan.limits.trials_max * progress.searches - progress.trials
-        bounds.append(trials_left * progress.seconds / progress.trials)
-    if plan.limits.seconds_max is not None:
-        bounds.append(plan.limits.seconds_max - progress.seconds)
-    return max(0.0, min(bounds))
+    return "" if plan.limits.seconds_max is None else f" of at most {_readable(plan.limits.seconds_max)}"
 
 
 def _readable(seconds: float) -> str:
