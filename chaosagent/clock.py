@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from concurrent.futures import Future as ThreadFuture
 from contextlib import suppress
-from typing import Any, NoReturn, TypeVar, TypeVarTuple
+from typing import Any, NoReturn, Protocol, TypeVar, TypeVarTuple
 
 from chaosagent.callback import Callback, Context
 from chaosagent.threads import ThreadPool
@@ -47,20 +47,28 @@ class TimeLimitReached(VirtualTimeError):
     """The next timer lies behind the limit of virtual time."""
 
 
+class Timed(Protocol):
+    """What a clock needs of an event loop."""
+
+    def time(self) -> float: ...
+
+    def run_until_complete(self, future: Generator[Any, None, T] | Awaitable[T]) -> T: ...
+
+
 class Clock:
-    """The clock of one run."""
+    """The clock of one run: virtual seconds, or real ones where its target says so."""
 
     __slots__ = ("_loop", "_synchronous")
 
-    def __init__(self, loop: VirtualLoop, *, synchronous: bool = False) -> None:
+    def __init__(self, loop: Timed, *, synchronous: bool = False) -> None:
         self._loop, self._synchronous = loop, synchronous
 
     def now(self) -> float:
-        """Return the virtual seconds since the run began."""
+        """Return the seconds since the run began."""
         return self._loop.time()
 
     def sleep(self, seconds: float) -> Any:
-        """Wait for some virtual seconds: `await clock.sleep(5)`, in a synchronous target without `await`."""
+        """Wait for some seconds: `await clock.sleep(5)`, in a synchronous target without `await`."""
         waiting = asyncio.sleep(seconds)
         return self._loop.run_until_complete(waiting) if self._synchronous else waiting
 

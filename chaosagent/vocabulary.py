@@ -22,6 +22,17 @@ class Boundary(enum.Enum):
     TOOLS = "tools"
 
 
+class ClockKind(enum.Enum):
+    """How time passes in the runs of a target.
+
+    `VIRTUAL` time jumps to the next timer when nothing else is ready; `WALL` time is that of the machine, for targets
+    that talk to processes and sockets of their own.
+    """
+
+    VIRTUAL = "virtual"
+    WALL = "wall"
+
+
 class Verdict(enum.IntEnum):
     """Of a contract on a trace, in order of severity."""
 

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import NamedTuple, TypeVar, cast
 
 from chaosagent.canonical import Plain, pack, plain
-from chaosagent.clock import Deadlock, Livelock, TimeLimitReached, VirtualTimeError, virtual_loop
+from chaosagent.clock import Deadlock, Livelock, TimeLimitReached, VirtualLoop, VirtualTimeError, virtual_loop
 from chaosagent.contracts.contract import Contract, End, Nominal, Setting
 from chaosagent.errors import PluginError, TargetError, UsageError
 from chaosagent.execution.asked import close_unawaited, close_unbegun
@@ -28,7 +28,8 @@ from chaosagent.targets.target import Target
 from chaosagent.trace.provenance import origins
 from chaosagent.trace.redact import Redactor
 from chaosagent.trace.trace import ContractVerdict, Trace
-from chaosagent.vocabulary import Claim, Ending, Outcome, SystemConfig, Task
+from chaosagent.vocabulary import Claim, ClockKind, Ending, Outcome, SystemConfig, Task
+from chaosagent.wall import WallLoop
 
 AnyRun = TypeVar("AnyRun", bound=LiveRun)
 
@@ -146,9 +147,13 @@ def make_run(
         PluginError: A contract cannot make its monitor.
     """
     limits, target = experiment.limits, experiment.target
-    loop = virtual_loop(
-        turns_max=limits.turns_max, turns_total_max=limits.turns_total_max, seconds_max=limits.virtual_seconds_max
-    )
+    loop: VirtualLoop | WallLoop
+    if target.clock is ClockKind.WALL:
+        loop = WallLoop(seconds_max=limits.wall_seconds_max)
+    else:
+        loop = virtual_loop(
+            turns_max=limits.turns_max, turns_total_max=limits.turns_total_max, seconds_max=limits.virtual_seconds_max
+        )
     setting = Setting(experiment.task, experiment.nominal, experiment.config.settings)
     redactor = Redactor(target.secrets) if target.secrets else None
     run = kind(

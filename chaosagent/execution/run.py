@@ -33,6 +33,7 @@ from chaosagent.seeds import derive
 from chaosagent.targets.target import EffectRule, Implementation
 from chaosagent.trace.step import Landed, Link, StepKind
 from chaosagent.vocabulary import Boundary, Landing, Outcome, SystemConfig, Task
+from chaosagent.wall import WallLoop
 
 ENDED_MAX = 10_000
 """How often a target that swallows everything is told that its run is over."""
@@ -65,7 +66,7 @@ class LiveRun:
         config: SystemConfig,
         seed: int,
         *,
-        loop: VirtualLoop,
+        loop: VirtualLoop | WallLoop,
         injector: Injector,
         recorder: Recorder,
         synchronous: bool = False,

@@ -109,7 +109,7 @@ class ServedRun(LiveRun):
 
     async def _answer_as(self, known: Step, passage: Passage) -> Plain:
         passage.effects = known.effects
-        now = self.loop.time
+        loop = self.loop
         try:
             await self._turn_of(known)
             if known.kind is StepKind.CANCELLED:
@@ -121,12 +121,12 @@ class ServedRun(LiveRun):
             elif self.difference is None:
                 self.difference = self._given_up(known, passage)
             if not self.recorder.full:
-                self.recorder.append(passage, StepKind.CANCELLED, now(), landed=known.landed)
+                self.recorder.append(passage, StepKind.CANCELLED, loop.now, landed=known.landed)
                 self._go_on()
             raise
         value = unpack_response(known.response).value
         self.recorder.append(
-            passage, known.kind, now(), told=known.response, failure=known.failure, landed=known.landed, value=value
+            passage, known.kind, loop.now, told=known.response, failure=known.failure, landed=known.landed, value=value
         )
         self._go_on()
         if known.failure is not None:
@@ -137,7 +137,7 @@ class ServedRun(LiveRun):
         """See to what nobody asks for here: what reached the world late, and what the world did behind a door."""
         self._begun = True
         for when in sorted({step.arrived_at for step in self._unasked.values()}):
-            if when > self.loop.time():
+            if when > self.loop.now:
                 self.loop.call_at(when, self._go_on)
         self.loop.create_task(self._see_to_the_end())
 
@@ -150,7 +150,7 @@ class ServedRun(LiveRun):
 
     def _go_on(self) -> None:
         """Write down what nobody asks for here, as far as its time and its turn have come; then call the next."""
-        recorder, now = self.recorder, self.loop.time()
+        recorder, now = self.recorder, self.loop.now
         while self.difference is None and not recorder.full and recorder.refused is None:
             known = self._unasked.get(len(recorder.steps))
             if known is None or known.arrived_at > now:
@@ -185,7 +185,7 @@ class ServedRun(LiveRun):
 
     async def _turn_of(self, known: Step) -> None:
         """Wait for the recorded time of a step, and until all steps before it are written down."""
-        if known.arrived_at > self.loop.time():
+        if known.arrived_at > self.loop.now:
             due = self.loop.create_future()
             self.loop.call_at(known.arrived_at, _settle, due)
             await due
@@ -214,7 +214,7 @@ class ServedRun(LiveRun):
 
         A trace does not tell in which order an agent asked at one moment; what it asked does.
         """
-        place, now = self._place_without_nested(passage.place), self.loop.time()
+        place, now = self._place_without_nested(passage.place), self.loop.now
         known = self._known.get(place)
         if known is not None and known.request == request:
             return place
@@ -236,7 +236,7 @@ class ServedRun(LiveRun):
     def _given_up(self, known: Step, passage: Passage) -> Difference:
         """Say what came in the place of what, when a call that was answered in the trace is not answered here."""
         index, asked = len(self.recorder.steps), f"{passage.place} {passage.operation}"
-        if index < known.index and known.arrived_at <= self.loop.time():
+        if index < known.index and known.arrived_at <= self.loop.now:
             missing = self._steps[index]
             return Difference(index, "steps", f"{missing.hook} {missing.operation}", asked)
         return Difference(index, "kind", f"an answer to {asked}", "it was given up")

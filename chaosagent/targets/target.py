@@ -7,13 +7,13 @@ import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, overload
+from typing import Any, Literal, Protocol, TypeAlias, overload
 
 from chaosagent.canonical import Plain
 from chaosagent.clock import Clock
 from chaosagent.errors import TargetError, UnknownNameError
 from chaosagent.governance.mediator import Mediator
-from chaosagent.vocabulary import Effect, Impact, Outcome, SystemConfig, Task
+from chaosagent.vocabulary import ClockKind, Effect, Impact, Outcome, SystemConfig, Task
 
 Implementation: TypeAlias = "Callable[..., Any] | Mapping[str, Callable[..., Any]] | object"
 EffectRule: TypeAlias = "EffectOf | Callable[[Mapping[str, Plain], Plain], Effect | Iterable[Effect] | None]"
@@ -194,6 +194,7 @@ class Target:
         description: One line.
         provenance_complete: The links of a run name everything on which it depends whether its outcome is as it should
             be; see `target`.
+        clock: How time passes.
     """
 
     name: str
@@ -204,6 +205,7 @@ class Target:
     secrets: tuple[str, ...] = ()
     description: str = ""
     provenance_complete: bool = False
+    clock: ClockKind = ClockKind.VIRTUAL
     synchronous: bool = field(default=False)
 
     def task(self, task_id: str, where: str = "") -> Task:
@@ -232,6 +234,7 @@ def target(
     objective: Callable[[Task, Outcome], bool] | None = None,
     secrets: Iterable[str] = (),
     provenance_complete: bool = False,
+    clock: Literal["virtual", "wall"] = "virtual",
 ) -> Callable[[Callable[[Task, Run], Any]], Target]: ...
 
 
@@ -245,6 +248,7 @@ def target(
     objective: Callable[[Task, Outcome], bool] | None = None,
     secrets: Iterable[str] = (),
     provenance_complete: bool = False,
+    clock: Literal["virtual", "wall"] = "virtual",
 ) -> Target | Callable[[Callable[[Task, Run], Any]], Target]:
     """Make a target of a function `(task, run) -> Outcome`, asynchronous or not; a decorator with or without brackets.
 
@@ -259,6 +263,8 @@ def target(
             run.artifact())`, directly or through other artifacts, are enough for it: as long as the same happens to
             them, the outcome is as good, and they are made at the same places, whatever is injected elsewhere. A search
             that is told to relies on it (certificate level C4).
+        clock: `wall` for a target that talks to processes or sockets of its own: time-outs and delays then last as long
+            as they say, each run has a limit of real time, and no times reach the trace.
 
     Raises:
         TargetError: Two tasks or two configurations share a name.
@@ -280,6 +286,7 @@ def target(
             secrets=tuple(secrets),
             description=summary,
             provenance_complete=provenance_complete,
+            clock=ClockKind(clock),
             synchronous=not (
                 inspect.iscoroutinefunction(function)
                 or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004  # an object's method
