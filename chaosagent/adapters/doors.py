@@ -1,0 +1,163 @@
+"""Doors whose world is handed over with every call, as frameworks do it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from chaosagent.canonical import Plain
+from chaosagent.errors import TargetError, UnknownNameError
+from chaosagent.targets.target import Door, EffectRule, Run
+
+CALL = "call"
+"""The operation of a tool: an interface has one tool behind it."""
+
+COMPLETE = "complete"
+"""The operation of a model."""
+
+Handler: TypeAlias = Callable[[dict[str, Any]], Any]
+"""What a framework would have called: takes the arguments, after injections, and returns plain data or an awaitable."""
+
+_HANDLER: ContextVar[Handler] = ContextVar("chaosagent_handler")
+
+
+def handed_over(operation: str, /, **arguments: Any) -> Any:  # noqa: ARG001  # what stands behind a door has it
+    """Answer with what the caller of the door has handed over."""
+    return _HANDLER.get()(arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What is known about an agent's tools beforehand.
+
+    Attributes:
+        effects: What a tool commits, by its name; see `chaosagent.effect`.
+        read_only: Tools that change nothing.
+        stale: What a cache would hold, by the tool's name: a function of its arguments.
+        errors: Exception classes that tools raise on purpose, so that a replay can raise them again.
+        egress: Tools that send what they are given out of the organisation, for `no-leak`.
+    """
+
+    effects: Mapping[str, EffectRule] = field(default_factory=dict)
+    read_only: Iterable[str] = ()
+    stale: Mapping[str, Callable[[Mapping[str, Plain]], Plain]] = field(default_factory=dict)
+    errors: Sequence[type[Exception]] = ()
+    egress: Iterable[str] = ()
+
+    def check(self, known: Iterable[str]) -> None:
+        """Refuse what is said of tools that the agent does not have.
+
+        Raises:
+            UnknownNameError: There is such a name; with the nearest tool.
+        """
+        names = sorted(known)
+        said = {"effects": self.effects, "read_only": self.read_only, "stale": self.stale, "egress": self.egress}
+        for where, listed in said.items():
+            for name in listed:
+                if name not in names:
+                    raise UnknownNameError("tool", name, names, where)
+        for name in self.effects:
+            if name in self.read_only:
+                raise TargetError(f"tool {name!r} is declared read-only and has effects, too. Leave out one of them.")
+
+
+class FrameworkDoors:
+    """The doors of one run for an agent that calls its tools and models through a framework.
+
+    Every tool is an interface of its own, `service:<tool>`, with the operation `call`; every model is
+    `model:<name>` with the operation `complete`.
+
+    Args:
+        run: The run.
+        tools: What is known about the tools.
+    """
+
+    def __init__(self, run: Run, tools: Tools | None = None) -> None:
+        self.run = run
+        self._tools = Tools() if tools is None else tools
+        self._read_only, self._egress = frozenset(self._tools.read_only), frozenset(self._tools.egress)
+
+    def tool(self, name: str, arguments: Mapping[str, Any], handler: Handler) -> Any:
+        """Call a tool through its door.
+
+        Args:
+            name: Of the tool.
+            arguments: Plain data, as the agent wants them.
+            handler: Calls the tool itself, with the arguments that are left of these after injection, and returns
+                plain data or something to be awaited for it. It may be called several times, or never.
+
+        Returns:
+            What the agent is told, to be awaited; in a synchronous target the answer itself. Raises what the tool
+            raised, or what was injected, where it would have raised it.
+        """
+        return _through(self._tool_door(name), CALL, arguments, handler)
+
+    def model(self, name: str, request: Mapping[str, Any], handler: Handler, *, pure: bool = True) -> Any:
+        """Ask a model through its door, in the same way.
+
+        Args:
+            name: Of the model; one door each.
+            request: Plain data: `messages`, and what else the answer depends on.
+            handler: Asks the model itself; returns a mapping with `content` (text), `tool_calls` (mappings with `name`
+                and `arguments`, a mapping) and whatever else is needed to make the framework's own answer of it again.
+            pure: The answer depends on the request and on chance alone.
+        """
+        return _through(self.run.model(name, handed_over, pure=pure), COMPLETE, request, handler)
+
+    def retrieval(self, name: str, request: Mapping[str, Any], handler: Handler) -> Any:
+        """Ask a retriever through its door; answers are lists of mappings with `id` and `text`, best first."""
+        return _through(self.run.retrieval(name, handed_over), "search", request, handler)
+
+    def memory(self, name: str, operation: str, request: Mapping[str, Any], handler: Handler) -> Any:
+        """Reach a shared memory through its door; operations are `read` and `write`, with `key` and `value`."""
+        return _through(self.run.memory(name, handed_over), operation, request, handler)
+
+    def message(self, name: str, to: str, body: Any, handler: Handler) -> Any:
+        """Hand something on to another agent through a channel; the handler is given `to` and `body`."""
+        return _through(self.run.message(name, handed_over), "send", {"to": to, "body": body}, handler)
+
+    def listed(self, name: str, handler: Handler) -> Any:
+        """Ask which tools there are; answers are lists of mappings with `name` and `description`."""
+        return _through(self.run.tools(name, handed_over), "list", {}, handler)
+
+    def _tool_door(self, name: str) -> Door:
+        effect, stale = self._tools.effects.get(name), self._tools.stale.get(name)
+        return self.run.service(
+            name,
+            handed_over,
+            effects={} if effect is None else {CALL: effect},
+            read_only=name in self._read_only,
+            stale=None if stale is None else _Stale(stale),
+            errors=self._tools.errors,
+            egress=name in self._egress,
+        )
+
+
+def _through(door: Door, operation: str, arguments: Mapping[str, Any], handler: Handler) -> Any:
+    """Call a door with a world of its own for this call; tasks that the call makes inherit it."""
+    token = _HANDLER.set(handler)
+    try:
+        answer = door(operation, **arguments)
+    finally:
+        _HANDLER.reset(token)
+    return _awaited(answer, handler) if hasattr(answer, "__await__") else answer
+
+
+async def _awaited(answer: Any, handler: Handler) -> Any:
+    token = _HANDLER.set(handler)
+    try:
+        return await answer
+    finally:
+        _HANDLER.reset(token)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stale:
+    """A declaration of what a cache would hold, as doors take it; equal ones open the same door."""
+
+    of: Callable[[Mapping[str, Plain]], Plain]
+
+    def __call__(self, operation: str, arguments: Mapping[str, Plain]) -> Plain:  # noqa: ARG002  # as doors call it
+        return self.of(arguments)

@@ -1,0 +1,102 @@
+"""Agents whose tools are functions: each function becomes one that crosses a door.
+
+from chaosagent.adapters.functions import through_doors
+
+@chaosagent.target(tasks=[...])
+async def desk(task, run):
+    tools = through_doors(run, [get_order, refund], effects={"refund": chaosagent.effect("order")})
+    return await my_agent(task.input["question"], tools)
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from chaosagent.adapters.doors import FrameworkDoors, Tools
+from chaosagent.canonical import Plain
+from chaosagent.errors import TargetError
+from chaosagent.targets.target import EffectRule, Run
+
+
+def through_doors(
+    run: Run,
+    functions: Iterable[Callable[..., Any]],
+    *,
+    effects: Mapping[str, EffectRule] | None = None,
+    read_only: Iterable[str] = (),
+    stale: Mapping[str, Callable[[Mapping[str, Plain]], Plain]] | None = None,
+    errors: Sequence[type[Exception]] = (),
+    egress: Iterable[str] = (),
+) -> list[Callable[..., Any]]:
+    """Return functions with the same names, signatures and docstrings whose calls cross doors, `service:<name>`.
+
+    Args:
+        run: The run.
+        functions: The tools. In an asynchronous target all of them come back asynchronous; in a synchronous target
+            they must be plain functions and stay so.
+        effects: What a tool commits, by its name.
+        read_only: Tools that change nothing.
+        stale: What a cache would hold, by the tool's name: a function of its arguments.
+        errors: Exception classes that tools raise on purpose.
+        egress: Tools that send what they are given out of the organisation.
+
+    Raises:
+        TargetError: Two functions share a name, or one has none.
+        UnknownNameError: Something is said of a tool that is not there.
+    """
+    listed = list(functions)
+    names = [_name_of(function) for function in listed]
+    for name in names:
+        if names.count(name) > 1:
+            raise TargetError(f"two tools are called {name!r}: their calls could not be told apart. Rename one.")
+    tools = Tools(effects or {}, tuple(read_only), stale or {}, tuple(errors), tuple(egress))
+    tools.check(names)
+    doors = FrameworkDoors(run, tools)
+    return [_crossing(doors, name, function) for name, function in zip(names, listed, strict=True)]
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__name__", "")
+    if not name or name == "<lambda>":
+        raise TargetError(f"{function!r:.80} has no name that a schedule could use. Define it with `def`.")
+    return str(name)
+
+
+def _crossing(doors: FrameworkDoors, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    signature = inspect.signature(function)
+
+    def call(arguments: dict[str, Any]) -> Any:
+        bound = signature.bind_partial()
+        bound.arguments.update(_spread(signature, arguments))
+        return function(*bound.args, **bound.kwargs)
+
+    @functools.wraps(function)
+    def crossing(*positional: Any, **named: Any) -> Any:
+        bound = signature.bind(*positional, **named)
+        return doors.tool(name, _gathered(signature, bound.arguments), call)
+
+    return crossing
+
+
+def _gathered(signature: inspect.Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments by name; those of `**extra` stand beside the others, as the caller wrote them."""
+    found: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            found.update(value)
+        else:
+            found[name] = value
+    return found
+
+
+def _spread(signature: inspect.Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments as they are bound; those that no parameter is called after go into `**extra`."""
+    known = {name: value for name, value in arguments.items() if name in signature.parameters}
+    extra = {name: value for name, value in arguments.items() if name not in signature.parameters}
+    keywords = [one.name for one in signature.parameters.values() if one.kind is one.VAR_KEYWORD]
+    if keywords and extra:
+        known[keywords[0]] = extra
+    return dict(sorted(known.items(), key=lambda pair: list(signature.parameters).index(pair[0])))
