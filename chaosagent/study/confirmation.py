@@ -246,11 +246,11 @@ class FreshRuns:
     ) -> None:
         self._batch = batch
         self.evaluator, self._on_drawn, self._on_judged = evaluator, on_drawn, on_judged
-        self._made = {key: list(runs) for key, runs in earlier.items()}
+        self._made = {(_anywhere(at), schedule): list(runs) for (at, schedule), runs in earlier.items()}
 
     def of(self, at: Experimental, schedule: Schedule, count: int) -> list[Evaluation]:
         """Return what the first fresh runs of a schedule told; those that are missing are made."""
-        made = self._made.setdefault((at, schedule), [])
+        made = self._made.setdefault((_anywhere(at), schedule), [])
 
         def take(evaluation: Evaluation) -> None:
             self._on_drawn(at, len(made), evaluation)
@@ -258,6 +258,10 @@ class FreshRuns:
 
         self.evaluator.draw(at, schedule, max(0, count - len(made)), take)
         return made[:count]
+
+    def made(self, at: Experimental, schedule: Schedule) -> list[Evaluation]:
+        """Return what the fresh runs of a schedule told that there are."""
+        return list(self._made.get((_anywhere(at), schedule), ()))
 
     def mostly_holds(self, at: Experimental, contract: str) -> bool:
         """Whether most of some fresh runs without injections keep a contract."""
@@ -298,6 +302,11 @@ class FreshRuns:
         )
         self._on_judged(at, contract, schedule, confirmation)
         return confirmation
+
+
+def _anywhere(at: Experimental) -> Experimental:
+    """Return task and seed alone: fresh answers belong to no world."""
+    return at._replace(world=0)
 
 
 def _told(runs: Iterable[Evaluation], contract: str) -> list[bool]:

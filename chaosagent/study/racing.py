@@ -11,7 +11,7 @@ cheapest is run there: a *class*.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from chaosagent.contracts.contract import Contract
@@ -21,8 +21,11 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.confirmation import CleanRuns, Confirmation, FreshRuns
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.minimise import violates
+from chaosagent.study.nominal_share import NominalShare, nominal_share
 from chaosagent.study.plan import Plan
+from chaosagent.study.raced_class import LOOKS_MAX, RacedClass, done_to_the_world
 from chaosagent.study.searcher import Standing
+from chaosagent.study.worlds import Spots, Unseen
 from chaosagent.vocabulary import Severity, Verdict
 
 SCREENED_MIN = 2
@@ -33,14 +36,14 @@ What seldom violates is found sooner from below."""
 SEEN_MIN = 2
 """In how many worlds a class has to violate to be tested at once: to look into one costs less than fresh runs."""
 
-LOOKS_MAX = 5
-"""In how many further worlds a class is looked at before others, once it has violated in one."""
-
 RACE_SHARE = 0.5
 """Runs in further worlds for each trial, while the first world is not searched to its end."""
 
 DROPPED_MAX = 2
 """After how many dropped schedules a class is raced no more."""
+
+BETA_OF_RACES = 0.5
+"""Part of `beta` for never seeing a weakness violate in all worlds; the rest is for dropping one that was seen."""
 
 
 class Doubtful(NamedTuple):
@@ -57,70 +60,12 @@ class Doubtful(NamedTuple):
     confirmation: Confirmation
 
 
-@dataclass(slots=True)
-class _Class:
-    """Schedules that ask the models alike, do the same to the world, and end alike.
-
-    Attributes:
-        usual: They ask what is asked without injections.
-        schedule: The cheapest of them that was not tested.
-        cost: Of it.
-        runs: In how many worlds it was run.
-        violations: In how many worlds that one violated.
-        looks: In how many worlds it is to be looked at before others.
-        dropped: How many of them were seen violating, and dropped.
-        seen: Whether any of them was seen violating.
-        confirmed: Whether a violation of any of them was confirmed.
-        undecided: Whether the fresh runs of any of them have told nothing clear.
-    """
-
-    usual: bool
-    schedule: Schedule = EMPTY
-    cost: float = math.inf
-    runs: int = 1
-    violations: int = 0
-    looks: int = 0
-    dropped: int = 0
-    seen: bool = False
-    confirmed: bool = False
-    undecided: bool = False
-
-    @property
-    def clean(self) -> bool:
-        """Whether none of them was seen violating."""
-        return not (self.seen or self.dropped or self.confirmed)
-
-    @property
-    def open(self) -> bool:
-        """Whether a violation of one of them was neither confirmed nor shown to be chance."""
-        return not self.confirmed and (self.undecided or (self.seen and not self.dropped))
-
-    def tested(self, confirmation: Confirmation) -> None:
-        """Take what fresh runs of one of them have told."""
-        self.seen = True
-        self.confirmed = self.confirmed or confirmation.confirmed
-        self.undecided = self.undecided or confirmation.undecided
-        self.dropped += not confirmation.confirmed
-
-    def begin(self, schedule: Schedule, cost: float, *, violated: bool) -> None:
-        """Run another schedule for the class from now on, which was run in the first world only."""
-        self.schedule, self.cost, self.runs = schedule, cost, 1
-        self.violations, self.looks = (1, LOOKS_MAX) if violated else (0, 0)
-        self.seen = self.seen or violated
-
-    def is_better(self, schedule: Schedule, cost: float) -> bool:
-        """Whether a schedule is to be run for the class from now on; one that was run before is kept at equal cost."""
-        return cost < self.cost - COST_TOLERANCE or (
-            self.runs == 1 and (cost, schedule.text) < (self.cost, self.schedule.text)
-        )
-
-
 class Racer:
     """Judges the violations of one search, and looks for those that its world hides.
 
     Args:
         plan: Of the study.
-        at: Task and seed.
+        at: Task and seed, and the world that is searched first.
         contract: What is to be broken.
         fresh: Makes fresh runs.
     """
@@ -131,30 +76,37 @@ class Racer:
         self._alpha = plan.rates.alpha / max(1, hard * len(plan.tasks) * len(plan.seeds))
         self._tested: dict[Schedule, Confirmation] = {}
         self._worth: dict[Schedule, bool] = {}
-        self._classes: dict[tuple[object, ...], _Class] = {}
+        self._classes: dict[tuple[object, ...], RacedClass] = {}
         self._usual = b""
         self._nominal_flaky: bool | None = None
         self._worlds: dict[Schedule, int] = {}
-        rates = plan.rates
-        self.worlds_max = math.ceil(math.log(rates.beta) / math.log(1.0 - rates.difference))
+        self._missed_max = BETA_OF_RACES * plan.rates.beta
+        self.worlds_max = math.ceil(math.log(self._missed_max) / math.log(1.0 - plan.rates.difference))
         self.runs = 0
+        self._spots = Spots(plan.space, plan.budget)
+        self._searched = [at.world]
 
     # ------------------------------------------------------------------ judging
 
-    def judged(self, evaluation: Evaluation, *, cost_max: float, world: int = 0) -> Evaluation:
+    def judged(self, evaluation: Evaluation, *, cost_max: float, world: int | None = None) -> Evaluation:
         """Return what a searcher is to be told of a run: a violation that may be chance is none.
 
         Args:
             evaluation: Of a run.
             cost_max: What is dearer is told as it is.
-            world: In which it was made; only runs in the first one make classes.
+            world: In which it was made, the first one by default; only runs in that make classes.
         """
+        is_first = world is None or world == self._at.world
+        if is_first or world in self._searched:
+            self._spots.show(evaluation)
+        else:
+            self._spots.meet(evaluation, world)
         if evaluation.schedule == EMPTY:
-            self._usual = self._usual if world else evaluation.asked
+            self._usual = evaluation.asked if is_first else self._usual
             rare = violates(evaluation, self._contract) and self._is_rare_anyway
             return without_violation(evaluation, self._contract) if rare else evaluation
         schedule = evaluation.effective or evaluation.schedule
-        cost, own = self._cost(schedule), None if world else self._class_of(evaluation)
+        cost, own = self._cost(schedule), self._class_of(evaluation) if is_first else None
         violated = violates(evaluation, self._contract)
         if own is not None and schedule not in self._tested and own.is_better(schedule, cost):
             own.begin(schedule, cost, violated=violated)
@@ -164,7 +116,7 @@ class Racer:
             believed = self._is_worth_reducing(schedule)
         else:
             believed = cost > cost_max + COST_TOLERANCE or self._is_believed(schedule, own)
-        if believed and world:
+        if believed and world is not None and not is_first:
             self._note_world(schedule, world)
         return evaluation if believed else without_violation(evaluation, self._contract)
 
@@ -174,7 +126,7 @@ class Racer:
         if first is None or not violates(first, self._contract):
             self._worlds.setdefault(schedule, world)
 
-    def _is_believed(self, schedule: Schedule, own: _Class | None) -> bool:
+    def _is_believed(self, schedule: Schedule, own: RacedClass | None) -> bool:
         """Whether a violation is confirmed.
 
         All schedules of a class get the same frozen answers, and so the same flakes: behind one that was dropped the
@@ -201,8 +153,13 @@ class Racer:
         known = self._tested.get(schedule)
         if known is None:
             number = len(self._tested) + 1
-            rates = replace(self._plan.rates, alpha=self._alpha * 6.0 / (math.pi * number) ** 2)
+            rates = self._plan.rates
+            rates = replace(
+                rates, alpha=self._alpha * 6.0 / (math.pi * number) ** 2, beta=rates.beta - self._missed_max
+            )
             known = self._tested[schedule] = self._fresh.confirm(self._at, schedule, self._contract, rates)
+            for run in self._fresh.made(self._at, schedule):
+                self._spots.meet(run, None)
         return known
 
     def instability_of(self, schedule: Schedule) -> float:
@@ -241,7 +198,7 @@ class Racer:
 
     # ------------------------------------------------------------------ further worlds
 
-    def _class_of(self, evaluation: Evaluation) -> _Class | None:
+    def _class_of(self, evaluation: Evaluation) -> RacedClass | None:
         """Return the class of a run in the first world; `None` for one that is not raced."""
         verdict = evaluation.verdict(self._contract)
         whole = evaluation.status is Status.OK and evaluation.effective == evaluation.schedule
@@ -249,10 +206,10 @@ class Racer:
         if not (evaluation.asked and whole and affordable and verdict is not None):
             return None
         ended = (evaluation.ending, evaluation.success, verdict.verdict, verdict.unfair)
-        key = (evaluation.asked, *ended, *_done_to_the_world(evaluation))
+        key = (evaluation.asked, *ended, *done_to_the_world(evaluation))
         usual = evaluation.asked == self._usual
         flaky = usual and self._nominal_flaky is True and violates(evaluation, self._contract)
-        return self._classes.setdefault(key, _Class(usual=usual, dropped=int(flaky)))
+        return self._classes.setdefault(key, RacedClass(usual=usual, dropped=int(flaky)))
 
     def due(self, cost_max: float, *, at_last: bool = True) -> bool:
         """Whether a class that is cheaper than a cost is to be run in another world, or tested.
@@ -288,18 +245,18 @@ class Racer:
                 confirmed.extend(self._tried(one))
         return confirmed
 
-    def _look(self, one: _Class) -> None:
+    def _look(self, one: RacedClass) -> None:
         """Run a class in the next world."""
         one.looks = max(0, one.looks - 1)
         evaluation = self._in_world(one.schedule, one.runs)
         if violates(evaluation, self._contract) and evaluation.effective == one.schedule:
             one.violations, one.looks, one.seen = one.violations + 1, LOOKS_MAX, True
-            self._worlds.setdefault(one.schedule, one.runs)
+            self._worlds.setdefault(one.schedule, self._world(one.runs).world)
         one.runs += 1
 
     def at(self, schedule: Schedule) -> Experimental:
         """Return task and seed, in the world in which a confirmed violation was seen."""
-        return self._world(self._worlds.get(schedule, 0))
+        return self._at._replace(world=self._worlds.get(schedule, self._at.world))
 
     def clean_runs(self, cost_max: float) -> CleanRuns | None:
         """Return what is known of all that is cheaper than a cost, `None` while classes are open or none is clean.
@@ -313,7 +270,7 @@ class Racer:
             return None
         undecided = sum(one.open for one in cheaper)
         dropped = sum(not (one.clean or one.open or one.confirmed) for one in cheaper)
-        return CleanRuns(len(clean), min(clean), self._plan.rates.beta, dropped, undecided)
+        return CleanRuns(len(clean), min(clean), self._missed_max, dropped, undecided)
 
     def is_doubted(self, cost_max: float) -> bool:
         """Return whether anything cheaper than a cost was seen violating and not confirmed; see `clean_runs`."""
@@ -321,13 +278,38 @@ class Racer:
         cheapest = min([*classes, *(one.cost for one in self.doubtful)], default=math.inf)
         return self._nominal_flaky is True or cheapest < cost_max - COST_TOLERANCE
 
-    def bounded(self, standing: Standing) -> Standing:
-        """Return what a searcher knows without what it was told of violations about which nothing is clear."""
+    def bounded(self, standing: Standing, cost_max: float = math.inf) -> Standing:
+        """Return what a searcher knows without that about which nothing is clear.
+
+        That are violations that were neither confirmed nor dropped, classes that were not run in all worlds yet, and
+        places that no world that was searched has.
+
+        Args:
+            standing: What it knows by itself.
+            cost_max: Only what is cheaper counts.
+        """
         tested = [self._cost(schedule) for schedule, told in self._tested.items() if told.undecided]
         seen = [one.cost for one in self._classes.values() if one.open]
-        return replace(standing, lower_bound=min([standing.lower_bound, *tested, *seen]))
+        raced = [one.cost for one in self._open(math.inf, at_last=True)]
+        unseen = [one.cost for one in self.unseen[:1]]
+        unclear = [cost for cost in (*tested, *seen, *raced, *unseen) if cost < cost_max - COST_TOLERANCE]
+        return replace(standing, lower_bound=min([standing.lower_bound, *unclear]))
 
-    def _tried(self, one: _Class) -> list[Evaluation]:
+    @property
+    def unseen(self) -> tuple[Unseen, ...]:
+        """Where other draws of the answers went, and no world that was searched did; the cheapest first."""
+        return self._spots.unseen
+
+    def broken_anyway(self, *, draw: bool) -> NominalShare | None:
+        """Return how often the contract breaks without injections, `None` when it never was seen to.
+
+        Args:
+            draw: Make as many fresh runs as tell something, if there are not.
+        """
+        worlds = [self._world(number) for number in range(self.worlds_max)]
+        return nominal_share(self._fresh, self._at, worlds, self._contract, draw=draw)
+
+    def _tried(self, one: RacedClass) -> list[Evaluation]:
         """Test a class that violated in some world; return the run in that world if it is confirmed."""
         confirmation = self.confirmation_of(one.schedule)
         one.tested(confirmation)
@@ -335,7 +317,7 @@ class Racer:
             return []
         return [self._fresh.evaluator.evaluate(self.at(one.schedule), one.schedule)]
 
-    def _open(self, cost_max: float, *, at_last: bool) -> list[_Class]:
+    def _open(self, cost_max: float, *, at_last: bool) -> list[RacedClass]:
         """Return the classes that are to be run in another world, or tested."""
         return [
             one
@@ -348,28 +330,20 @@ class Racer:
         ]
 
     def _world(self, number: int) -> Experimental:
-        return self._at._replace(world=number)
+        """Return the world of a number among those in which schedules are run, of which 0 is the first one."""
+        first = self._at.world
+        return self._at._replace(world={0: first, first: 0}.get(number, number))
 
     def _in_world(self, schedule: Schedule, world: int) -> Evaluation:
         self.runs += 1
-        self._fresh.evaluator.evaluate(self._world(world), EMPTY)  # by which all of that world is judged
-        return self._fresh.evaluator.evaluate(self._world(world), schedule)
+        at, evaluator = self._world(world), self._fresh.evaluator
+        self._spots.meet(evaluator.evaluate(at, EMPTY), at.world)  # by which all of that world is judged
+        evaluation = evaluator.evaluate(at, schedule)
+        self._spots.meet(evaluation, at.world)
+        return evaluation
 
     def _cost(self, schedule: Schedule) -> float:
         return schedule.declared_cost(self._plan.space.model)
-
-
-def _done_to_the_world(evaluation: Evaluation) -> tuple[object, ...]:
-    """Return what tells apart what runs did to the world.
-
-    What a fault that acts on more than reading has done there is recorded nowhere (a response lost before or after the
-    commit), so such a fault stands for itself.
-    """
-    written = {crossing.place.interface for crossing in evaluation.crossings if not crossing.read_only}
-    reading = {crossing.place.interface for crossing in evaluation.crossings} - written
-    acting = tuple(str(one) for one in evaluation.effective if one.hook.interface not in reading)
-    crossings = tuple((crossing.place, crossing.request, crossing.response) for crossing in evaluation.crossings)
-    return acting, crossings
 
 
 def without_violation(evaluation: Evaluation, contract: str) -> Evaluation:

@@ -22,7 +22,7 @@ from chaosagent.faults.space import Choices, Space
 from chaosagent.replays.codec import decode, encode
 from chaosagent.replays.record import ReplayRecord, record_of
 from chaosagent.seeds import derive
-from chaosagent.study.confirmation import Confirmation
+from chaosagent.study.confirmation import Confirmation, ErrorRates, FreshRuns
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
@@ -243,9 +243,9 @@ def test_a_certificate_says_how_many_clean_runs_each_class_has(tmp_path: Path) -
     assert result.certificate.safe
     assert result.certificate.level == "S"
     assert result.certificate.clean is not None
-    assert result.certificate.clean.runs == 14
-    assert "14 clean runs with other answers of each of" in str(result.certificate)
-    assert "in less than 0.19 of runs (error 0.05 each)" in str(result.certificate)
+    assert result.certificate.clean.runs == 17
+    assert "17 clean runs with other answers of each of" in str(result.certificate)
+    assert "in less than 0.20 of runs (error 0.025 each)" in str(result.certificate)
 
 
 @pytest.mark.parametrize("searcher", ["anytime", "random"])
@@ -353,3 +353,23 @@ def test_only_the_contract_in_question_is_told_otherwise() -> None:
 
     assert [verdict.verdict for verdict in doubted.verdicts] == [Verdict.HOLDS, Verdict.VIOLATED]
     assert doubted.verdicts[0].margin == 0.0
+
+
+@pytest.mark.parametrize(("beta", "difference"), [(0.05, 0.2), (0.2, 0.3), (0.01, 0.1)])
+def test_what_is_missed_in_all_worlds_and_what_is_dropped_share_the_error_that_is_declared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beta: float, difference: float
+) -> None:
+    asked: list[ErrorRates] = []
+
+    def confirm(self: FreshRuns, at: Experimental, schedule: Schedule, contract: str, rates: ErrorRates) -> object:
+        del self, at, schedule, contract
+        asked.append(rates)
+        return Confirmation(1, 1, 0, 1)
+
+    monkeypatch.setattr(FreshRuns, "confirm", confirm)
+    plan = replace(plan_of(Model(0.0, 0.0, 0), tmp_path), beta=beta, difference=difference)
+    racer = Racer(plan, Experimental("pay", 0), PAID_ONCE, Study(plan, InlineExecutor(plan.workbench()))._fresh)
+    racer.confirmation_of(LOST)
+    never_seen = (1.0 - difference) ** racer.worlds_max
+
+    assert never_seen + asked[0].beta <= beta + 1e-9
