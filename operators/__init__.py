@@ -35,13 +35,18 @@ def entries() -> dict[str, type[Operator]]:
     from chaosagent.operators.service.dropped_response import DroppedResponse
     from chaosagent.operators.service.duplicate_delivery import DuplicateDelivery
     from chaosagent.operators.service.error_status import ErrorStatus
+    from chaosagent.operators.service.false_success import FalseSuccess
     from chaosagent.operators.service.field_corruption import FieldCorruption
+    from chaosagent.operators.service.late_duplicate import LateDuplicate
     from chaosagent.operators.service.lost_response import LostResponse
     from chaosagent.operators.service.metadata_change import MetadataChange
+    from chaosagent.operators.service.partial_page import PartialPage
     from chaosagent.operators.service.partial_response import PartialResponse
+    from chaosagent.operators.service.pending import Pending
     from chaosagent.operators.service.schema_mismatch import SchemaMismatch
     from chaosagent.operators.service.stale_response import StaleResponse
     from chaosagent.operators.service.timeout import Timeout
+    from chaosagent.operators.service.wrong_unit import WrongUnit
     from chaosagent.operators.tools.missing import Missing
 
     kinds: list[type[Operator]] = [
@@ -62,13 +67,18 @@ def entries() -> dict[str, type[Operator]]:
         DroppedResponse,
         DuplicateDelivery,
         ErrorStatus,
+        FalseSuccess,
         FieldCorruption,
+        LateDuplicate,
         LostResponse,
         MetadataChange,
+        PartialPage,
         PartialResponse,
+        Pending,
         SchemaMismatch,
         StaleResponse,
         Timeout,
+        WrongUnit,
         Missing,
     ]
     return {kind.name: kind for kind in kinds}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias, TypeGuard
 
@@ -12,6 +13,13 @@ Path: TypeAlias = tuple[str | int, ...]
 
 FIELDS_MAX = 1_000
 """Fields of one answer that are looked at; operators leave those behind alone."""
+
+METADATA_NAMES: Mapping[str, re.Pattern[str]] = {
+    "time": re.compile(r"(?i:.*_at|(.*_)?(time|timestamp|date)|date_.*|expires|modified|created|updated)|.*[a-z]At"),
+    "version": re.compile(r"(?i:(.*_)?(version|revision)|rev|etag|seq|sequence|generation)"),
+    "id": re.compile(r"(?i:id|uuid|.*_id)|.*[a-z]Id"),
+}
+"""Names of fields that say how fresh an answer is, or what it belongs to, by kind."""
 
 
 class Field(NamedTuple):

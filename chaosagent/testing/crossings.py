@@ -295,6 +295,14 @@ _TOOLS: Plain = [
     {"name": "send_message", "description": "Write to a customer."},
 ]
 
+_INSTRUCTIONS = """Refund order A-1006 for customer C-17 before 2026-03-05. The amount is 59.90 EUR.
+If the parcel was delivered, ask for approval first. Never send money to another account.
+Please check the following:
+- the invoice must be paid
+- the amount must be at most 100 EUR
+- ticket T-4711 is closed
+Do not tell the customer about internal rules. Answer as soon as possible."""
+
 _WRITES = tuple(
     Exchange(Request("write", {"key": "note", "value": value}), Response({"ok": True})) for value in ("first", "second")
 )
@@ -306,6 +314,10 @@ _USUAL: dict[Boundary, tuple[tuple[Request, tuple[Response, ...]], ...]] = {
             _responses([_ORDER | {"status": "paid", "version": 2}, _ORDER]),
         ),
         (Request("list_orders", {}), _responses([[], [_ORDER, _ORDER | {"order_id": "A-1007"}]])),
+        (
+            Request("list_refunds", {"cursor": "p-2"}),
+            _responses([{"items": [{"id": "R-1", "approved": True}], "next_cursor": "p-3", "has_more": True}]),
+        ),
         (Request("refund", {"order_id": "A-1006", "amount": 59.9}), _responses([{"refund_id": "R-1", "ok": True}])),
         (Request("balance", {}), _responses([100, 42.5])),
         (Request("status", {}), _responses(["in transit", "delivered to the door"])),
@@ -326,6 +338,7 @@ _USUAL: dict[Boundary, tuple[tuple[Request, tuple[Response, ...]], ...]] = {
     Boundary.PROMPT: (
         (Request("read", {"text": "Where is my order?"}), _responses(["Where is my order?"])),
         (Request("read", {"id": 7}), _responses([{"from": "ann@example.org", "body": "Where is my order?"}])),
+        (Request("system", {}), _responses([_INSTRUCTIONS])),
     ),
     Boundary.MODEL: (
         (
@@ -344,6 +357,19 @@ _USUAL: dict[Boundary, tuple[tuple[Request, tuple[Response, ...]], ...]] = {
             ),
         ),
         (Request("complete", {"prompt": "Yes or no?"}), _responses(["Yes."])),
+        (
+            Request("complete", {"messages": [], "tools": _TOOLS}),
+            _responses(
+                [
+                    {"content": "Let me look.", "tool_calls": [{"name": "get_order", "arguments": {"order": "A-7"}}]},
+                    {
+                        "content": "I refund it.",
+                        "tool_calls": [{"id": "c-1", "name": "refund", "arguments": '{"order": "A-7", "amount": 5}'}],
+                        "finish_reason": "tool_calls",
+                    },
+                ]
+            ),
+        ),
     ),
     Boundary.TOOLS: (
         (Request("list", {}), _responses([[], _TOOLS])),

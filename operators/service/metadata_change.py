@@ -10,19 +10,16 @@ from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Levels, Phase
-from chaosagent.operators.fields import fields, is_number, with_values
+from chaosagent.faults.operator import Domain, Levels, Phase
+from chaosagent.operators.fields import METADATA_NAMES, fields, is_number, with_values
 from chaosagent.operators.words import Words
 from chaosagent.vocabulary import Boundary
 
-_NAMES = {
-    "time": re.compile(r"(?i:.*_at|(.*_)?(time|timestamp|date)|date_.*|expires|modified|created|updated)|.*[a-z]At"),
-    "version": re.compile(r"(?i:(.*_)?(version|revision)|rev|etag|seq|sequence|generation)"),
-    "id": re.compile(r"(?i:id|uuid|.*_id)|.*[a-z]Id"),
-}
 _ISO_8601 = re.compile(r"\d{4}-\d{2}-\d{2}([T ].{5,30})?", re.ASCII)
 _LAST_DIGITS = re.compile(r"\d{1,18}(?=\D*$)", re.ASCII)
-_DAY_SECONDS = 86_400
+_UNITS = {"version": "number", "id": "number", "time": "day", "clock": "minute", "zone": "hour"}
+_NAMED = {"version": "version", "id": "id", "time": "time", "clock": "time", "zone": "time"}
+_SECONDS = {"time": 86_400, "clock": 60, "zone": 3_600}
 # Epochs count seconds or milliseconds; in milliseconds, this is September 2001.
 _MILLISECONDS_FROM = 1_000_000_000_000
 
@@ -34,16 +31,17 @@ class MetadataChange:
     All fields of the kind are changed alike, as by a clock that is off or a mixed-up correlation.
 
     Attributes:
-        kind: `time` (fields like `updated_at`, `timestamp`, `date`), `version` (`version`, `revision`, `etag`) or
-            `id` (`id`, `order_id`): the neighbouring one.
+        kind: `time` (fields like `updated_at`, `timestamp`, `date`: other days), `version` (`version`, `revision`,
+            `etag`), `id` (`id`, `order_id`: the neighbouring one), `clock` (times, by minutes, as of a clock that is
+            wrong) or `zone` (times, by hours, as of another time zone that nothing tells).
         direction: `later` (newer, the next one) or `earlier`.
-        steps: How far: days of a time, numbers of a version or id.
+        steps: How far: days, minutes or hours of a time, numbers of a version or id.
     """
 
     name: ClassVar[str] = "service.metadata_change"
     boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
     parameters: ClassVar[Mapping[str, Domain]] = {
-        "kind": Choice("version", "time", "id"),
+        "kind": Words("version", "time", "id", also=("clock", "zone")),
         "direction": Words("later", also=("earlier",)),
         "steps": Levels(1, limits=(1, 365)),
     }
@@ -71,39 +69,43 @@ class MetadataChange:
         """Move the fields."""
         response = await proceed(crossing.request)
         steps = self.steps if self.direction == "later" else -self.steps
-        moved = _moved_time if self.kind == "time" else _moved_number
         return response._replace(
             value=with_values(
                 response.value,
                 {
-                    field.path: moved(field.value, steps)
+                    field.path: self._moved(field.value, steps)
                     for field in fields(response.value)
-                    if _NAMES[self.kind].fullmatch(field.name)
+                    if METADATA_NAMES[_NAMED[self.kind]].fullmatch(field.name)
                 },
             )
         )
 
     def describe(self) -> str:
         """Say in one line what it does."""
-        unit = "day" if self.kind == "time" else "number"
-        return f"every {self.kind} in the answer is {self.steps} {unit}{'s' if self.steps > 1 else ''} {self.direction}"
+        unit = _UNITS[self.kind] + ("s" if self.steps > 1 else "")
+        return f"every {_NAMED[self.kind]} in the answer is {self.steps} {unit} {self.direction}"
+
+    def _moved(self, value: Plain, steps: int) -> Plain:
+        seconds = _SECONDS.get(self.kind)
+        return _moved_number(value, steps) if seconds is None else _moved_time(value, steps * seconds)
 
 
-def _moved_time(value: Plain, days: int) -> Plain:
+def _moved_time(value: Plain, seconds: int) -> Plain:
     if isinstance(value, str):
-        if _ISO_8601.fullmatch(value) is None:
-            return value
+        is_date = len(value) == len("2026-01-31")
+        if _ISO_8601.fullmatch(value) is None or (is_date and seconds % _SECONDS["time"]):
+            return value  # a date without a time of day has no hours
         try:
             moment = datetime.datetime.fromisoformat(value)
-            moved = moment + datetime.timedelta(days=days)
+            moved = moment + datetime.timedelta(seconds=seconds)
         except (ValueError, OverflowError):
             return value
-        if len(value) == len("2026-01-31"):
+        if is_date:
             return moved.date().isoformat()
         text = moved.isoformat(sep=value[10])
         return text.removesuffix("+00:00") + "Z" if value.endswith("Z") else text
     if is_number(value):
-        return value + days * _DAY_SECONDS * (1_000 if abs(value) >= _MILLISECONDS_FROM else 1)
+        return value + seconds * (1_000 if abs(value) >= _MILLISECONDS_FROM else 1)
     return value
 
 

@@ -20,8 +20,11 @@ ORDERS: list[dict[str, Plain]] = [
     {"order_id": "A-1", "amount": 59.9, "status": "paid", "updated_at": "2026-03-01T09:30:00Z", "version": 1},
     {"order_id": "A-1", "amount": 59.9, "status": "shipped", "updated_at": "2026-03-02T09:30:00Z", "version": 2},
 ]
+PAGE: Plain = {"items": [{"id": "R-1", "amount": 5}], "next_cursor": "p-3", "total": 250}
 HOOKS = {
     "service": Hook("service:orders", "", 2, 2),
+    "service.partial_page": Hook("service:pages", "", 1, 1),
+    "service.wrong_unit": Hook("service:pages", "", 1, 1),
     "retrieval": Hook("retrieval:kb", "", 1, 1),
     "memory.stale_read": Hook("memory:notes", "", 3, 3),
     "memory.lost_update": Hook("memory:notes", "", 2, 2),
@@ -40,6 +43,7 @@ async def all_doors(task: Task, run: Run) -> Outcome:  # noqa: ARG001  # the pro
     """Go through every door, and shrug at what fails."""
     answers = iter(ORDERS)
     orders = run.service("orders", lambda operation, **arguments: next(answers, ORDERS[-1]))  # noqa: ARG005
+    pages = run.service("pages", lambda operation, **arguments: PAGE)  # noqa: ARG005
     notes = run.memory("notes")
     passages = [
         {"id": f"kb-{number}", "text": f"Rule {number} is valid.", "score": 3.0 - number} for number in range(4)
@@ -55,6 +59,7 @@ async def all_doors(task: Task, run: Run) -> Outcome:  # noqa: ARG001  # the pro
             await orders("get_order", order_id=order_id)
         except (TimeoutError, ConnectionError, StatusError):
             continue
+    await pages("list_refunds", cursor="p-2")
     await policy("complete", prompt="What now?")
     await notes("write", key="order", value="old")
     await notes("write", key="order", value="new")

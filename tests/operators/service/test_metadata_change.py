@@ -27,6 +27,9 @@ def _answered(value: Plain) -> FakeCrossing:
             {"timestamp": "2026-03-01 09:30:00+02:00"},
             {"timestamp": "2026-02-28 09:30:00+02:00"},
         ),
+        (MetadataChange("clock", steps=90), {"paid_at": "2026-02-28T23:00:00Z"}, {"paid_at": "2026-03-01T00:30:00Z"}),
+        (MetadataChange("zone", "earlier", 8), {"sent_at": 1_700_028_800}, {"sent_at": 1_700_000_000}),
+        (MetadataChange("zone", "earlier"), {"date": "2026-03-01"}, {"date": "2026-03-01"}),
         (MetadataChange("version"), [{"version": 3}, {"etag": "W/v9"}], [{"version": 4}, {"etag": "W/v10"}]),
         (MetadataChange("version", "earlier"), {"revision": "0"}, {"revision": "0"}),
         (MetadataChange("id"), {"order_id": "A-1009", "amount": 7}, {"order_id": "A-1010", "amount": 7}),
@@ -52,3 +55,15 @@ def test_metadata_change_leaves_what_is_no_time(answer: Plain) -> None:
 
 def test_more_steps_are_stronger() -> None:
     assert MetadataChange(steps=1).magnitude < MetadataChange(steps=365).magnitude <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("operator", "said"),
+    [
+        (MetadataChange("clock", steps=90), "every time in the answer is 90 minutes later"),
+        (MetadataChange("zone", "earlier"), "every time in the answer is 1 hour earlier"),
+        (MetadataChange("id"), "every id in the answer is 1 number later"),
+    ],
+)
+def test_it_says_how_far(operator: MetadataChange, said: str) -> None:
+    assert operator.describe() == said

@@ -1,0 +1,100 @@
+"""A page of a list says the wrong thing about what follows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from chaosagent.canonical import Plain
+from chaosagent.faults.crossing import Crossing, Proceed, Response
+from chaosagent.faults.operator import Choice, Domain, Phase
+from chaosagent.operators.fields import Field, Path, fields, with_values
+from chaosagent.vocabulary import Boundary
+
+_NOT_A_LETTER = re.compile(r"[^a-z]")
+_CURSOR = re.compile(r"(next|end|start(ing)?)?(after|cursor|token|link|page(token)?|offset)|next|continuation(token)?")
+_FLAG = re.compile(r"(has)?(more|next(page)?)|(is)?truncated")
+_POSITIONS = frozenset(("page", "offset"))
+"""Where this page is, which ends nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartialPage:
+    """The page is right, and what it says of the next one is not.
+
+    Fields like `next_cursor`, `nextPageToken` or `has_more` count. A page that lacks items and keeps its cursor is what
+    `service.partial_response` makes.
+
+    Attributes:
+        kind: `ended` (it says that nothing follows) or `looped` (the next page is the one that was asked for; not on
+            a first page, which nothing was asked for).
+    """
+
+    name: ClassVar[str] = "service.partial_page"
+    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
+    parameters: ClassVar[Mapping[str, Domain]] = {"kind": Choice("ended", "looped")}
+    by_default: ClassVar[bool] = False
+
+    kind: str = "ended"
+
+    @property
+    def phase(self) -> Phase:
+        """After: the call itself is untouched."""
+        return Phase.AFTER
+
+    @property
+    def magnitude(self) -> float:
+        """One half: what is on the page is right."""
+        return 0.5
+
+    @property
+    def tokens(self) -> int:
+        """None: no text is changed."""
+        return 0
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        """Change what the page says of the next one."""
+        response = await proceed(crossing.request)
+        if not isinstance(response.value, Mapping):
+            return response
+        found = fields(response.value)
+        changes = _ended(found) if self.kind == "ended" else _looped(found, crossing.request.arguments)
+        return response._replace(value=with_values(response.value, changes))
+
+    def describe(self) -> str:
+        """Say in one line what it does."""
+        if self.kind == "ended":
+            return "the page says that it is the last one"
+        return "the page says that the next one is itself"
+
+
+def _plain_name(name: str) -> str:
+    return _NOT_A_LETTER.sub("", name.lower())
+
+
+def _is_cursor(field: Field) -> bool:
+    is_place = isinstance(field.value, str | int) and not isinstance(field.value, bool)
+    return is_place and _CURSOR.fullmatch(_plain_name(field.name)) is not None
+
+
+def _ended(found: list[Field]) -> dict[Path, Plain]:
+    changes: dict[Path, Plain] = {}
+    for field in found:
+        name = _plain_name(field.name)
+        if _FLAG.fullmatch(name) and field.value is True:
+            changes[field.path] = False
+        elif _is_cursor(field) and name not in _POSITIONS:
+            changes[field.path] = None
+    return changes
+
+
+def _looped(found: list[Field], arguments: Mapping[str, Plain]) -> dict[Path, Plain]:
+    asked = [argument for argument in fields(arguments) if _is_cursor(argument)]
+    return {
+        field.path: argument.value
+        for field in found
+        for argument in asked
+        if _is_cursor(field) and type(field.value) is type(argument.value)
+    }

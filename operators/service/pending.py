@@ -1,0 +1,71 @@
+"""What a service decides or does stays open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from chaosagent.canonical import Plain
+from chaosagent.faults.crossing import Crossing, Proceed, Response
+from chaosagent.faults.operator import Domain, Phase
+from chaosagent.operators.fields import Field, fields, with_values
+from chaosagent.vocabulary import Boundary
+
+_STATES = re.compile(r"(?i:(.*_)?(status|state|decision|verdict|approval))|.*[a-z](Status|State|Decision)")
+_DECISIONS = re.compile(r"(?i)(is_?)?(approved|granted|accepted|confirmed|allowed)")
+_ENDS = re.compile(r"(?i)(is_?)?(done|finished|complete|completed|ready|settled|delivered)")
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """The answer says that the matter is pending: an approval, a payment, a job.
+
+    Fields like `status` or `decision` say `pending`, those like `approved` nothing yet, those like `done` no. The
+    service itself has acted. Nothing happens where an answer has no such field. An approval that never comes is this
+    one at every call, `[*]`.
+    """
+
+    name: ClassVar[str] = "service.pending"
+    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
+    parameters: ClassVar[Mapping[str, Domain]] = {}
+    by_default: ClassVar[bool] = False
+
+    @property
+    def phase(self) -> Phase:
+        """After: the call itself is untouched."""
+        return Phase.AFTER
+
+    @property
+    def magnitude(self) -> float:
+        """One half: one fact of the answer is withheld."""
+        return 0.5
+
+    @property
+    def tokens(self) -> int:
+        """None: single values are changed, which the magnitude counts."""
+        return 0
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        """Leave it open."""
+        response = await proceed(crossing.request)
+        changes = {field.path: _open(field) for field in fields(response.value)}
+        return response._replace(value=with_values(response.value, changes))
+
+    def describe(self) -> str:
+        """Say in one line what it does."""
+        return "the answer says that the matter is pending"
+
+
+def _open(field: Field) -> Plain:
+    value = field.value
+    if isinstance(value, str) and value and _STATES.fullmatch(field.name):
+        if value.isupper():
+            return "PENDING"
+        return "Pending" if value[:1].isupper() else "pending"
+    if isinstance(value, bool) and _DECISIONS.fullmatch(field.name):
+        return None
+    if value is True and _ENDS.fullmatch(field.name):
+        return False
+    return value
