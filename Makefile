@@ -47,8 +47,8 @@ clean:  ## remove what the other targets made, but .venv
 
 # The stamps make a second run start at once; a change of pyproject.toml installs again.
 $(INSTALLED_DEMO): EXTRAS = report
-$(INSTALLED_TEST): EXTRAS = report,search,testing,dev
-$(INSTALLED_SLOW): EXTRAS = report,search,testing,dev$(addprefix $(comma),$(SLOW_EXTRAS))
+$(INSTALLED_TEST): EXTRAS = report,search,testing,deterministic,dev
+$(INSTALLED_SLOW): EXTRAS = report,search,testing,deterministic,dev$(addprefix $(comma),$(SLOW_EXTRAS))
 $(INSTALLED_DEMO) $(INSTALLED_TEST) $(INSTALLED_SLOW): pyproject.toml | $(BIN)/python
 	@echo "installing chaosagent[$(EXTRAS)] into .venv"
 	@if command -v uv >/dev/null; then uv pip install --quiet --python $(BIN)/python -e ".[$(EXTRAS)]"; \

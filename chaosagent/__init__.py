@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from chaosagent.execution.untraced import UntracedRun
     from chaosagent.governance.capability import Capability, CapabilitySet
     from chaosagent.governance.mediator import Mediator, PolicyMediator, Ruling
+    from chaosagent.targets.deterministic import deterministic
     from chaosagent.targets.target import Run, Target, effect, target
     from chaosagent.vocabulary import (
         ActionBlocked,
@@ -66,6 +67,7 @@ __all__ = [
     "always",
     "contract",
     "count",
+    "deterministic",
     "effect",
     "never",
     "since",
@@ -82,6 +84,7 @@ _HOMES = {
     **dict.fromkeys(("Mediator", "PolicyMediator", "Ruling"), "chaosagent.governance.mediator"),
     "UntracedRun": "chaosagent.execution.untraced",
     "contract": "chaosagent.contracts.custom",
+    "deterministic": "chaosagent.targets.deterministic",
 }
 
 

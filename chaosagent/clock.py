@@ -16,9 +16,9 @@ import threading
 import time as real_time
 import weakref
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
 from concurrent.futures import Future as ThreadFuture
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, Protocol, TypeVar, TypeVarTuple
 
 from chaosagent.callback import Callback, Context
@@ -60,6 +60,9 @@ class Clock:
 
     __slots__ = ("_loop", "_synchronous")
 
+    of_study = True
+    """Whether its run is one of a study, in which everything follows from the seed."""
+
     def __init__(self, loop: Timed, *, synchronous: bool = False) -> None:
         self._loop, self._synchronous = loop, synchronous
 
@@ -71,6 +74,23 @@ class Clock:
         """Wait for some seconds: `await clock.sleep(5)`, in a synchronous target without `await`."""
         waiting = asyncio.sleep(seconds)
         return self._loop.run_until_complete(waiting) if self._synchronous else waiting
+
+    @property
+    def virtual(self) -> bool:
+        """Whether its seconds are virtual ones."""
+        return isinstance(self._loop, VirtualLoop)
+
+    @contextmanager
+    def followed_by(self, follower: Callable[[float], object]) -> Iterator[None]:
+        """Tell somebody the time whenever virtual time passes, for as long as a `with` block lasts."""
+        loop = self._loop
+        if not isinstance(loop, VirtualLoop):
+            raise TypeError("real time is not told: it passes all the time")
+        before, loop.follower = loop.follower, follower
+        try:
+            yield
+        finally:
+            loop.follower = before
 
 
 class VirtualLoop(asyncio.AbstractEventLoop):
@@ -84,12 +104,14 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     Attributes:
         now: Virtual seconds since the loop was made.
         stopped: Why the loop cannot go on, once it cannot; then it is raised at every further attempt.
+        follower: Is told the time whenever it passes.
     """
 
     def __init__(
         self, *, turns_max: int = 100_000, turns_total_max: int = 1_000_000, seconds_max: float = float("inf")
     ) -> None:
         self.stopped: VirtualTimeError | None = None
+        self.follower: Callable[[float], object] | None = None
         self.now = 0.0
         self._ready: deque[Callback] = deque()
         self._timers: list[tuple[float, int, Callback]] = []
@@ -157,6 +179,8 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         if self._turns_before > self._turns_total_max:
             self._stop(Livelock(f"{self._turns_total_max} turns of the event loop in one run"))
         self.now, self._turns = when, 0
+        if self.follower is not None:
+            self.follower(when)
         self._ready.append(callback)
         while timers and timers[0][0] == when:
             self._ready.append(heapq.heappop(timers)[2])

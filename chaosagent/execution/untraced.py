@@ -213,6 +213,8 @@ class RealClock(Clock):
 
     __slots__ = ("_begun",)
 
+    of_study = False
+
     def __init__(self, *, synchronous: bool = False) -> None:
         self._synchronous, self._begun = synchronous, monotonic()
 
@@ -223,6 +225,11 @@ class RealClock(Clock):
     def sleep(self, seconds: float) -> Any:
         """Wait for some real seconds: `await clock.sleep(5)`, in a synchronous target without `await`."""
         return threading.Event().wait(max(seconds, 0.0)) if self._synchronous else asyncio.sleep(seconds)
+
+    @property
+    def virtual(self) -> bool:
+        """They are not."""
+        return False
 
 
 def permitted(door: UntracedDoor, mediator: Mediator, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,91 @@
+"""Time, ids and random numbers that a target takes straight from Python, pinned to its run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from chaosagent.clock import Clock
+from chaosagent.extras import require
+from chaosagent.seeds import derive, derive_seed
+
+if TYPE_CHECKING:
+    from chaosagent.targets.target import Run
+
+BEGINNING = 1_767_225_600
+"""When runs begin, in seconds since 1970: 2026-01-01T00:00:00Z."""
+
+
+@contextlib.contextmanager
+def deterministic(run: Run) -> Iterator[None]:
+    """Pin what a target takes straight from Python, for as long as a `with` block lasts.
+
+    Inside, random numbers (`random`, `os.urandom`, `secrets`, `uuid`, and `numpy.random` where it is loaded) follow
+    from the run's seed, and the time (`time`, `datetime`) begins at 2026-01-01T00:00:00Z and goes on with the run's
+    clock. Outside everything is as it was. It acts on the whole process, so that other threads see it, too; a process
+    makes one run at a time.
+
+    In real time (`clock="wall"`) the time is left alone, and in a run that is not one of a study
+    (`chaosagent.UntracedRun`) everything is.
+
+    Args:
+        run: The run.
+
+    Raises:
+        MissingExtraError: time-machine is not installed.
+    """
+    if not run.clock.of_study:
+        yield
+        return
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_random_numbers(run.seed))
+        if run.clock.virtual:
+            stack.enter_context(_time_of(run.clock))
+        yield
+
+
+@contextlib.contextmanager
+def _random_numbers(seed: int) -> Iterator[None]:
+    drawn = derive(seed, "deterministic", "urandom")
+    before = random.getstate()
+    random.setstate(derive(seed, "deterministic", "random").getstate())
+    with contextlib.ExitStack() as stack:
+        for module in (os, random):
+            stack.enter_context(_replaced(module, "urandom" if module is os else "_urandom", drawn.randbytes))
+        numpy = sys.modules.get("numpy.random")
+        if numpy is not None:
+            stack.callback(numpy.set_state, numpy.get_state())
+            numpy.seed(derive_seed(seed, "deterministic", "numpy") % 2**32)
+        try:
+            yield
+        finally:
+            random.setstate(before)
+
+
+@contextlib.contextmanager
+def _time_of(clock: Clock) -> Iterator[None]:
+    machine = require("time_machine", extra="deterministic", needed_by="chaosagent.deterministic")
+    travel = machine.travel(BEGINNING + clock.now(), tick=False)
+    with contextlib.ExitStack() as stack:
+        coordinates = stack.enter_context(travel)
+        # The library leaves these alone, as event loops need them; that of a run has a clock of its own.
+        for name in ("monotonic", "perf_counter"):
+            stack.enter_context(_replaced(time, name, clock.now))
+            stack.enter_context(_replaced(time, f"{name}_ns", lambda: round(clock.now() * 1e9)))
+        stack.enter_context(clock.followed_by(lambda now: coordinates.move_to(BEGINNING + now)))
+        yield
+
+
+@contextlib.contextmanager
+def _replaced(module: Any, name: str, function: Callable[..., Any]) -> Iterator[None]:
+    before = getattr(module, name)
+    setattr(module, name, function)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)

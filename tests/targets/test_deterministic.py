@@ -1,0 +1,140 @@
+"""What a target takes straight from Python is pinned to its run, and left alone outside of it."""
+
+# ruff: noqa: TID251  # what is banned elsewhere is what is tested
+from __future__ import annotations
+
+import asyncio
+import datetime
+import os
+import random
+import secrets
+import subprocess
+import sys
+import time
+import uuid
+from typing import Any
+
+import pytest
+
+from chaosagent import UntracedRun, deterministic
+from chaosagent.canonical import Plain
+from chaosagent.execution.execute import Execution, Experiment, execute
+from chaosagent.faults.schedule import EMPTY
+from chaosagent.targets.target import Run, Target, target
+from chaosagent.vocabulary import Outcome, SystemConfig, Task
+
+
+def _drawn() -> dict[str, Plain]:
+    return {
+        "random": random.random(),
+        "urandom": os.urandom(8).hex(),
+        "token": secrets.token_hex(8),
+        "uuid4": str(uuid.uuid4()),
+        "uuid1": str(uuid.uuid1()),
+        "time": time.time(),
+        "now": datetime.datetime.now(datetime.UTC).isoformat(),
+        "monotonic": time.monotonic(),
+        "shuffled": random.sample(range(10), 10),
+    }
+
+
+@target
+async def careless(_: Task, run: Run) -> Outcome:
+    """Take everything straight from Python, and wait."""
+    with deterministic(run):
+        state: list[Plain] = [_drawn()]
+        await asyncio.sleep(90)
+        state.append(_drawn())
+        assert await run.service("bank", {"pay": lambda key: key})("pay", key=str(uuid.uuid4()))
+    return Outcome("done", success=True, state=state)
+
+
+def _executed(system: Target, seed: int = 1) -> Execution:
+    return execute(Experiment(system, system.task("default"), SystemConfig(), seed), EMPTY)
+
+
+def _state(seed: int = 1) -> Any:
+    return _executed(careless, seed).trace.outcome.state
+
+
+def test_equal_runs_draw_the_same() -> None:
+    assert _state() == _state()
+    assert _executed(careless).trace.digest == _executed(careless).trace.digest
+
+
+def test_other_seeds_draw_something_else() -> None:
+    first, second = _state(1)[0], _state(2)[0]
+
+    assert all(first[kind] != second[kind] for kind in ("random", "urandom", "token", "uuid4", "shuffled"))
+
+
+def test_the_time_goes_on_with_the_clock_of_the_run() -> None:
+    before, after = _state()
+
+    assert before["now"] == "2026-01-01T00:00:00+00:00"
+    assert after["now"] == "2026-01-01T00:01:30+00:00"
+    assert after["time"] - before["time"] == after["monotonic"] - before["monotonic"] == 90.0
+
+
+def test_outside_everything_is_as_it_was() -> None:
+    known = (os.urandom, time.time, time.monotonic, random.random)
+    random.seed(7)
+    expected = random.random()
+    random.seed(7)
+
+    _executed(careless)
+
+    assert known == (os.urandom, time.time, time.monotonic, random.random)
+    assert random.random() == expected
+    assert abs(time.time() - datetime.datetime.now(datetime.UTC).timestamp()) < 60
+    assert os.urandom(8) != os.urandom(8)
+
+
+def test_a_run_that_crashes_leaves_nothing_behind() -> None:
+    @target
+    async def crashing(_: Task, run: Run) -> Outcome:
+        with deterministic(run):
+            raise RuntimeError("oh")
+
+    before = (os.urandom, time.monotonic)
+    _executed(crashing)
+
+    assert before == (os.urandom, time.monotonic)
+    assert time.time() > 1_767_225_600 + 86_400
+
+
+def test_a_run_outside_a_study_is_left_alone() -> None:
+    with deterministic(UntracedRun(Task("default"))):
+        assert os.urandom(8) != os.urandom(8)
+        assert abs(time.time() - datetime.datetime.now(datetime.UTC).timestamp()) < 60
+
+
+def test_in_real_time_only_what_is_drawn_is_pinned() -> None:
+    @target(clock="wall")
+    async def agent(_: Task, run: Run) -> Outcome:
+        with deterministic(run):
+            begun = time.monotonic()
+            await asyncio.sleep(0.01)
+            return Outcome(str(uuid.uuid4()), success=time.monotonic() > begun)
+
+    first, second = _executed(agent).trace.outcome, _executed(agent).trace.outcome
+
+    assert first.success
+    assert first.message == second.message
+
+
+HERE = (
+    "import importlib.util, sys; spec = importlib.util.spec_from_file_location('here', sys.argv[1])\n"
+    "module = importlib.util.module_from_spec(spec); spec.loader.exec_module(module)\n"
+    "print(module._executed(module.careless).trace.digest)"
+)
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "7"])
+def test_another_process_draws_the_same(hash_seed: str) -> None:
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    printed = subprocess.run(
+        [sys.executable, "-c", HERE, __file__], env=environment, capture_output=True, text=True, check=True
+    )
+
+    assert printed.stdout.strip() == str(_executed(careless).trace.digest)
