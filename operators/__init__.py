@@ -29,7 +29,10 @@ def entries() -> dict[str, type[Operator]]:
     from chaosagent.operators.prompt.splice import Splice
     from chaosagent.operators.retrieval.distractor import Distractor as RetrievalDistractor
     from chaosagent.operators.retrieval.drop_top import DropTop
+    from chaosagent.operators.retrieval.empty import Empty
     from chaosagent.operators.retrieval.perturb_ranking import PerturbRanking
+    from chaosagent.operators.retrieval.poisoned_passage import PoisonedPassage
+    from chaosagent.operators.retrieval.stale_index import StaleIndex
     from chaosagent.operators.retrieval.truncate import Truncate
     from chaosagent.operators.service.delay import Delay
     from chaosagent.operators.service.dropped_response import DroppedResponse
@@ -61,7 +64,10 @@ def entries() -> dict[str, type[Operator]]:
         Splice,
         RetrievalDistractor,
         DropTop,
+        Empty,
         PerturbRanking,
+        PoisonedPassage,
+        StaleIndex,
         Truncate,
         Delay,
         DroppedResponse,

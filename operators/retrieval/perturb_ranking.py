@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Phase
+from chaosagent.faults.operator import Domain, Phase
 from chaosagent.operators.passages import Passage, with_passages
+from chaosagent.operators.words import Words
 from chaosagent.vocabulary import Boundary
 
 
@@ -17,12 +19,13 @@ class PerturbRanking:
     """The right passages are found and ranked wrongly; scores stay with the ranks.
 
     Attributes:
-        kind: `rotated` (the best passage comes last) or `reversed`.
+        kind: `rotated` (the best passage comes last), `reversed`, `shuffled` (any order, by the seed of the run) or
+            `rescored` (passages stay where they are, with the scores in reverse).
     """
 
     name: ClassVar[str] = "retrieval.perturb_ranking"
     boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.RETRIEVAL})
-    parameters: ClassVar[Mapping[str, Domain]] = {"kind": Choice("rotated", "reversed")}
+    parameters: ClassVar[Mapping[str, Domain]] = {"kind": Words("rotated", "reversed", also=("shuffled", "rescored"))}
 
     kind: str = "rotated"
 
@@ -44,14 +47,24 @@ class PerturbRanking:
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
         """Give the passages another order."""
         response = await proceed(crossing.request)
-        return response._replace(value=with_passages(response.value, self._ranked))
+        return response._replace(value=with_passages(response.value, lambda found: self._ranked(found, crossing.rng)))
 
     def describe(self) -> str:
         """Say in one line what it does."""
+        if self.kind == "rescored":
+            return "the scores of the passages are reversed"
         return f"the ranking of the passages is {self.kind}"
 
-    def _ranked(self, passages: Sequence[Passage]) -> list[Passage]:
-        ranked = passages[::-1] if self.kind == "reversed" else [*passages[1:], passages[0]]
-        if not all("score" in passage for passage in passages):
-            return list(ranked)
-        return [{**passage, "score": at["score"]} for passage, at in zip(ranked, passages, strict=True)]
+    def _ranked(self, passages: Sequence[Passage], rng: random.Random) -> list[Passage]:
+        if self.kind == "rescored":
+            return _scored(passages, passages[::-1])
+        if self.kind == "shuffled":
+            return _scored(rng.sample(passages, len(passages)), passages)
+        return _scored(passages[::-1] if self.kind == "reversed" else [*passages[1:], passages[0]], passages)
+
+
+def _scored(passages: Sequence[Passage], like: Sequence[Passage]) -> list[Passage]:
+    """Return passages with the scores of others, where all have one."""
+    if not all("score" in passage for passage in passages):
+        return list(passages)
+    return [{**passage, "score": other["score"]} for passage, other in zip(passages, like, strict=True)]

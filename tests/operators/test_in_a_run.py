@@ -25,7 +25,7 @@ HOOKS = {
     "service": Hook("service:orders", "", 2, 2),
     "service.partial_page": Hook("service:pages", "", 1, 1),
     "service.wrong_unit": Hook("service:pages", "", 1, 1),
-    "retrieval": Hook("retrieval:kb", "", 1, 1),
+    "retrieval": Hook("retrieval:kb", "", 2, 2),
     "memory.stale_read": Hook("memory:notes", "", 3, 3),
     "memory.lost_update": Hook("memory:notes", "", 2, 2),
     "prompt": Hook("prompt:inbox", "", 1, 1),
@@ -38,6 +38,11 @@ TOOLS: list[dict[str, Plain]] = [
 ]
 
 
+def _passages(version: int) -> list[dict[str, Plain]]:
+    texts = [f"Rule {number} is valid, version {version}." for number in range(4)]
+    return [{"id": f"kb-{number}", "text": text, "score": 3.0 - number} for number, text in enumerate(texts)]
+
+
 @target(name="all-doors", tasks=[Task("all")])
 async def all_doors(task: Task, run: Run) -> Outcome:  # noqa: ARG001  # the protocol's
     """Go through every door, and shrug at what fails."""
@@ -45,15 +50,14 @@ async def all_doors(task: Task, run: Run) -> Outcome:  # noqa: ARG001  # the pro
     orders = run.service("orders", lambda operation, **arguments: next(answers, ORDERS[-1]))  # noqa: ARG005
     pages = run.service("pages", lambda operation, **arguments: PAGE)  # noqa: ARG005
     notes = run.memory("notes")
-    passages = [
-        {"id": f"kb-{number}", "text": f"Rule {number} is valid.", "score": 3.0 - number} for number in range(4)
-    ]
-    knowledge = run.retrieval("kb", lambda operation, **arguments: passages)  # noqa: ARG005
+    versions = iter((1, 2))
+    knowledge = run.retrieval("kb", lambda operation, **arguments: _passages(next(versions)))  # noqa: ARG005
     call = {"name": "refund", "arguments": {"order_id": "A-1", "amount": 59.9}}
     policy = run.model("policy", lambda operation, **arguments: {"content": "", "tool_calls": [call]})  # noqa: ARG005
     await run.tools("toolbox", TOOLS)("list")
     await run.prompt("inbox")("read", text="Where is my order?")
-    await knowledge("search", query="refund")
+    for _ in range(2):
+        await knowledge("search", query="refund")
     for order_id in ("A-1", "A-1"):
         try:
             await orders("get_order", order_id=order_id)

@@ -46,3 +46,23 @@ def test_perturb_ranking_needs_no_scores() -> None:
 
 def test_one_passage_has_no_other_ranking() -> None:
     assert play(PerturbRanking(), _answered([{"id": 1}])) == Response([{"id": 1}])
+
+
+def test_shuffled_passages_keep_the_scores_of_the_ranks_and_depend_on_the_seed_alone() -> None:
+    sample = Sample(Boundary.RETRIEVAL, Request("search", {"query": "refunds"}), Response(PASSAGES))
+    orders = [
+        tuple(map(str, _ids(play(PerturbRanking("shuffled"), FakeCrossing(sample, seed)).value)))
+        for seed in [*range(20), *range(20)]
+    ]
+
+    assert orders[:20] == orders[20:]
+    assert len(set(orders)) > 1
+    assert {tuple(sorted(order)) for order in orders} == {("kb-1", "kb-2", "kb-3")}
+
+
+def test_rescored_passages_stay_where_they_are() -> None:
+    response = play(PerturbRanking("rescored"), _answered(PASSAGES))
+
+    assert _ids(response.value) == ["kb-1", "kb-2", "kb-3"]
+    assert isinstance(response.value, list)
+    assert [passage["score"] for passage in response.value if isinstance(passage, dict)] == [2.5, 5.0, 7.5]

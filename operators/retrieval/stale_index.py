@@ -1,0 +1,80 @@
+"""A retriever finds passages as they were before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from chaosagent.canonical import Plain
+from chaosagent.faults.crossing import Crossing, Exchange, Proceed, Response
+from chaosagent.faults.operator import Domain, Phase
+from chaosagent.operators.passages import Passage, with_passages
+from chaosagent.vocabulary import Boundary
+
+
+@dataclass(frozen=True, slots=True)
+class StaleIndex:
+    """The index has not been updated: passages come in an earlier version.
+
+    That is the answer that the interface declares as stale, or the one it gave to the same query before. Without one,
+    each passage comes as the oldest answer that had its `id`, to whatever query, showed it. Otherwise nothing happens.
+    """
+
+    name: ClassVar[str] = "retrieval.stale_index"
+    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.RETRIEVAL})
+    parameters: ClassVar[Mapping[str, Domain]] = {}
+    reads_history: ClassVar[bool] = True
+    by_default: ClassVar[bool] = False
+
+    @property
+    def phase(self) -> Phase:
+        """After: the call itself is untouched."""
+        return Phase.AFTER
+
+    @property
+    def magnitude(self) -> float:
+        """One half: whole passages are replaced, by some that were true."""
+        return 0.5
+
+    @property
+    def tokens(self) -> int:
+        """None: in a retriever's answer items are counted, by the magnitude."""
+        return 0
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        """Answer from the old index."""
+        response = await proceed(crossing.request)
+        earlier = crossing.earlier()
+        if earlier is not None:
+            return earlier
+        oldest = _oldest(crossing.history)
+        return response._replace(
+            value=with_passages(
+                response.value, lambda passages: [oldest.get(_id(passage), passage) for passage in passages]
+            )
+        )
+
+    def describe(self) -> str:
+        """Say in one line what it does."""
+        return "passages come from an index that is out of date"
+
+
+def _oldest(history: Sequence[Exchange]) -> dict[str, Passage]:
+    """Return the first version of every passage that has an id; without one, none has the empty id."""
+    found: dict[str, Passage] = {}
+
+    def keep(passages: Sequence[Passage]) -> Sequence[Passage]:
+        for passage in passages:
+            if _id(passage):
+                found.setdefault(_id(passage), passage)
+        return passages
+
+    for exchange in history:
+        with_passages(exchange.response.value, keep)
+    return found
+
+
+def _id(passage: Passage) -> str:
+    known: Plain = passage.get("id")
+    return known if isinstance(known, str) else ""
