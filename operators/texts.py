@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from chaosagent.canonical import Plain
 
 TOKEN_CHARACTERS = 4
-"""Characters per token. No tokeniser is asked: a cost must not depend on the model that is tested."""
+"""The declared tokeniser: characters per token. None of a model is asked: a cost must not depend on what is tested."""
 
 DESCRIBED_MAX = 120
 """Characters of a text that a description quotes."""
@@ -37,11 +37,21 @@ def with_text(value: Plain, added: str, position: str) -> Plain:
     """
     if not added:
         return value
+    return with_changed_text(value, lambda text: f"{added}\n\n{text}" if position == "start" else f"{text}\n\n{added}")
+
+
+def with_changed_text(value: Plain, change: Callable[[str], str]) -> Plain:
+    """Return a copy of an answer with its text changed.
+
+    Args:
+        value: A text, or a mapping with a text under one of `TEXT_KEYS`; anything else is returned as it is.
+        change: Gets the text and returns another one.
+    """
     if isinstance(value, str):
-        return f"{added}\n\n{value}" if position == "start" else f"{value}\n\n{added}"
+        return change(value)
     if isinstance(value, Mapping):
         for key in TEXT_KEYS:
             text = value.get(key)
             if isinstance(text, str):
-                return {**value, key: with_text(text, added, position)}
+                return {**value, key: change(text)}
     return value
