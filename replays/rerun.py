@@ -7,6 +7,7 @@ failure. `schedule` injects the same schedule into today's target: it tells whet
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from chaosagent.contracts.catalogue import parse_contract
@@ -115,20 +116,35 @@ def rerun_schedule(
 
 
 def _drawn(record: ReplayRecord, experiment: Experiment, draws: int, notes: tuple[str, ...]) -> Replay:
-    """Run the schedule in a stochastic target: once when the record answers everything, else several times."""
+    """Run the schedule in a stochastic target: several times, unless the record answers everything.
+
+    One that draws by itself draws anew in each run, whatever the record answers; so a run that does not go as the
+    record says is made again, and all draws are made where two runs differ.
+    """
     known = len(_answers(record, experiment))
     executions: list[Execution] = []
-    fresh = 0
-    while len(executions) < (draws if fresh else 1):
+    fresh, by_itself = 0, not record.answers
+    while len(executions) < _runs_wanted(record, executions, draws, by_chance=bool(fresh) or by_itself):
         answers = _answers(record, experiment)
         executions.append(execute(replace(experiment, answers=answers), record.schedule))
         fresh = max(fresh, len(answers) - known)
+        by_itself = by_itself or executions[-1].trace.digest != executions[0].trace.digest
     violating = [execution for execution in executions if violates(execution.evaluation, record.contract)]
+    low, high = wilson(len(violating), len(executions))
+    share = f"violated in {len(violating)} of {len(executions)} runs"
     if fresh:
-        low, high = wilson(len(violating), len(executions))
-        share = f"{len(violating)} of {len(executions)} runs with fresh ones (P {low:.2f} to {high:.2f})"
-        notes = (*notes, f"up to {fresh} answers a run are not in the record: violated in {share}")
+        told = f"{share} with fresh ones (P {low:.2f} to {high:.2f})"
+        notes = (*notes, f"up to {fresh} answers a run are not in the record: {told}")
+    elif by_itself:
+        notes = (*notes, f"the target draws by itself: {share} (P {low:.2f} to {high:.2f})")
     return _judged(record, experiment, (violating or executions)[0], notes)
+
+
+def _runs_wanted(record: ReplayRecord, executions: Sequence[Execution], draws: int, *, by_chance: bool) -> int:
+    """Return how many runs tell what there is to be told."""
+    if by_chance:
+        return draws
+    return 2 if executions and executions[0].trace.digest != record.trace_digest else 1
 
 
 def _judged(record: ReplayRecord, experiment: Experiment, execution: Execution, notes: tuple[str, ...]) -> Replay:

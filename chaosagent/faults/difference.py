@@ -7,6 +7,9 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.trace.diff import Difference
 
 TEXT_MAX = 300
+NO_CALL = "the outcome, a note or a verdict"
+"""The field of a difference that no call shows."""
+
 _CALL_FIELDS = ("place", "request", "answer", "asked at", "answered at")
 
 
@@ -22,7 +25,7 @@ def difference_in_calls(expected: Evaluation, got: Evaluation) -> Difference:
             "the end" if len(run.crossings) == count else str(run.crossings[count].place) for run in (expected, got)
         )
         return Difference(count, "calls", then, now)
-    return Difference(count, "the outcome, a note or a verdict", expected.digest, got.digest)
+    return Difference(count, NO_CALL, expected.digest, got.digest)
 
 
 def _facts(crossing: RecordedCrossing) -> tuple[str, ...]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -17,12 +15,8 @@ from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.study.evaluator import Experimental
+from chaosagent.study.likely_cause import likely_cause
 from chaosagent.trace.diff import Difference, first_difference
-
-_UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
-_TIME = re.compile(r"\b(19|20)\d\d-[01]\d-[0-3]\d([T ]\d\d:\d\d)?|\b1[5-9]\d{8}(\.\d+)?\b")
-_HEXADECIMAL = re.compile(r"\b[0-9a-f]{16,}\b")
-
 
 DECLARED = "the study says so"
 RUNS_HERE = 5
@@ -96,7 +90,8 @@ def compare_with(workbench: Workbench, at: Experimental, answering: Answering, t
     """
     if told.status is Status.ERROR:
         return
-    if workbench.execute(Job(at.task_id, at.seed, EMPTY, answering=answering)).trace.digest == told.digest:
+    job = Job(at.task_id, at.seed, EMPTY, answering=answering, world=at.world)
+    if workbench.execute(job).trace.digest == told.digest:
         return
     unlike = _compared(at, workbench, told, answering)
     if unlike is not None:
@@ -152,12 +147,12 @@ def _run_elsewhere(places: Sequence[Experimental], elsewhere: Executor, answerin
 
 def _compared(at: Experimental, workbench: Workbench, told: Evaluation | None, answering: Answering) -> _Unlike | None:
     """Run a task without injections in this process, and say how runs differ, also from what another one told."""
-    in_process = _differing_here(workbench.bare(at.task_id, at.seed, answering))
+    in_process = _differing_here(workbench.bare(at.task_id, at.seed, answering, at.world))
     if in_process is not None:
         return _Unlike(at, in_process, in_one_process=True, answering=answering)
     if told is None:
         return None
-    execution = workbench.execute(Job(at.task_id, at.seed, EMPTY, answering=answering))
+    execution = workbench.execute(Job(at.task_id, at.seed, EMPTY, answering=answering, world=at.world))
     if execution.trace.digest == told.digest:
         return None
     difference = difference_in_calls(execution.evaluation, told)
@@ -178,28 +173,3 @@ def _differing_here(bare: Experiment) -> Difference | None:
         if number and monotonic() - begun > SECONDS_HERE:
             break
     return None
-
-
-def likely_cause(difference: Difference, *, in_one_process: bool = True) -> str:
-    """Say what most often makes two runs differ in this way, and what to do about it."""
-    expected, got = difference.expected, difference.got
-    if difference.field in ("asked_at", "arrived_at"):
-        return "real time passes into virtual time, for example through a thread; wait with run.clock.sleep"
-    if _UUID.search(expected) and _UUID.search(got):
-        return "a uuid; draw it from run.rng(label)"
-    if _TIME.search(expected) and _TIME.search(got):
-        return "the wall clock; ask run.clock.now()"
-    if _HEXADECIMAL.search(expected) and _HEXADECIMAL.search(got):
-        return "a generated id; draw it from run.rng(label)"
-    if expected != got and Counter(expected) == Counter(got):
-        return "the order of a set, or of what threads finish; sort it"
-    if not in_one_process:
-        return "the order of a set, `hash()`, or something that the process keeps between runs; sort, or keep nothing"
-    if difference.field == "steps":
-        return "something kept between runs, such as a cache in a module's variable; make the world within the function"
-    if difference.field in ("interface", "operation", "occurrence", "agent"):
-        return (
-            "something kept between runs in a module's variable, or an order of calls that depends on chance, such as "
-            "that of a set or of threads; make the world within the function, and fix the order"
-        )
-    return "a random number from elsewhere than run.rng(label), or something kept between runs in a module's variable"

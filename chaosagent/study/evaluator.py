@@ -16,8 +16,16 @@ from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.foresight import Foresight
 from chaosagent.faults.online import Policy, Scores
 from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.study.likely_cause import likely_cause
+from chaosagent.trace.diff import Difference
 
 REPEATED = 64
+"""One of about so many runs is repeated."""
+
+REPEATED_FIRST = 4
+"""So many of the first runs of a task and seed in which something landed are repeated, too.
+
+What draws by itself only behind a fault shows in them, however small the study is."""
 
 
 class Experimental(NamedTuple):
@@ -70,6 +78,7 @@ class Evaluator:
         self._plays: dict[int, tuple[Experimental, Policy]] = {}
         self._played: dict[tuple[Experimental, Policy], Evaluation] = {}
         self._foresights: dict[Experimental, Foresight] = {}
+        self._repeated: dict[Experimental, int] = {}
         self._next_ticket = 0
         self.executions = 0
         self.errors = 0
@@ -185,20 +194,29 @@ class Evaluator:
         self._repeat_some(key[0], finished.evaluation)
 
     def _repeat_some(self, at: Experimental, told: Evaluation) -> None:
-        """Repeat one of about `REPEATED` runs."""
-        if told.status is Status.OK and int(told.digest[:4], 16) % REPEATED == 0:
+        """Repeat one of about `REPEATED` runs, and the first in which something landed."""
+        if told.status is not Status.OK:
+            return
+        among_first = bool(told.effective) and self._repeated.get(at, 0) < REPEATED_FIRST
+        self._repeated[at] = self._repeated.get(at, 0) + among_first
+        if among_first or int(told.digest[:4], 16) % REPEATED == 0:
             self.repeat(at, told.schedule)
 
     def _compare(self, at: Experimental, told: Evaluation, again: Evaluation) -> None:
         if again.status is Status.OK and again.digest != told.digest:
-            self.differ(at, told.schedule, str(difference_in_calls(told, again)))
+            self.differ(at, told.schedule, difference_in_calls(told, again))
 
-    def differ(self, at: Experimental, schedule: Schedule, how: str) -> None:
-        """Note that a schedule went another way when it was run again."""
+    def differ(self, at: Experimental, schedule: Schedule, difference: Difference) -> None:
+        """Note that a schedule went another way when it was run again, where first, and the likely cause."""
         under = "without injections" if schedule == EMPTY else f"under `{schedule}`"
+        at = at._replace(world=0)  # where one world does not repeat, no other can be trusted
         if at not in self.unlike:
-            self.unlike[at] = f"{under}, {how}"
+            self.unlike[at] = f"{under}, {difference}. Likely cause: {likely_cause(difference)}"
             self._on_differing(at, self.unlike[at])
+
+    def went_another_way(self, at: Experimental) -> bool:
+        """Whether a run of a task and seed, in any world, was not the same when it was made again."""
+        return at._replace(world=0) in self.unlike
 
     def _keep(self, key: tuple[Experimental, Schedule], evaluation: Evaluation) -> None:
         self._known[key] = evaluation

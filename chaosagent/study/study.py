@@ -11,13 +11,11 @@ from chaosagent.canonical import DIGEST_BYTES
 from chaosagent.clock import monotonic
 from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.errors import StudyError
-from chaosagent.execution.execute import Execution
 from chaosagent.execution.executor import Executor
-from chaosagent.execution.frozen import FrozenAnswer
-from chaosagent.execution.workbench import Job
 from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.study.afresh import Afresh
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.collecting import rare_full_collections
 from chaosagent.study.confirmation import Confirmation, FreshRuns
@@ -77,7 +75,7 @@ class Study:
         self._interrupted = False
         self._nature = DETERMINISTIC
         self._costs: list[float] = []
-        self._executed_here: dict[tuple[Experimental, Schedule], Execution] = {}
+        self._afresh = Afresh(self._workbench)
 
     def run(self) -> StudyResult:
         """Search until every search has ended or a limit is reached.
@@ -145,7 +143,7 @@ class Study:
                 "processes of one machine share (Plan.answers), so it cannot be searched on a cluster: leave out "
                 "--ray-address."
             )
-        self._evaluator.answering = self._nature.answering
+        self._evaluator.answering = self._afresh.answering = self._nature.answering
         for sink in self._sinks:
             sink.examined(self._nature)
 
@@ -271,7 +269,7 @@ class Study:
         for result in results:
             for sink in self._sinks:
                 sink.search_over(result)
-        self._executed_here.clear()
+        self._afresh.forget()
         return results
 
     def _counterexamples(self, search: Search) -> tuple[Counterexample, ...]:
@@ -305,10 +303,11 @@ class Study:
         evaluation = rerun(minimal)
         if not violates(evaluation, contract.id):  # what did not land, by its own account, mattered all the same
             minimal, evaluation = best.schedule, best
-        fresh = self._afresh(at, minimal)
+        fresh = self._afresh.run(at, minimal)
         reproduced = fresh.evaluation.digest == evaluation.digest and minimal == fresh.evaluation.effective
         if not reproduced:
-            self._evaluator.differ(at, minimal, str(difference_in_calls(evaluation, fresh.evaluation)))
+            self._evaluator.differ(at, minimal, difference_in_calls(evaluation, fresh.evaluation))
+            fresh = self._afresh.violating(at, minimal, contract.id, fresh)
         cost = minimal.declared_cost(plan.space.model)
         self._costs.append(cost)
         return Counterexample(
@@ -324,33 +323,16 @@ class Study:
             necessity=necessity_of(minimal, contract.id, rerun),
             certificate=self._certificate(search),
             confirmed=reproduced,
-            answers=self._answers(at, fresh),
+            answers=self._afresh.answers(at, fresh),
             confirmation=None if search.racer is None else search.racer.confirmation_of(minimal),
         )
 
-    def _afresh(self, at: Experimental, schedule: Schedule) -> Execution:
-        """Run a schedule in this process, with its whole trace; once."""
-        key = (at, schedule)
-        execution = self._executed_here.pop(key, None)
-        if execution is None:
-            answering = self._nature.answering
-            execution = self._workbench.execute(Job(at.task_id, at.seed, schedule, answering=answering, world=at.world))
-        return execution
-
     def _signature(self, at: Experimental, contract: Contract, schedule: Schedule) -> Signature:
         """Return what kind of failure a violation is, before its search is over; its run is kept until then."""
-        execution = self._executed_here[at, schedule] = self._afresh(at, schedule)
-        return signature_of(execution.trace, contract.id, contract.severity, schedule)
-
-    def _answers(self, at: Experimental, execution: Execution) -> tuple[FrozenAnswer, ...]:
-        """Return the frozen answers of a run and of the one without injections, by which it is judged."""
-        if not self._nature.stochastic:
-            return ()
-        nominal = self._afresh(at, EMPTY)
-        return tuple(dict.fromkeys((*execution.answers, *nominal.answers)))
+        return signature_of(self._afresh.keep(at, schedule).trace, contract.id, contract.severity, schedule)
 
     def _certificate(self, search: Search) -> Certificate:
-        repeatable = search.at not in self._evaluator.unlike
+        repeatable = not self._evaluator.went_another_way(search.at)
         return search.certificate(reproduced=repeatable, frozen=self._nature.stochastic)
 
     def _tell_differing(self, at: Experimental, difference: str) -> None:
@@ -383,7 +365,13 @@ class Study:
         )
 
     def _certified(self, found: Counterexample, certificate: Certificate) -> Counterexample:
-        """Return a counterexample with what is proved in the end; of several, each has a cost of its own."""
+        """Return a counterexample with what is proved in the end; of several, each has a cost of its own.
+
+        Where runs did not repeat, though no run without injections differs, fresh ones tell how often it breaks.
+        """
         if self._plan.wants_several:
             certificate = replace(certificate, cost=found.cost)
-        return replace(found, certificate=certificate)
+        at, told = Experimental(found.task_id, found.seed), found.confirmation
+        if told is None and not (self._interrupted or self._nature.stochastic) and self._evaluator.went_another_way(at):
+            told = self._fresh.confirm(at, found.schedule, found.contract, self._plan.rates)
+        return replace(found, certificate=certificate, confirmation=told)

@@ -1,0 +1,67 @@
+"""Runs of what was found, made afresh in this process, with their whole traces."""
+
+from __future__ import annotations
+
+from chaosagent.execution.execute import Execution
+from chaosagent.execution.frozen import FrozenAnswer
+from chaosagent.execution.workbench import Answering, Job, Workbench
+from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.study.evaluator import Experimental
+from chaosagent.study.minimise import violates
+
+ATTEMPTS_MAX = 20
+"""How often a schedule that did not repeat is run until it violates again."""
+
+
+class Afresh:
+    """Makes such runs.
+
+    Args:
+        workbench: Of this process.
+
+    Attributes:
+        answering: How pure interfaces answer.
+    """
+
+    def __init__(self, workbench: Workbench) -> None:
+        self._workbench = workbench
+        self._kept: dict[tuple[Experimental, Schedule], Execution] = {}
+        self.answering = Answering.LIVE
+
+    def run(self, at: Experimental, schedule: Schedule) -> Execution:
+        """Run a schedule; one that was run before is not run again, once."""
+        known = self._kept.pop((at, schedule), None)
+        if known is not None:
+            return known
+        return self._workbench.execute(Job(at.task_id, at.seed, schedule, answering=self.answering, world=at.world))
+
+    def keep(self, at: Experimental, schedule: Schedule) -> Execution:
+        """Run a schedule before its search is over; the run is kept until it is asked for."""
+        execution = self._kept[at, schedule] = self.run(at, schedule)
+        return execution
+
+    def violating(self, at: Experimental, schedule: Schedule, contract: str, first: Execution) -> Execution:
+        """Return a run that violates, of a schedule whose runs differ; the first one when none does.
+
+        Args:
+            at: Task and seed.
+            schedule: What is injected.
+            contract: Id of what is to be violated.
+            first: The first run that was made afresh.
+        """
+        execution = first
+        for _ in range(ATTEMPTS_MAX):
+            if violates(execution.evaluation, contract):
+                return execution
+            execution = self.run(at, schedule)
+        return first
+
+    def answers(self, at: Experimental, execution: Execution) -> tuple[FrozenAnswer, ...]:
+        """Return the frozen answers of a run and of the one without injections, by which it is judged."""
+        if self.answering is not Answering.FROZEN:
+            return ()
+        return tuple(dict.fromkeys((*execution.answers, *self.run(at, EMPTY).answers)))
+
+    def forget(self) -> None:
+        """Drop what was kept and not asked for."""
+        self._kept.clear()
