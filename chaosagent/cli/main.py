@@ -15,6 +15,7 @@ import typer
 
 from chaosagent.cli import output
 from chaosagent.cli.demo import demo
+from chaosagent.cli.doctor import doctor
 from chaosagent.cli.init import init
 from chaosagent.cli.listing import list_kind
 from chaosagent.cli.replay import replay
@@ -38,6 +39,7 @@ Exit codes: 0 nothing violated, 1 violated, 2 usage or bad input, 3 inconclusive
 VERBS: Mapping[str, tuple[Callable[..., int], str]] = {
     "demo": (demo, "Watch it work: search the built-in assistant, replay what breaks it, plot R(B)."),
     "init": (init, "Write a study and a small agent to begin with."),
+    "doctor": (doctor, "Look at a target before it is searched."),
     "search": (search, "Find the cheapest schedules that break a target, with proof."),
     "replay": (replay, "Run stored counterexamples again."),
     "show": (show, "Tell the story of a counterexample."),
@@ -66,12 +68,13 @@ def _answered(given: list[str]) -> int:
     except (KeyboardInterrupt, _InterruptedError):
         return _failed("interrupted", INTERRUPTED, given)
     except BrokenPipeError:
-        # The reader of our output has gone; nothing may be written at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PIPE_CLOSED
+        return _closed()
     except ChaosAgentError as error:
         return _failed(str(error), error.exit_code, given)
-    except SystemExit as error:  # nobody here ends like that: it is the user's code, at a place that should not run any
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # typer ends the program for it, and says nothing
+            return _closed()
+        # Nobody here ends like that: it is the user's code, at a place that should not run any.
         return _failed(f"the target has ended the program with sys.exit({error.code!r}). Let it return.", FAILED, given)
     except OSError as error:
         if error.filename is None and error.errno not in FULL:
@@ -166,6 +169,12 @@ def _help_hint(error: Exception) -> str:
     context = getattr(error, "ctx", None)
     path = getattr(context, "command_path", "chaosagent")
     return f"See `{path} --help`."
+
+
+def _closed() -> int:
+    """Write nothing at exit either, as the reader of our output has gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return PIPE_CLOSED
 
 
 def _failed(message: str, code: int, given: Sequence[str]) -> int:

@@ -1,0 +1,111 @@
+"""`chaosagent doctor`: look at a target before it is searched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from chaosagent.cli import output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chaosagent.study.checkup import Remark
+
+READY, TO_MEND = 0, 1
+
+
+def doctor(
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="A target: its name, module:attribute or file.py:attribute.", metavar="TARGET", show_default=False
+        ),
+    ],
+    *,
+    config: Annotated[
+        str | None, typer.Option(help="One of its configurations; its first by default.", show_default=False)
+    ] = None,
+    task: Annotated[
+        list[str] | None, typer.Option(help="Only this task; may be given several times.", show_default=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the runs.", min=0)] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Look at a target before it is searched, and at what is installed.
+
+    Runs every task without injections, several times here and in another process with another hash seed, and names the
+    first difference with its likely cause (clock, uuid, random numbers, order of a set, threads) and the remedy. Says
+    which boundaries are crossed, what the target could declare, and which optional tools are found.
+
+    Exit code: 0 the target can be searched, 1 something is to be mended first.
+
+    [bold]Examples[/bold]
+
+    chaosagent doctor agent.py:agent
+
+    chaosagent doctor triage --config hardened --task refund-damaged --json
+    """
+    from chaosagent.report.checkup import checkup_page
+    from chaosagent.study.checkup import Level
+
+    with output.stdout_for_answers():
+        remarks = [*_remarks(target, config, task, seed), *_installed()]
+    if json:
+        output.answer_json({"target": target, "remarks": [remark.to_json() for remark in remarks]})
+    else:
+        output.answer(checkup_page(target, remarks))
+    return TO_MEND if any(remark.level is Level.BAD for remark in remarks) else READY
+
+
+def _remarks(reference: str, config: str | None, tasks: list[str] | None, seed: int) -> Iterator[Remark]:
+    from chaosagent.contracts.catalogue import default_contracts
+    from chaosagent.execution.elsewhere import open_elsewhere
+    from chaosagent.importable import make_importable
+    from chaosagent.limits import RunLimits
+    from chaosagent.study.checkup import Level, Place, Remark, checkup
+    from chaosagent.studyfile.plan import WorkerSetup
+    from chaosagent.targets.loading import load_target
+
+    folder = Path.cwd()
+    make_importable(folder)
+    found = load_target(reference, where="chaosagent doctor")
+    chosen = found.config(config, "--config").name if config else next(iter(found.configs))
+    names = [found.task(name, "--task").id for name in tasks] if tasks else list(found.tasks)
+    specs = tuple(contract.id for contract in default_contracts())
+    setup = WorkerSetup(reference, str(folder), chosen, specs, RunLimits())
+    here = setup()
+    kind = "a plain function" if found.synchronous else "an asynchronous function"
+    text = f"{found.name}, {kind}, {found.clock.value} time, {len(names)} tasks, configuration {chosen!r}"
+    yield Remark(Level.GOOD, "target", text)
+    yield from checkup(Place(names, seed, here, lambda: open_elsewhere(setup, limits=RunLimits())))
+
+
+def _installed() -> Iterator[Remark]:
+    """Say which optional tools are found; those of a framework are told by its adapter."""
+    import shutil
+    from importlib.util import find_spec
+
+    from chaosagent.study.checkup import Level, Remark
+
+    extras = {"report": "matplotlib", "search": "optuna", "deterministic": "time_machine", "ray": "ray"}
+    missing = [extra for extra, module in extras.items() if find_spec(module) is None]
+    if missing:
+        yield Remark(
+            Level.HINT,
+            "extras",
+            f"not installed: {', '.join(missing)}",
+            f"pip install 'chaosagent[{','.join(missing)}]'",
+        )
+    server = shutil.which("toxiproxy-server")
+    if server is None:
+        yield Remark(
+            Level.HINT,
+            "toxiproxy",
+            "toxiproxy-server is not on the PATH; only operators of the boundary `network` need it",
+            "go install github.com/Shopify/toxiproxy/v2/cmd/server@v2.12.0, or see operators/README.md",
+        )
+    else:
+        yield Remark(Level.GOOD, "toxiproxy", server)

@@ -1,0 +1,175 @@
+"""What is looked at before a target is searched: is it deterministic, what does it cross, what could be told better."""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from chaosagent.canonical import Plain
+from chaosagent.errors import ChaosAgentError, StudyError
+from chaosagent.execution.execute import Execution
+from chaosagent.execution.executor import Executor
+from chaosagent.execution.workbench import Answering, Job, Workbench
+from chaosagent.faults.dry import RecordedCrossing, unpack_request
+from chaosagent.faults.evaluation import Fingerprinting
+from chaosagent.faults.schedule import EMPTY
+from chaosagent.study.determinism import examine
+from chaosagent.study.evaluator import Experimental
+from chaosagent.vocabulary import Boundary, ClockKind, Ending, Verdict
+
+DOORS = "Give it doors: run.service(...), run.model(...) and so on, or an adapter; see README.md."
+EFFECTS = 'Declare what they commit, effects={...: effect("id")}, or that they change nothing, read_only=[...].'
+CHECKPOINTS = (
+    "Say run.checkpoint(place, state) where the program's state is complete; a search then merges equal states."
+)
+
+
+class Level(enum.Enum):
+    """How a remark is meant."""
+
+    GOOD = "good"
+    HINT = "hint"
+    BAD = "bad"
+
+
+class Remark(NamedTuple):
+    """One thing that was looked at.
+
+    Attributes:
+        level: Whether something is to be mended (`BAD`) or could be better (`HINT`).
+        about: What was looked at, such as a task.
+        text: What was found.
+        remedy: What to do about it; empty where nothing is to be done.
+    """
+
+    level: Level
+    about: str
+    text: str
+    remedy: str = ""
+
+    def to_json(self) -> dict[str, Plain]:
+        """Return it as plain data."""
+        return {"level": self.level.value, "about": self.about, "text": self.text, "remedy": self.remedy}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a target is looked at with.
+
+    Attributes:
+        tasks: Ids of the tasks.
+        seed: Of the runs.
+        here: The workbench of this process.
+        elsewhere: Opens another process with another hash seed.
+    """
+
+    tasks: Sequence[str]
+    seed: int
+    here: Workbench
+    elsewhere: Callable[[], Executor]
+
+
+def checkup(place: Place) -> Iterator[Remark]:
+    """Look at a target, task by task; remarks come as they are found.
+
+    Args:
+        place: Target, tasks and seed.
+    """
+    runs: dict[str, Execution] = {}
+    for task in place.tasks:
+        job = Job(task, place.seed, EMPTY, fingerprinting=Fingerprinting.STATE)
+        try:
+            runs[task] = place.here.execute(job)
+        except ChaosAgentError as error:
+            yield Remark(Level.BAD, task, str(error))
+        else:
+            yield from _of_run(task, runs[task])
+    if runs:
+        yield from _determinism(place, list(runs))
+        yield from _doors(runs)
+        yield from _checkpoints(place, runs)
+
+
+def _of_run(task: str, run: Execution) -> Iterator[Remark]:
+    """Say how a run without injections ended, and what it breaks."""
+    trace = run.trace
+    if trace.ending is not Ending.FINISHED:
+        where = f", at {trace.crashed_at}" if trace.crashed_at else ""
+        text = f"without any injection the run ends in {trace.ending.value}: {trace.ending_detail}{where}"
+        yield Remark(Level.BAD, task, text, "Mend the target first: a search would find nothing but this.")
+        return
+    broken = [verdict.contract for verdict in trace.verdicts if verdict.verdict is Verdict.VIOLATED]
+    if broken:
+        text = f"without any injection it breaks {', '.join(broken)}"
+        yield Remark(Level.BAD, task, text, "Mend the target or the contract: what breaks by itself is not searched.")
+    else:
+        success = {True: "succeeds", False: "fails", None: "does not say whether it succeeds"}[trace.outcome.success]
+        yield Remark(Level.GOOD, task, f"{len(trace.steps)} steps, {success}, breaks no contract")
+    if trace.outcome.success is None:
+        remedy = "Return Outcome(success=...), or give the target an objective; R(B) needs it."
+        yield Remark(Level.HINT, task, "nothing says whether the outcome is right", remedy)
+
+
+def _determinism(place: Place, tasks: Sequence[str]) -> Iterator[Remark]:
+    """Run every task in another process, too."""
+    elsewhere, equal = place.elsewhere(), 0
+    try:
+        for task in tasks:
+            try:
+                nature = examine([Experimental(task, place.seed)], place.here, elsewhere)
+            except StudyError as error:
+                yield Remark(Level.BAD, task, str(error))
+                continue
+            if nature.answering is Answering.LIVE:
+                equal += 1
+            else:
+                text = f"its models answer by chance: {nature.reason}"
+                remedy = "A study freezes their answers; searches take longer and nothing is proved for certain."
+                yield Remark(Level.HINT, task, text, remedy)
+    finally:
+        elsewhere.close()
+    if equal:
+        text = f"equal traces of {equal} of {len(tasks)} tasks, here and in another process with another hash seed"
+        yield Remark(Level.GOOD, "determinism", text)
+
+
+def _doors(runs: Mapping[str, Execution]) -> Iterator[Remark]:
+    """Say which boundaries are crossed, and what calls of services could be told about."""
+    crossings = [crossing for run in runs.values() for crossing in run.evaluation.crossings]
+    if not crossings:
+        yield Remark(Level.BAD, "doors", "the target crosses no boundary, so nothing can be injected", DOORS)
+        return
+    counted = Counter(crossing.place.interface for crossing in crossings)
+    listed = ", ".join(f"{interface} ({count})" for interface, count in sorted(counted.items()))
+    yield Remark(Level.GOOD, "doors", f"crossed in these runs: {listed}")
+    untold = sorted(_called(runs) - _read(crossings))
+    if untold:
+        shown = ", ".join(f"{interface} {operation}" for interface, operation in untold)
+        text = f"neither effects nor read-only: {shown}; so at-most-once and its like cannot judge them"
+        yield Remark(Level.HINT, "effects", text, EFFECTS)
+
+
+def _called(runs: Mapping[str, Execution]) -> set[tuple[str, str]]:
+    """Return the operations of services that were called and of which no effect was told."""
+    steps = [step for run in runs.values() for step in run.trace.steps if step.boundary is Boundary.SERVICE]
+    committed = {(step.interface, step.operation) for step in steps if step.effects}
+    return {(step.interface, step.operation) for step in steps} - committed
+
+
+def _read(crossings: Iterable[RecordedCrossing]) -> set[tuple[str, str]]:
+    """Return the operations that are declared to change nothing."""
+    return {
+        (crossing.place.interface, unpack_request(crossing.request).operation)
+        for crossing in crossings
+        if crossing.read_only
+    }
+
+
+def _checkpoints(place: Place, runs: Mapping[str, Execution]) -> Iterator[Remark]:
+    if place.here.target.clock is ClockKind.WALL:
+        yield Remark(Level.HINT, "clock", "runs take real time, and no checkpoint can be taken")
+    elif not any(run.evaluation.fingerprints for run in runs.values()):
+        yield Remark(Level.HINT, "checkpoints", "the target offers none", CHECKPOINTS)

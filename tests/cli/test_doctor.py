@@ -1,0 +1,117 @@
+"""`chaosagent doctor`: what keeps a target from being searched is said, with its remedy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+HEAD = """
+import random, time, uuid
+
+from chaosagent import Outcome, Task, deterministic, effect, target
+
+@target
+async def agent(task, run):
+    bank = run.service("bank", {"pay": lambda key: key}, effects={"pay": effect("key")})
+"""
+
+
+@pytest.fixture
+def look(folder: Path, chaosagent: Command) -> Callable[..., tuple[int, dict[str, list[dict[str, str]]]]]:
+    """Write a target with a body, look at it, and return the exit code and the remarks by what they are about."""
+
+    def looked(body: str) -> tuple[int, dict[str, list[dict[str, str]]]]:
+        lines = "".join(f"    {line}\n" for line in body.splitlines())
+        (folder / "looked_at.py").write_text(HEAD + lines, encoding="utf-8")
+        answer = chaosagent("doctor", "looked_at.py:agent", "--json")
+        told: dict[str, list[dict[str, str]]] = {}
+        for remark in json.loads(answer.out)["remarks"]:
+            told.setdefault(remark["about"], []).append(remark)
+        (folder / "looked_at.py").unlink()
+        return answer.code, told
+
+    return looked
+
+
+def _bad(told: dict[str, list[dict[str, str]]]) -> str:
+    return " ".join(remark["text"] for remarks in told.values() for remark in remarks if remark["level"] == "bad")
+
+
+def test_a_target_without_fault_is_ready(look: Callable[..., Any]) -> None:
+    code, told = look("run.checkpoint('start', 1)\nawait bank('pay', key='a')\nreturn Outcome('', success=True)")
+
+    assert code == 0
+    assert told["determinism"][0]["text"].startswith("equal traces of 1 of 1 tasks")
+    assert told["doors"][0]["text"] == "crossed in these runs: service:bank (1)"
+    assert {"effects", "checkpoints"}.isdisjoint(told)
+
+
+@pytest.mark.parametrize(
+    ("key", "cause"),
+    [
+        ("str(uuid.uuid4())", "a uuid"),
+        ("time.strftime('%Y-%m-%dT%H:%M:%S') + str(time.time())", "the wall clock"),
+        ("random.random()", "a generated id or a random number"),
+        ("''.join({'a', 'b', 'c', 'd', 'e', 'f'})", "the order of a set"),
+    ],
+)
+def test_what_is_not_deterministic_is_named_with_its_likely_cause(
+    look: Callable[..., Any], key: str, cause: str
+) -> None:
+    code, told = look(f"await bank('pay', key={key})\nreturn Outcome('', success=True)")
+
+    assert code == 1
+    assert cause in _bad(told)
+    assert "service:bank[1]" in _bad(told)
+
+
+def test_the_remedy_that_it_names_is_one(look: Callable[..., Any]) -> None:
+    code, told = look(
+        "with deterministic(run):\n    await bank('pay', key=str(uuid.uuid4()))\nreturn Outcome('', success=True)"
+    )
+
+    assert (code, _bad(told)) == (0, "")
+
+
+def test_a_target_without_doors_cannot_be_searched(look: Callable[..., Any]) -> None:
+    code, told = look("return Outcome('', success=True)")
+
+    assert code == 1
+    assert "crosses no boundary" in _bad(told)
+
+
+def test_what_breaks_by_itself_is_told(look: Callable[..., Any]) -> None:
+    code, told = look("raise ValueError('no key')")
+
+    assert code == 1
+    assert "ends in crashed: ValueError: no key" in _bad(told)
+
+
+def test_what_could_be_declared_is_a_hint(look: Callable[..., Any]) -> None:
+    code, told = look("await run.service('mail', {'send': lambda to: 1})('send', to='a')")
+
+    assert code == 0
+    assert "service:mail send" in told["effects"][0]["text"]
+    assert told["effects"][0]["level"] == "hint"
+    assert "run.checkpoint" in told["checkpoints"][0]["remedy"]
+    assert told["default"][1]["text"] == "nothing says whether the outcome is right"
+
+
+def test_people_get_a_page(folder: Path, chaosagent: Command) -> None:
+    del folder
+    answer = chaosagent("doctor", "refund")
+
+    assert answer.code == 0
+    assert "Ready to be searched" in answer.out
+
+
+def test_what_does_not_exist_gets_the_nearest(chaosagent: Command) -> None:
+    assert chaosagent("doctor", "refnd").code == 2
+    assert "refund" in chaosagent("doctor", "refnd").err
+    assert "late-parcel" in chaosagent("doctor", "refund", "--task", "late-parcl").err
+    assert "naive" in chaosagent("doctor", "refund", "--config", "niave").err
