@@ -5,6 +5,7 @@ ChaosAgentError
 │   ├── UnknownNameError    a name nobody registered; carries the nearest known one
 │   ├── MissingExtraError   an optional package is not installed; says the command that installs it
 │   ├── OtherStudyError     the folder holds a study that is to do something else
+│   ├── SearcherError       a searcher raised, or returned what it must not
 │   └── RecordError         a replay record that is damaged, too large or of another version
 ├── TargetError             the target could not be loaded or does not keep its protocol (exit code 4)
 ├── PluginError             an operator or a contract raised, or returned what it must not (exit code 4)
@@ -95,6 +96,26 @@ class OtherStudyError(UsageError):
 
     def __reduce__(self) -> tuple[type[OtherStudyError], tuple[str, str]]:
         return type(self), (self.folder, self.difference)
+
+
+class SearcherError(UsageError):
+    """A searcher raised, or returned what it must not.
+
+    Args:
+        searcher: Its name.
+        method: Of the searcher, or another part of it.
+        what: What it did, without a full stop.
+    """
+
+    def __init__(self, searcher: str, method: str, what: str) -> None:
+        self.searcher, self.method, self.what = searcher, method, what
+        super().__init__(
+            f"searcher {searcher!r}: {method} {what}. Mend the searcher (chaosagent.testing.searchers checks it), or "
+            "take another one with --searcher."
+        )
+
+    def __reduce__(self) -> tuple[type[SearcherError], tuple[str, str, str]]:
+        return type(self), (self.searcher, self.method, self.what)
 
 
 class RecordError(UsageError):

@@ -13,7 +13,7 @@ from chaosagent.cli.output import remark, stdout_for_answers
 from chaosagent.cli.progress import display_for
 from chaosagent.cli.records import RecordSink
 from chaosagent.cli.termination import termination_as_interrupt
-from chaosagent.errors import ChaosAgentError, OtherStudyError
+from chaosagent.errors import ChaosAgentError, OtherStudyError, SearcherError
 from chaosagent.execution.elsewhere import open_elsewhere
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.inline import InlineExecutor
@@ -117,8 +117,10 @@ def run_study(
         )
         try:
             result = work.run()
-        except ChaosAgentError:
+        except ChaosAgentError as error:
             store.give_up()
+            if isinstance(error, SearcherError):
+                remark(f"chaosagent: {_kept(out, len(records.written))}")
             raise
         removed = [] if result.interrupted else records.remove_stale(result)
         digest = "" if result.interrupted else result.digest
@@ -130,6 +132,12 @@ def run_study(
         notes,
         Leftovers(removed, records.kept, records.others, records.unwritten),
     )
+
+
+def _kept(out: Path, record_count: int) -> str:
+    """Say what a study leaves behind that its searcher has ended."""
+    records = f", and {record_count} of what was found in {out / 'replays'}" if record_count else ""
+    return f"all runs are kept in {out}{records}; once the searcher is mended, --resume goes on from there"
 
 
 def _leave_out(printed: Printed, pool: ProcessExecutor) -> None:

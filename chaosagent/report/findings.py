@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaosagent.report.chance import MAY_BE_CHANCE, proof_by_chance, tell_chance
+from chaosagent.report.claims import tell_disproved
 from chaosagent.report.leftovers import Leftovers, tell_records
 from chaosagent.report.notes import FailedRuns, Notes
 from chaosagent.report.page import Cell, Page, Part, Span, bad, faint, good, name, notice, strong
@@ -282,6 +283,7 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
             "the rule was switched off and what it had pruned was searched. A label of the target, such as read_only "
             "or an effect, does not say what the target does.",
         )
+    tell_disproved(page, result)
     unsteady = [found for found in result.counterexamples if not found.confirmed]
     if unsteady:
         page.gap().line(

@@ -111,6 +111,7 @@ def _search_json(search: SearchResult, findings: Findings) -> Plain:
         "lower_bound": _finite(certificate.lower_bound),
         "level": certificate.level,
         "certificate": str(certificate),
+        "disproved": certificate.disproved or None,
     }
 
 

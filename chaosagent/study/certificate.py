@@ -56,6 +56,7 @@ class Certificate:
             tell schedules apart; infinite when all within the budget are.
         clean: Of a stochastic target: what further worlds of frozen answers have shown; with it the level is `"S"`.
         doubted: Something cheaper was seen violating, and fresh runs have not confirmed it.
+        disproved: What the searcher claimed and a run has contradicted; empty while nothing did.
     """
 
     level: str
@@ -77,6 +78,7 @@ class Certificate:
     clean: CleanRuns | None = None
     doubted: bool = False
     audited_of: Mapping[str, int] = field(default_factory=dict)
+    disproved: str = ""
 
     @property
     def _missed(self) -> str:
@@ -125,6 +127,8 @@ class Certificate:
                 work += f" ({'' if self.unknown == 1 else 'the first '}{self.unknown_under})"
         if not self.reproduced:
             return f"nothing is proved: a run went another way when it was made again: {work}"
+        if self.disproved:
+            return f"nothing is proved: {self.disproved}: {work}"
         if self.frozen:
             work += ", for the frozen answers of this study"
         if self.clean is not None:

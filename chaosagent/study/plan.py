@@ -36,7 +36,7 @@ class Plan:
         contract_specs: The same as plain data, as study files name them, so that another process can make them again.
         space: What may be injected where, and what it costs.
         budget: The B of `cost(δ) ≤ B`.
-        searcher: Its registered name.
+        searcher: Its registered name, or `module:attribute`.
         searcher_settings: Its own settings.
         lookahead: Trials in flight per search; part of what the result depends on, unlike the number of workers.
         seed: From which the searchers' random streams are derived.
@@ -84,6 +84,11 @@ class Plan:
         """Return a workbench of this process."""
         kept: Answers = AnswersInMemory() if self.answers is None else AnswersOnDisk(self.answers)
         return Workbench(self.target, self.config, self.contracts, self.run_limits, kept)
+
+    @property
+    def searcher_module(self) -> str:
+        """The module that holds a searcher named `module:attribute`, empty for a registered one."""
+        return self.searcher.rpartition(":")[0]
 
     @property
     def wants_several(self) -> bool:

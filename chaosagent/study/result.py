@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chaosagent.study.certificate import Certificate
@@ -45,6 +47,25 @@ class SearchResult:
     def counterexample(self) -> Counterexample | None:
         """The cheapest that was found."""
         return self.counterexamples[0] if self.counterexamples else None
+
+
+def believed(results: Iterable[SearchResult]) -> tuple[SearchResult, ...]:
+    """Return results without what is proved in any of them, if a claim of their searcher was disproved in one.
+
+    All searches of a study have the same searcher and the same target, and one of the two does not keep its word.
+    """
+    listed = tuple(results)
+    disproved = next((result.certificate.disproved for result in listed if result.certificate.disproved), "")
+    return tuple(_unproved(result, disproved) for result in listed) if disproved else listed
+
+
+def _unproved(result: SearchResult, disproved: str) -> SearchResult:
+    def without_proof(certificate: Certificate) -> Certificate:
+        told = certificate.disproved or disproved
+        return dataclasses.replace(certificate, level="C0", lower_bound=0.0, known_below=0.0, disproved=told)
+
+    found = (dataclasses.replace(one, certificate=without_proof(one.certificate)) for one in result.counterexamples)
+    return dataclasses.replace(result, certificate=without_proof(result.certificate), counterexamples=tuple(found))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,14 @@ from chaosagent.contracts.templates.objective import Objective
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.certificate import Certificate
+from chaosagent.study.checked_searcher import CheckedSearcher
 from chaosagent.study.counterexample import Signature
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.found import Found
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.racing import RACE_SHARE, Racer
-from chaosagent.study.searcher import SEARCHERS, Problem, Proposal, Purpose, Searcher, Standing, core_of
+from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing, core_of
 from chaosagent.study.shrinker import WAITING_MAX, WAITING_MAX_ALL, Shrinker
 from chaosagent.vocabulary import Verdict
 
@@ -100,7 +101,7 @@ class Search:
     def _begin_with(self, problem: Problem) -> None:
         """Make the searcher for a problem, and what goes with it; nothing was asked yet."""
         plan, contract, self._problem = self.plan, self.contract.id, problem
-        self.searcher: Searcher = SEARCHERS.get(plan.searcher)(problem, **plan.searcher_settings)
+        self.searcher = CheckedSearcher(plan.searcher, problem, plan.searcher_settings)
         waiting = WAITING_MAX_ALL if plan.wants_several else WAITING_MAX
         self._shrinker = Shrinker(contract, plan.space, waiting_max=waiting, core=core_of(self.searcher))
         self.found = Found(plan, contract, self._shrinker, self._instability_of, self._kind_of)
@@ -328,4 +329,5 @@ class Search:
             clean=clean,
             doubted=self.racer is not None and self.racer.is_doubted(self.found.cost_wanted),
             audited_of=standing.audited_of,
+            disproved=self.searcher.disproved,
         )

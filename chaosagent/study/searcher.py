@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import enum
+import importlib
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+from chaosagent.errors import ChaosAgentError, SearcherError, UnknownNameError, UsageError
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.online import Policy
 from chaosagent.faults.schedule import Schedule
@@ -27,6 +30,10 @@ class Purpose(enum.Enum):
     SHRINK = "shrink"
     CERTIFY = "certify"
     AUDIT = "audit"
+
+
+FREE = frozenset({Purpose.EXPLORE, Purpose.PROBE})
+"""What may be dearer than the budget."""
 
 
 class Proposal(NamedTuple):
@@ -150,3 +157,46 @@ SearcherFactory: TypeAlias = Callable[..., Searcher]
 """Makes a searcher for a problem; further keyword arguments are its settings in the study file."""
 
 SEARCHERS: Registry[SearcherFactory] = Registry("searcher", "chaosagent.searchers", "chaosagent.searchers")
+
+
+def factory_of(name: str, where: str = "") -> SearcherFactory:
+    """Return what makes a searcher.
+
+    Args:
+        name: A registered one, or `module:attribute`.
+        where: What messages call the place of the name.
+
+    Raises:
+        UnknownNameError: Nobody registered the name; the nearest known one is offered.
+        UsageError: There is no such module or attribute, or it cannot be called.
+        SearcherError: The module raises on import.
+    """
+    if ":" not in name:
+        return SEARCHERS.get(name, where)
+    module, _, attribute = name.rpartition(":")
+    prefix = f"{where}: " if where else ""
+    if not all(part.isidentifier() for part in module.split(".")):
+        raise UsageError(f"{prefix}{name!r}: {module!r} is no name of a module. Write module:Class, or file.py:Class.")
+    try:
+        loaded = importlib.import_module(module)
+    except ChaosAgentError:
+        raise
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise SearcherError(name, "its module", f"raised on import: {error}") from error
+        raise UsageError(
+            f"{prefix}searcher {name!r}: there is no module {module!r}. Install it, or put its file next to the study "
+            "file and write file.py:Class."
+        ) from error
+    except (Exception, SystemExit) as error:  # plug-in loading is a seam: whatever a module raises is its own fault
+        raise SearcherError(name, "its module", f"raised {type(error).__name__} on import: {error}") from error
+    found: object = getattr(loaded, attribute, None)
+    if found is None:
+        known = [
+            other for other, value in vars(loaded).items() if inspect.isclass(value) and value.__module__ == module
+        ]
+        raise UnknownNameError(f"searcher in {module}:", attribute, known, where)
+    if not callable(found):
+        raise UsageError(f"{prefix}searcher {name!r} is {type(found).__name__}; it must be a class or a function.")
+    factory: SearcherFactory = found
+    return factory

@@ -262,7 +262,7 @@ class StudyStore(Sink):
     def examined(self, nature: Nature) -> None:
         """Keep whether the target is deterministic."""
         self._put("stochastic", "yes" if nature.stochastic else "no")
-        self._put("code", json.dumps(code_of(self._plan.target, self._code)))
+        self._put("code", json.dumps(code_of(self._plan.target, self._code, self._plan.searcher_module)))
 
     def differed(self, at: Experimental, difference: str) -> None:
         """Keep where a run that was made again went another way."""

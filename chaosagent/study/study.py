@@ -10,7 +10,7 @@ from hashlib import blake2b
 from chaosagent.canonical import DIGEST_BYTES
 from chaosagent.clock import monotonic
 from chaosagent.contracts.contract import Contract, Nominal
-from chaosagent.errors import StudyError
+from chaosagent.errors import SearcherError, StudyError
 from chaosagent.execution.executor import Executor
 from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
@@ -26,7 +26,7 @@ from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.minimise import Rerun, minimise, necessity_of, violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.racing import Racer
-from chaosagent.study.result import Progress, SearchResult, StudyResult
+from chaosagent.study.result import Progress, SearchResult, StudyResult, believed
 from chaosagent.study.search import Search, Trial
 from chaosagent.study.sink import Sink
 from chaosagent.vocabulary import Severity
@@ -86,6 +86,7 @@ class Study:
         Raises:
             StudyError: The target is not deterministic and cannot be made so, or more than the declared share of runs
                 ended as errors.
+            SearcherError: The searcher raised or returned what it must not; what was found by then has been told.
         """
         with rare_full_collections():
             return self._run()
@@ -111,8 +112,11 @@ class Study:
             self._evaluator.abandon()
             for group in groups[groups_over:]:
                 results.extend(self._finish(group))
+        except SearcherError:
+            self._keep_found(groups[groups_over:])
+            raise
         return StudyResult(
-            searches=tuple(results),
+            searches=believed(results),
             trials=self._progress.trials,
             executions=self._evaluator.executions,
             errors=self._evaluator.errors,
@@ -124,6 +128,15 @@ class Study:
                 f"task {at.task_id!r}, seed {at.seed}: {where}" for at, where in sorted(self._evaluator.unlike.items())
             ),
         )
+
+    def _keep_found(self, groups: Iterable[Sequence[Search]]) -> None:
+        """Tell what was found in searches that a broken searcher has ended, as after an interrupt."""
+        self._interrupted = True
+        self._executor.drop_waiting()
+        self._evaluator.abandon()
+        for group in groups:
+            if any(search.found.count for search in group):
+                self._finish(group)
 
     def _examine(self, places: list[Experimental]) -> None:
         """Find out whether the target is deterministic, and freeze its answers if it is not."""
@@ -189,9 +202,7 @@ class Study:
             self._progress.searches_over += len(active) - len(still)
             if not any(told) and len(still) == len(active):
                 if not self._evaluator.anything_out:
-                    raise StudyError(
-                        "the searchers wait for nothing: one of them asks for no schedule and has not finished."
-                    )
+                    still[0].searcher.refuse_waiting()
                 self._evaluator.wait()
             active = still
             self._report(active, searches)

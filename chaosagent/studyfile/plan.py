@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import importlib.util
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import cast, get_type_hints
+from typing import cast
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts, parse_contract
 from chaosagent.contracts.contract import Contract
-from chaosagent.errors import UnknownNameError, UsageError
+from chaosagent.errors import SearcherError, UnknownNameError, UsageError
 from chaosagent.execution.workbench import Workbench, load_workbench
 from chaosagent.faults.space import Space
 from chaosagent.importable import make_importable
 from chaosagent.limits import RunLimits, StudyLimits
+from chaosagent.study.checked_searcher import CheckedSearcher
 from chaosagent.study.plan import Plan
-from chaosagent.study.searcher import SEARCHERS, Problem, SearcherFactory
+from chaosagent.study.searcher import Problem, factory_of
+from chaosagent.study.searcher_settings import check_setting, settings_of
 from chaosagent.studyfile.file import StudyFile
-from chaosagent.studyfile.located import shown
 from chaosagent.studyfile.space import space_of
 from chaosagent.targets.loading import load_target
 from chaosagent.targets.target import Target
@@ -53,7 +53,7 @@ def plan_of(study: StudyFile) -> Plan:
         contract_specs=specs,
         space=space,
         budget=settings.budget,
-        searcher=settings.search.searcher,
+        searcher=_searcher(study),
         searcher_settings=_searcher_settings(study, space),
         lookahead=settings.search.lookahead,
         seed=settings.search.seed,
@@ -165,63 +165,50 @@ def _default_names() -> tuple[Plain, ...]:
     return tuple(contract.id for contract in default_contracts())
 
 
-def _importable(entry: Plain, study: StudyFile, where: str) -> Plain:
+def _importable(entry: Plain, study: StudyFile, where: str, kind: str = "contract") -> Plain:
     """Turn `file.py:attribute` into `module:attribute`, which workers and replays can import."""
     if not isinstance(entry, str) or not entry.rpartition(":")[0].endswith(".py"):
         return entry
     place, _, attribute = entry.rpartition(":")
     relative = PurePosixPath(place)
     if relative.is_absolute() or ".." in relative.parts:
-        raise UsageError(f"{where}: contract {entry!r}: name a file next to the study file or below it.")
+        raise UsageError(f"{where}: {kind} {entry!r}: name a file next to the study file or below it.")
     path = study.folder / relative
     if not path.is_file():
-        raise UsageError(f"{where}: contract {entry!r}: there is no file {path}.")
+        raise UsageError(f"{where}: {kind} {entry!r}: there is no file {path}.")
     module = ".".join((*relative.parent.parts, relative.stem))
     found = importlib.util.find_spec(module)
     if found is None or found.origin is None or Path(found.origin).resolve() != path.resolve():
         raise UsageError(
-            f"{where}: contract {entry!r}: another module is called {module!r}, too. Give the file another name."
+            f"{where}: {kind} {entry!r}: another module is called {module!r}, too. Give the file another name."
         )
     return f"{module}:{attribute}"
 
 
+def _searcher(study: StudyFile) -> str:
+    """Return the name of the searcher, registered or `module:attribute`."""
+    given = study.settings.search.searcher
+    return str(_importable(given, study, study.located.where("search", "searcher"), "searcher"))
+
+
 def _searcher_settings(study: StudyFile, space: Space) -> Mapping[str, Plain]:
     settings = study.settings.search
-    where = study.located.where("search", "searcher")
-    factory = SEARCHERS.get(settings.searcher, where)
+    where, name = study.located.where("search", "searcher"), _searcher(study)
+    factory = factory_of(name, where)
     given = cast("dict[str, Plain]", dict(settings.settings))
-    types = _settings_of(factory)
-    for name, value in given.items():
-        at = study.located.where("search", "settings", name)
-        if name not in types and where == "--searcher":
+    for key, value in given.items():
+        at = study.located.where("search", "settings", key)
+        known = settings_of(factory)
+        if key not in known and where == "--searcher":
             raise UsageError(
-                f"{at}: search.settings.{name} is no setting of searcher {settings.searcher!r} of --searcher. "
-                f"Remove it, or leave out --searcher. Settings of {settings.searcher!r}: {', '.join(types) or 'none'}."
+                f"{at}: search.settings.{key} is no setting of searcher {name!r} of --searcher. "
+                f"Remove it, or leave out --searcher. Settings of {name!r}: {', '.join(known) or 'none'}."
             )
-        if name not in types:
-            raise UnknownNameError(f"setting of searcher {settings.searcher!r}:", name, types, at)
-        wanted, words = _TYPES.get(types[name], ((object,), "anything"))
-        if not isinstance(value, wanted) or (isinstance(value, bool) and types[name] in (int, float)):
-            raise UsageError(f"{at}: search.settings.{name} is {shown(value)}; it must be {words}.")
+        check_setting(name, factory, key, value, where=at)
     try:
-        factory(Problem("", 0, space, study.settings.budget, 0), **given)
+        CheckedSearcher(name, Problem("", 0, space, study.settings.budget, 0), given)
+    except SearcherError:
+        raise
     except UsageError as error:  # a value out of bounds is a mistake in the file, and told before anything is begun
         raise UsageError(f"{study.located.where('search', 'settings')}: {error}") from error
     return given
-
-
-_TYPES: Mapping[object, tuple[tuple[type, ...], str]] = {
-    bool: ((bool,), "true or false"),
-    int: ((int,), "a whole number"),
-    float: ((int, float), "a number"),
-    str: ((str,), "a text"),
-}
-
-
-def _settings_of(factory: SearcherFactory) -> dict[str, object]:
-    """Return the settings of a searcher with their types, as far as they are told."""
-    try:
-        hints = get_type_hints(factory.__init__ if inspect.isclass(factory) else factory)
-    except (NameError, TypeError):  # of a plug-in whose annotations name what only its type checker knows
-        hints = {}
-    return {name: hints.get(name) for name in inspect.signature(factory).parameters if name != "problem"}

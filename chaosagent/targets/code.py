@@ -8,13 +8,14 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import ModuleType
 
 from chaosagent.targets.target import Target
 
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
-def code_of(target: Target, folders: Iterable[Path]) -> dict[str, str]:
+def code_of(target: Target, folders: Iterable[Path], without: str = "") -> dict[str, str]:
     """Return the digest of each file of a target's code that is loaded now, by absolute path.
 
     These are the file that holds the target, all loaded from the folder of that file or below it, and all loaded from
@@ -23,6 +24,8 @@ def code_of(target: Target, folders: Iterable[Path]) -> dict[str, str]:
     Args:
         target: The system under test.
         folders: Where the user's own code stands, such as the folder of the study file.
+        without: Name of a module on which no run depends, such as that of a searcher; it counts all the same where the
+            target stands in it, or another of these files takes something from it.
     """
     own = getattr(sys.modules.get(getattr(inspect.unwrap(target.run), "__module__", "")), "__file__", None)
     roots = [folder.resolve() for folder in folders]
@@ -40,7 +43,26 @@ def code_of(target: Target, folders: Iterable[Path]) -> dict[str, str]:
             file.is_relative_to(root) and not _INSTALLED.intersection(file.relative_to(root).parts) for root in roots
         )
     ]
+    spared = _file_of(sys.modules.get(without))
+    if spared is not None and spared != _file_of(inspect.getmodule(target.run)) and not _is_used(without, ours):
+        ours = [file for file in ours if file != spared]
     return {str(file): digest for file in ours if (digest := _digest_of(file)) is not None}
+
+
+def _file_of(module: ModuleType | None) -> Path | None:
+    file = getattr(module, "__file__", None)
+    return None if file is None else Path(file).resolve()
+
+
+def _is_used(module: str, files: Iterable[Path]) -> bool:
+    """Whether a module of one of some other files holds a module, or something that was made in it."""
+    listed, spared = set(files), sys.modules[module]
+    return any(
+        value is spared or getattr(value, "__module__", None) == module
+        for other in list(sys.modules.values())
+        if other is not spared and _file_of(other) in listed
+        for value in list(vars(other).values())
+    )
 
 
 def changed_code(known: Mapping[str, str]) -> list[str]:

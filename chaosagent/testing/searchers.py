@@ -20,7 +20,7 @@ from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.faults.space import Choices, Space
 from chaosagent.seeds import derive
-from chaosagent.study.searcher import Problem, Proposal, Purpose, Searcher
+from chaosagent.study.searcher import FREE, Problem, Proposal, Searcher
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.needles import FinalNeedle, StepNeedle
 from chaosagent.testing.programs import Pay, Program, Read, Together, target_of
@@ -28,8 +28,6 @@ from chaosagent.testing.programs import Pay, Program, Read, Together, target_of
 BUDGET = 2.3
 TRIALS_MAX = 250
 """Trials after which a searcher that has not finished is stopped."""
-FREE = frozenset({Purpose.EXPLORE, Purpose.PROBE})
-"""What may be dearer than the budget."""
 CONTRACTS = ("final-needle", "step-needle", "rare-needle")
 
 

@@ -14,7 +14,7 @@ from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts, parse_contract
 from chaosagent.contracts.contract import Contract
 from chaosagent.contracts.custom import contract
-from chaosagent.errors import StudyError
+from chaosagent.errors import SearcherError, StudyError
 from chaosagent.execution.executor import Finished
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.workbench import Job, Workbench, failed
@@ -295,7 +295,7 @@ def test_a_searcher_that_waits_for_nothing_ends_the_study() -> None:
     for search in group:
         search.searcher.ask(1)  # takes the first schedule away from the study
 
-    with pytest.raises(StudyError, match="wait for nothing"):
+    with pytest.raises(SearcherError, match="'exact': ask returned nothing although nothing is out"):
         study._search_all(group)
 
 

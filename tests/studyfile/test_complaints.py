@@ -206,6 +206,15 @@ UNKNOWN = [
         "operators: [{operator: service.delay, interfaces: ['servce:*']}]\n",
         r"study\.yaml:2: unknown boundary 'servce'\. D",
     ),
+    (
+        "search: {searcher: anytime, settings: {r1: 'True'}}\n",
+        r"study\.yaml:2: search\.settings\.r1 is 'True'; it must be true or false",
+    ),
+    ("search: {searcher: bandit, settings: {policy: thomson}}\n", r"policy must be one of .*Did you mean 'thompson'"),
+    ("search: {searcher: hypothesis, settings: {shrinker: 3}}\n", r"shrinker is 3; it must be a text or true or false"),
+    ("search: {searcher: study_checks.py:Nobody}\n", r"study\.yaml:2: unknown searcher in study_checks: 'Nobody'"),
+    ("search: {searcher: nowhere.py:One}\n", r"study\.yaml:2: searcher 'nowhere\.py:One': there is no file"),
+    ("search: {searcher: 'nowhere:One'}\n", r"study\.yaml:2: searcher 'nowhere:One': there is no module 'nowhere'"),
     ("search: {searcher: exakt}\n", r"study\.yaml:2: unknown searcher 'exakt'\. Did you mean 'exact'"),
     ("search: {settings: {r1: 3}}\n", r"study\.yaml:2: search\.settings\.r1 is 3; it must be true or false"),
     (

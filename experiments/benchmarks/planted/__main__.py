@@ -6,7 +6,6 @@ Run: python -m chaosagent.experiments.benchmarks.planted [--searcher NAME ...] [
 from __future__ import annotations
 
 import argparse
-import inspect
 import json
 import shlex
 import sys
@@ -25,6 +24,7 @@ from chaosagent.experiments.benchmarks.planted.random_agents import GROUPS
 from chaosagent.experiments.benchmarks.planted.results import AGAINST, Measured, Results, load, merged, summary, table
 from chaosagent.experiments.benchmarks.planted.rows import expanded
 from chaosagent.study.searcher import SEARCHERS, Problem
+from chaosagent.study.searcher_settings import check_setting
 
 SEEDS = 20
 CAP = 5_000
@@ -101,10 +101,8 @@ def _check_settings(name: str, settings: Mapping[str, bool | int | float | str])
         UsageError: The searcher has no such setting, or refuses its value.
     """
     factory = SEARCHERS.get(name, "--searcher")
-    known = [setting for setting in inspect.signature(factory).parameters if setting != "problem"]
-    for setting in settings:
-        if setting not in known:
-            raise UnknownNameError(f"setting of searcher {name!r}:", setting, known, "--set")
+    for setting, value in settings.items():
+        check_setting(name, factory, setting, value, where="--set")
     planted = next(iter(FAMILIES.values())).planted(0)
     factory(Problem(KEPT.id, 0, planted.space, planted.budget, 0), **settings)
 
