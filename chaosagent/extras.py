@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
+import re
 from types import ModuleType
 
-from chaosagent.errors import MissingExtraError
+from chaosagent.errors import MissingExtraError, UsageError
 
 
 def require(module: str, *, extra: str, needed_by: str) -> ModuleType:
@@ -26,3 +28,34 @@ def require(module: str, *, extra: str, needed_by: str) -> ModuleType:
         if error.name is not None and error.name.partition(".")[0] != package:
             raise
         raise MissingExtraError(package, extra, needed_by) from error
+
+
+def require_version(package: str, *, lowest: str, below: str, extra: str, needed_by: str) -> None:
+    """Refuse a version of a package that nothing here was tried with.
+
+    Args:
+        package: As it is installed, such as `"pydantic-ai-slim"`.
+        lowest: The first version that is supported.
+        below: The first one after it that is not.
+        extra: The extra of chaosagent that installs the package.
+        needed_by: What the user asked for, as the message names it.
+
+    Raises:
+        MissingExtraError: The package is not installed.
+        UsageError: It is of another version.
+    """
+    try:
+        installed = importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError as error:
+        raise MissingExtraError(package, extra, needed_by) from error
+    if not _numbers(lowest) <= _numbers(installed) < _numbers(below):
+        raise UsageError(
+            f"{needed_by} needs {package} from {lowest} on and below {below}, and {installed} is installed: run "
+            f"`pip install 'chaosagent[{extra}]'`."
+        )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Return the leading numbers of a version: `1.2.0rc1` counts as `1.2.0`."""
+    leading = re.match(r"\d+(\.\d+)*", version)
+    return tuple(int(part) for part in leading[0].split(".")) if leading else ()
