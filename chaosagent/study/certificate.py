@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from chaosagent.statistics.sequential import clean_share_max
 from chaosagent.study.confirmation import CleanRuns
+from chaosagent.study.nominal_share import NominalShare
+from chaosagent.study.worlds import Unseen, told_unseen
 
 LEVELS = {
     "C0": "1-minimal only: no injection can be spared or weakened",
@@ -56,6 +58,10 @@ class Certificate:
             tell schedules apart; infinite when all within the budget are.
         clean: Of a stochastic target: what further worlds of frozen answers have shown; with it the level is `"S"`.
         doubted: Something cheaper was seen violating, and fresh runs have not confirmed it.
+        unseen: Of a stochastic target: where other draws of the answers went, and what was searched never did, the
+            cheapest to inject at first; the bound stays below it.
+        worlds_searched: How many worlds of frozen answers were searched.
+        broken_anyway: Of a stochastic target: how often the contract breaks without injections, where it was seen to.
         disproved: What the searcher claimed and a run has contradicted; empty while nothing did.
     """
 
@@ -78,6 +84,9 @@ class Certificate:
     clean: CleanRuns | None = None
     doubted: bool = False
     audited_of: Mapping[str, int] = field(default_factory=dict)
+    unseen: tuple[Unseen, ...] = ()
+    worlds_searched: int = 1
+    broken_anyway: NominalShare | None = None
     disproved: str = ""
 
     @property
@@ -95,13 +104,31 @@ class Certificate:
         return f" (which finds {listed} with probability {CONFIDENCE:g})"
 
     @property
+    def _by_chance(self) -> str:
+        """Say what other draws of the answers have shown."""
+        told = "" if self.clean is None else f", {self.clean}"
+        if self.worlds_searched > 1:
+            further = _many(self.worlds_searched - 1, "further set")
+            told += f"; {further} of answers searched that lead elsewhere, each schedule run once there"
+        if self.unseen:
+            told += f"; {told_unseen(self.unseen)}"
+        if self.broken_anyway is not None and self.cost != 0:
+            told += f"; broken without injections, too, with {self.broken_anyway}"
+        return told
+
+    @property
+    def proved(self) -> bool:
+        """Whether what it says is a proof, and not one for some answers with clean runs for others."""
+        return self.reproduced and not self.frozen
+
+    @property
     def certified(self) -> bool:
-        """Whether the counterexample is proved to be a cheapest one."""
+        """Whether the counterexample is shown to be a cheapest one: proved, where the target is deterministic."""
         return self.reproduced and self.cost is not None and self.level != "C0" and self.lower_bound >= self.cost
 
     @property
     def safe(self) -> bool:
-        """Whether it is proved that nothing within the budget breaks the contract."""
+        """Whether it is shown that nothing within the budget breaks the contract: proved, where it is `proved`."""
         return self.reproduced and self.cost is None and self.level != "C0" and self.lower_bound > self.budget
 
     @property
@@ -131,8 +158,10 @@ class Certificate:
             return f"nothing is proved: {self.disproved}: {work}"
         if self.frozen:
             work += ", for the frozen answers of this study"
-        if self.clean is not None:
-            work += f", {self.clean}"
+        work += self._by_chance
+        if self.cost == 0:
+            share = "" if self.broken_anyway is None else f" with {self.broken_anyway}"
+            return f"broken without any injection{share}, so nothing was looked for: {work}"
         if self.answers and self.level != "C0" and self.known_below > 0:
             number = f"{self.answers} in all" if self.complete else f"{self.answers} found, dearer ones are open"
             reach = f"of cost up to {self.budget:g}" if self.complete else f"cheaper than {self.known_below:g}"

@@ -47,6 +47,10 @@ class Found:
         self._signatures: dict[Schedule, Signature] = {}
         self._changes_counted = 0
 
+    def shrink_with(self, shrinker: Shrinker) -> None:
+        """Take the minimal violations from another shrinker from now on; the best one stays."""
+        self._shrinker = shrinker
+
     def keep_best(self, evaluation: Evaluation) -> None:
         """Take a run as the best one if it is a cheaper violation within the budget, or as dear and varies less."""
         if violates(evaluation, self._contract):

@@ -25,7 +25,7 @@ from chaosagent.study.nominal_share import NominalShare, nominal_share
 from chaosagent.study.plan import Plan
 from chaosagent.study.raced_class import LOOKS_MAX, RacedClass, done_to_the_world
 from chaosagent.study.searcher import Standing
-from chaosagent.study.worlds import Spots, Unseen
+from chaosagent.study.worlds import WORLDS_COMPARED, WORLDS_SEARCHED_MAX, Spots, Unseen
 from chaosagent.vocabulary import Severity, Verdict
 
 SCREENED_MIN = 2
@@ -300,13 +300,33 @@ class Racer:
         """Where other draws of the answers went, and no world that was searched did; the cheapest first."""
         return self._spots.unseen
 
+    @property
+    def worlds_searched(self) -> int:
+        """How many worlds were searched, with the one that is."""
+        return len(self._searched)
+
+    def next_world(self, cost_max: float) -> int | None:
+        """Return a world to be searched next, as it has a place that none has that was; `None` when none is to be.
+
+        Args:
+            cost_max: Only places are of interest at which something cheaper can be injected.
+        """
+        if len(self._searched) >= WORLDS_SEARCHED_MAX:
+            return None
+        known = [one.world for one in self.unseen if one.cost < cost_max - COST_TOLERANCE and one.world is not None]
+        return next((world for world in known if world not in self._searched), None)
+
+    def search_world(self, world: int) -> None:
+        """Expect runs of another world that the searcher is told of."""
+        self._searched.append(world)
+
     def broken_anyway(self, *, draw: bool) -> NominalShare | None:
         """Return how often the contract breaks without injections, `None` when it never was seen to.
 
         Args:
             draw: Make as many fresh runs as tell something, if there are not.
         """
-        worlds = [self._world(number) for number in range(self.worlds_max)]
+        worlds = [self._world(number) for number in range(max(self.worlds_max, WORLDS_COMPARED))]
         return nominal_share(self._fresh, self._at, worlds, self._contract, draw=draw)
 
     def _tried(self, one: RacedClass) -> list[Evaluation]:

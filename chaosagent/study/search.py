@@ -16,10 +16,12 @@ from chaosagent.study.counterexample import Signature
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.found import Found
 from chaosagent.study.minimise import violates
+from chaosagent.study.nominal_share import NominalShare
 from chaosagent.study.plan import Plan
 from chaosagent.study.racing import RACE_SHARE, Racer
 from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing, core_of
 from chaosagent.study.shrinker import WAITING_MAX, WAITING_MAX_ALL, Shrinker
+from chaosagent.study.worlds import standing_of_both
 from chaosagent.vocabulary import Verdict
 
 
@@ -91,11 +93,18 @@ class Search:
         self._has_answered = True
         self._audit_over = False
         self._told: dict[Schedule, Evaluation] = {}
+        self._before: Standing | None = None  # of the worlds that were searched before this one
+        self._floor = 0.0
         self._is_torn = False  # an interrupt that leaves a searcher in the middle of something leaves it without proof
 
-    def expect_chance(self, racer: Racer) -> None:
-        """Have violations judged before they are believed; to be called before anything is asked."""
-        self.racer = racer
+    def expect_chance(self, racer: Racer, world: int = 0) -> None:
+        """Have violations judged before they are believed; to be called before anything is asked.
+
+        Args:
+            racer: Judges them.
+            world: Of frozen answers, in which is searched.
+        """
+        self.racer, self.at = racer, self.at._replace(world=world)
         self._begin_with(replace(self._problem, by_chance=True))
 
     def _begin_with(self, problem: Problem) -> None:
@@ -165,10 +174,11 @@ class Search:
             self._shrink(evaluation)
         return trial
 
-    def judged(self, evaluation: Evaluation, world: int = 0) -> Evaluation:
+    def judged(self, evaluation: Evaluation, world: int | None = None) -> Evaluation:
         """Return a run as the searcher is told of it: without a violation that may be chance."""
         if self.racer is None:
             return evaluation
+        world = self.at.world if world is None else world
         told = self.racer.judged(evaluation, cost_max=self.found.cost_wanted, world=world)
         return replace(told, instability=self._instability_of(evaluation.effective or evaluation.schedule))
 
@@ -193,6 +203,32 @@ class Search:
                 self.found.keep_minimal(evaluation)
             else:
                 self.found.keep_best(evaluation)
+
+    @property
+    def due_for_other_world(self) -> bool:
+        """Whether all is over but for a world with places that no world that was searched has."""
+        return self._exhausted and self._audit_over and not self.due_for_race and self._other_world is not None
+
+    @property
+    def _other_world(self) -> int | None:
+        if self.racer is None or self.plan.wants_several or self.found.violated_nominally or self._is_cut:
+            return None
+        if self.limit_reached or self._asked >= self.plan.limits.trials_max:
+            return None
+        return self.racer.next_world(self.found.cost_wanted)
+
+    def search_other_world(self) -> None:
+        """Begin anew in another world; what is known of those before stays."""
+        world, found = self._other_world, self.found
+        assert self.racer is not None
+        assert world is not None
+        self._floor = self.racer.unseen[0].cost
+        self._before = standing_of_both(self._before, self.searcher.standing, self._floor)
+        self.racer.search_world(world)
+        self.at = self.at._replace(world=world)
+        self._begin_with(self._problem)
+        found.shrink_with(self._shrinker)
+        self.found, self._audit_over, self._has_answered = found, False, True
 
     def at_of(self, schedule: Schedule) -> Experimental:
         """Return task and seed, and the world in which a violation was seen."""
@@ -254,7 +290,7 @@ class Search:
     @property
     def finished(self) -> bool:
         """Whether nothing is in flight, nothing is left to ask, and what was pruned has been audited."""
-        return self._exhausted and self._audit_over and not self.due_for_race
+        return self._exhausted and self._audit_over and not (self.due_for_race or self._other_world is not None)
 
     @property
     def due_for_audit(self) -> bool:
@@ -298,14 +334,27 @@ class Search:
     @property
     def _standing(self) -> Standing:
         standing = Standing() if self._is_torn else self.searcher.standing
-        return standing if self.racer is None else self.racer.bounded(standing)
+        if self.racer is None:
+            return standing
+        return self.racer.bounded(standing_of_both(self._before, standing, self._floor), self.found.cost_wanted)
 
-    def certificate(self, *, reproduced: bool = True, frozen: bool = False) -> Certificate:
+    @property
+    def _is_cut(self) -> bool:
+        """Whether something was left to do in the world that is searched."""
+        if self._is_torn or self.found.satisfied:
+            return self._is_torn
+        raced = self.racer is None or self.found.violated_nominally or not self.racer.due(self.found.cost_wanted)
+        return not (raced and (self.searcher.finished or self._is_met))
+
+    def certificate(
+        self, *, reproduced: bool = True, frozen: bool = False, broken_anyway: NominalShare | None = None
+    ) -> Certificate:
         """Return what is proved now.
 
         Args:
             reproduced: Whether the runs that were made again went the same way.
             frozen: Whether it was searched with frozen answers.
+            broken_anyway: How often the contract breaks without injections, by chance.
         """
         standing = self._standing if reproduced else Standing()
         clean = None if self.racer is None or not reproduced else self.racer.clean_runs(self.found.cost_wanted)
@@ -321,7 +370,7 @@ class Search:
             errors=self.errors,
             unknown=self.unknown,
             unknown_under=self.unknown_under,
-            limit_reached=self._is_torn or not (self.searcher.finished or self.found.satisfied or self._is_met),
+            limit_reached=self._is_cut,
             reproduced=reproduced,
             frozen=frozen,
             answers=len(self.found.minimal) if self.plan.wants_several else None,
@@ -329,5 +378,8 @@ class Search:
             clean=clean,
             doubted=self.racer is not None and self.racer.is_doubted(self.found.cost_wanted),
             audited_of=standing.audited_of,
+            unseen=() if self.racer is None else self.racer.unseen,
+            worlds_searched=1 if self.racer is None else self.racer.worlds_searched,
+            broken_anyway=broken_anyway,
             disproved=self.searcher.disproved,
         )

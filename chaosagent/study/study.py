@@ -29,6 +29,7 @@ from chaosagent.study.racing import Racer
 from chaosagent.study.result import Progress, SearchResult, StudyResult, believed
 from chaosagent.study.search import Search, Trial
 from chaosagent.study.sink import Sink
+from chaosagent.study.worlds import usual_world
 from chaosagent.vocabulary import Severity
 
 ERRORS_MIN = 20
@@ -162,8 +163,11 @@ class Study:
 
     def _expect_chance(self, groups: Iterable[Sequence[Search]]) -> None:
         """Have the violations of a stochastic target judged before they are believed."""
-        for search in [search for group in groups for search in group] if self._nature.stochastic else []:
-            search.expect_chance(Racer(self._plan, search.at, search.contract, self._fresh))
+        for group in groups if self._nature.stochastic else []:
+            world = usual_world(self._evaluator, group[0].at)
+            for search in group:
+                at = search.at._replace(world=world)
+                search.expect_chance(Racer(self._plan, at, search.contract, self._fresh), world)
 
     def _repeat_nominal(self, groups: Iterable[Sequence[Search]]) -> None:
         """Run without injections again what was searched: what faulty runs have left behind shows in it."""
@@ -220,6 +224,9 @@ class Study:
             return True
         if search.due_for_audit:
             search.audit(self._evaluator)
+            return True
+        if search.due_for_other_world:
+            search.search_other_world()
             return True
         return told
 
@@ -344,7 +351,9 @@ class Study:
 
     def _certificate(self, search: Search) -> Certificate:
         repeatable = not self._evaluator.went_another_way(search.at)
-        return search.certificate(reproduced=repeatable, frozen=self._nature.stochastic)
+        draw = not (self._interrupted or self._out_of_time)
+        anyway = None if search.racer is None else search.racer.broken_anyway(draw=draw)
+        return search.certificate(reproduced=repeatable, frozen=self._nature.stochastic, broken_anyway=anyway)
 
     def _tell_differing(self, at: Experimental, difference: str) -> None:
         for sink in self._sinks:
@@ -359,7 +368,8 @@ class Study:
             sink.judged(at, contract, schedule, confirmation)
 
     def _result(self, search: Search, found: tuple[Counterexample, ...]) -> SearchResult:
-        nominal = self._workbench.nominal_of(search.at.task_id, search.at.seed, self._nature.answering)
+        at = search.at
+        nominal = self._workbench.nominal_of(at.task_id, at.seed, self._nature.answering, at.world)
         certificate = self._certificate(search)
         return SearchResult(
             task_id=search.at.task_id,

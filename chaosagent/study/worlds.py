@@ -7,7 +7,7 @@ only, with all the places in it, and a search of one world says nothing of a pla
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 from chaosagent.faults.dry import unpack_request
@@ -17,10 +17,14 @@ from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.faults.space import Space
 from chaosagent.study.evaluator import Evaluator, Experimental
+from chaosagent.study.searcher import Standing
 from chaosagent.vocabulary import Boundary
 
 WORLDS_COMPARED = 5
 """In how many worlds the run without injections is made before one of them is chosen."""
+
+WORLDS_SEARCHED_MAX = 3
+"""How many worlds are searched at most: the usual one, and such as lead elsewhere."""
 
 UNSEEN_MAX = 3
 """How many places are named that a search never saw; the others are counted."""
@@ -150,6 +154,30 @@ class Spots:
 def _first(one: Unseen) -> tuple[object, ...]:
     """Return the order of preference: of equally cheap ones such as were met in a world, which can be searched."""
     return one.cost, one.world is None, one.hook, one.operation, one.world or 0
+
+
+def standing_of_both(before: Standing | None, now: Standing, floor: float) -> Standing:
+    """Return how far a search has come that began anew in another world.
+
+    Args:
+        before: Of the worlds that were searched before; `None` for the first one.
+        now: Of the one that is searched.
+        floor: What the cheapest schedule costs that the worlds before do not cover.
+    """
+    if before is None:
+        return now
+    return Standing(
+        lower_bound=min(before.lower_bound, max(now.lower_bound, floor)),
+        level=min(before.level, now.level),
+        pruned=_sum(before.pruned, now.pruned),
+        audited=before.audited + now.audited,
+        contradictions=before.contradictions + now.contradictions,
+        audited_of=_sum(before.audited_of, now.audited_of),
+    )
+
+
+def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {rule: one.get(rule, 0) + other.get(rule, 0) for rule in {**one, **other}}
 
 
 def told_unseen(unseen: Sequence[Unseen]) -> str:

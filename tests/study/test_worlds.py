@@ -1,0 +1,186 @@
+"""What one world of frozen answers hides: branches that the target takes by chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from chaosagent.contracts.at_end import AtEnd
+from chaosagent.contracts.contract import End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.terms import Terms
+from chaosagent.execution.inline import InlineExecutor
+from chaosagent.faults.schedule import parse
+from chaosagent.faults.space import Choices, Space
+from chaosagent.report.findings import is_open
+from chaosagent.seeds import derive
+from chaosagent.study import racing
+from chaosagent.study.plan import Plan
+from chaosagent.study.result import SearchResult
+from chaosagent.study.searcher import Standing
+from chaosagent.study.store import ANSWERS_NAME, StudyStore
+from chaosagent.study.study import Study
+from chaosagent.study.worlds import Unseen, standing_of_both, told_unseen
+from chaosagent.targets.target import Run, Target, target
+from chaosagent.vocabulary import Outcome, SystemConfig, Task, Verdict
+
+pytestmark = pytest.mark.slow
+BEYOND = "service:reserve[1] service.lost_response(when=after)"
+MAIN = "service:bank[1] service.lost_response(when=after)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaidOnce(Terms):
+    """The agent says that it has paid once."""
+
+    id: str = "paid-once"
+
+    def monitor(self, setting: Setting) -> Monitor:
+        """Return a fresh check for one run."""
+        del setting
+        return AtEnd(_judge)
+
+
+def _judge(end: End) -> Reading:
+    return Reading(Verdict.HOLDS, 1.0) if end.outcome.state == {"payments": 1} else violated("it paid more often")
+
+
+class Model:
+    """Says in some share of its answers that the bank is down; the first answers are given."""
+
+    def __init__(self, share: float, seed: int, first: tuple[bool, ...] = ()) -> None:
+        self.share, self.seed, self.first, self.asked = share, seed, first, 0
+
+    def chat(self, prompt: str) -> dict[str, object]:
+        """Answer."""
+        del prompt
+        self.asked += 1
+        by_chance = derive(self.seed, "model", self.asked).random() < self.share
+        down = self.first[self.asked - 1] if self.asked <= len(self.first) else by_chance
+        return {"content": "down" if down else "up", "tool_calls": []}
+
+
+def forked(model: Model, *, weak: str) -> Target:
+    """An agent that asks its model which bank to pay with; behind one of them it pays twice after a failure."""
+
+    @target(name="forked", tasks=[Task("pay")], configs=[SystemConfig("default")])
+    async def agent(task: Task, run: Run) -> Outcome:
+        del task
+        banks = {name: run.service(name, {"pay": lambda: 1}) for name in ("bank", "reserve")}
+        assistant = run.model("assistant", {"chat": model.chat})
+        chosen = "reserve" if (await assistant("chat", prompt="which?"))["content"] == "down" else "bank"
+        payments = 1
+        try:
+            await banks[chosen]("pay")
+        except (ConnectionError, TimeoutError):
+            payments += chosen == weak
+        return Outcome("paid", success=True, state={"payments": payments})
+
+    return agent
+
+
+def plan_of(model: Model, folder: Path, *, weak: str) -> Plan:
+    folder.mkdir(exist_ok=True)
+    system = forked(model, weak=weak)
+    return Plan(
+        target=system,
+        target_reference="forked",
+        config=system.config("default"),
+        tasks=tuple(system.tasks.values()),
+        seeds=(0,),
+        contracts=(PaidOnce(),),
+        space=Space([Choices("service.lost_response", {"when": ("after",)})]),
+        budget=1.3,
+        lookahead=1,
+        stochastic=True,
+        answers=folder / ANSWERS_NAME,
+    )
+
+
+def search(plan: Plan) -> SearchResult:
+    (result,) = Study(plan, InlineExecutor(plan.workbench())).run().searches
+    return result
+
+
+def test_a_first_world_that_goes_as_few_do_is_not_the_one_that_is_searched(tmp_path: Path) -> None:
+    for seed in range(6):
+        rare = Model(0.1, seed, first=(True,))
+        result = search(plan_of(rare, tmp_path / str(seed), weak="bank"))
+
+        assert result.counterexample is not None
+        assert result.counterexample.schedule == parse(MAIN)
+        assert result.counterexample.confirmation is not None
+        assert result.counterexample.confirmation.confirmed
+
+
+def test_a_branch_of_few_worlds_is_searched_in_one_of_those(tmp_path: Path) -> None:
+    found = 0
+    for seed in range(6):
+        result = search(plan_of(Model(0.35, seed), tmp_path / str(seed), weak="reserve"))
+        if result.counterexample is None:
+            assert not result.certificate.safe
+            continue
+        found += 1
+        assert result.counterexample.schedule == parse(BEYOND)
+        assert result.counterexample.confirmed
+    assert found >= 4
+
+
+def test_all_branches_that_were_met_are_covered_by_what_is_said_of_a_robust_target(tmp_path: Path) -> None:
+    result = search(plan_of(Model(0.35, 1), tmp_path, weak="none"))
+
+    assert result.certificate.safe
+    assert result.certificate.worlds_searched == 2
+    assert "1 further set of answers searched that lead elsewhere" in str(result.certificate)
+
+
+def test_a_place_that_was_met_and_not_searched_keeps_the_search_open_and_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(racing, "WORLDS_SEARCHED_MAX", 1)
+    for weak in ("reserve", "none"):
+        result = search(plan_of(Model(0.25, 2), tmp_path / weak, weak=weak))
+
+        assert result.counterexample is None
+        assert is_open(result)
+        assert 0 < result.certificate.lower_bound <= 1.3
+        assert "another draw of the answers reached service:reserve[1] (pay), which this search never saw" in str(
+            result.certificate
+        )
+
+
+def test_a_search_of_two_worlds_that_is_gone_on_with_ends_alike_and_asks_no_model(tmp_path: Path) -> None:
+    model = Model(0.35, 1)
+    plan = plan_of(model, tmp_path, weak="reserve")
+    store = StudyStore.create(tmp_path, plan, "")
+    first = Study(plan, InlineExecutor(plan.workbench()), sinks=[store]).run()
+    store.close()
+    asked = model.asked
+
+    store = StudyStore.resume(tmp_path, plan)
+    second = Study(plan, InlineExecutor(plan.workbench()), sinks=[store], earlier=store.earlier()).run()
+    store.close(second.digest)
+
+    assert first.counterexamples
+    assert first.digest == second.digest
+    assert str(first.searches[0].certificate) == str(second.searches[0].certificate)
+    assert model.asked == asked
+
+
+def test_what_is_known_of_two_worlds_is_what_is_known_of_both() -> None:
+    first = Standing(2.0, "C2", {"R1": 3}, 1, 0, {"R1": 1})
+    second = Standing(0.0, "C1", {"R1": 1, "R2": 4}, 2, 1, {"R2": 2})
+    both = standing_of_both(first, second, 1.5)
+
+    assert (both.lower_bound, both.level) == (1.5, "C1")  # what the first world covers holds at once
+    assert (both.pruned, both.audited, both.contradictions) == ({"R1": 4, "R2": 4}, 3, 1)
+    assert standing_of_both(first, Standing(3.0, "C2"), 1.5).lower_bound == 2.0
+    assert standing_of_both(None, second, 0.0) == second
+
+
+def test_few_places_are_named_and_the_others_are_counted() -> None:
+    unseen = [Unseen(f"service:s{number}[1]", "get", 1.0) for number in range(5)]
+
+    assert told_unseen(unseen).startswith("another draw of the answers reached service:s0[1] (get), service:s1[1]")
+    assert "service:s2[1] (get) and 2 more places, which" in told_unseen(unseen)
