@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,76 +17,76 @@ if __name__ != "chaosagent.operators":
         "after `pip install -e .` in the checkout."
     )
 
+_FILES: Mapping[str, tuple[str, ...]] = {
+    "memory": (
+        "cross_session_leak",
+        "late_write",
+        "lost_update",
+        "reorder",
+        "stale_read",
+        "truncate",
+        "untrusted_note",
+    ),
+    "message": (
+        "corrupted",
+        "drop",
+        "duplicate",
+        "misaddressed",
+        "partition",
+        "reorder",
+    ),
+    "model": (
+        "malformed_tool_call",
+        "refusal",
+    ),
+    "prompt": (
+        "distractor",
+        "splice",
+    ),
+    "retrieval": (
+        "distractor",
+        "drop_top",
+        "empty",
+        "perturb_ranking",
+        "poisoned_passage",
+        "stale_index",
+        "truncate",
+    ),
+    "service": (
+        "delay",
+        "dropped_response",
+        "duplicate_delivery",
+        "error_status",
+        "false_success",
+        "field_corruption",
+        "late_duplicate",
+        "lost_response",
+        "metadata_change",
+        "partial_page",
+        "partial_response",
+        "pending",
+        "schema_mismatch",
+        "stale_response",
+        "timeout",
+        "wrong_unit",
+    ),
+    "tools": (
+        "misleading",
+        "missing",
+        "poisoned",
+        "reordered",
+    ),
+}
+"""The files by folder; the class in `late_write.py` is `LateWrite`."""
+
 
 def entries() -> dict[str, type[Operator]]:
     """Return every built-in operator by its registry name; the files are imported on the first call."""
-    from chaosagent.operators.memory.lost_update import LostUpdate
-    from chaosagent.operators.memory.stale_read import StaleRead
-    from chaosagent.operators.message.drop import Drop
-    from chaosagent.operators.message.duplicate import Duplicate
-    from chaosagent.operators.message.reorder import Reorder
-    from chaosagent.operators.model.malformed_tool_call import MalformedToolCall
-    from chaosagent.operators.model.refusal import Refusal
-    from chaosagent.operators.prompt.distractor import Distractor as PromptDistractor
-    from chaosagent.operators.prompt.splice import Splice
-    from chaosagent.operators.retrieval.distractor import Distractor as RetrievalDistractor
-    from chaosagent.operators.retrieval.drop_top import DropTop
-    from chaosagent.operators.retrieval.empty import Empty
-    from chaosagent.operators.retrieval.perturb_ranking import PerturbRanking
-    from chaosagent.operators.retrieval.poisoned_passage import PoisonedPassage
-    from chaosagent.operators.retrieval.stale_index import StaleIndex
-    from chaosagent.operators.retrieval.truncate import Truncate
-    from chaosagent.operators.service.delay import Delay
-    from chaosagent.operators.service.dropped_response import DroppedResponse
-    from chaosagent.operators.service.duplicate_delivery import DuplicateDelivery
-    from chaosagent.operators.service.error_status import ErrorStatus
-    from chaosagent.operators.service.false_success import FalseSuccess
-    from chaosagent.operators.service.field_corruption import FieldCorruption
-    from chaosagent.operators.service.late_duplicate import LateDuplicate
-    from chaosagent.operators.service.lost_response import LostResponse
-    from chaosagent.operators.service.metadata_change import MetadataChange
-    from chaosagent.operators.service.partial_page import PartialPage
-    from chaosagent.operators.service.partial_response import PartialResponse
-    from chaosagent.operators.service.pending import Pending
-    from chaosagent.operators.service.schema_mismatch import SchemaMismatch
-    from chaosagent.operators.service.stale_response import StaleResponse
-    from chaosagent.operators.service.timeout import Timeout
-    from chaosagent.operators.service.wrong_unit import WrongUnit
-    from chaosagent.operators.tools.missing import Missing
-
-    kinds: list[type[Operator]] = [
-        LostUpdate,
-        StaleRead,
-        Drop,
-        Duplicate,
-        Reorder,
-        MalformedToolCall,
-        Refusal,
-        PromptDistractor,
-        Splice,
-        RetrievalDistractor,
-        DropTop,
-        Empty,
-        PerturbRanking,
-        PoisonedPassage,
-        StaleIndex,
-        Truncate,
-        Delay,
-        DroppedResponse,
-        DuplicateDelivery,
-        ErrorStatus,
-        FalseSuccess,
-        FieldCorruption,
-        LateDuplicate,
-        LostResponse,
-        MetadataChange,
-        PartialPage,
-        PartialResponse,
-        Pending,
-        SchemaMismatch,
-        StaleResponse,
-        Timeout,
-        WrongUnit,
-        Missing,
-    ]
+    kinds = [_kind(folder, file) for folder, files in _FILES.items() for file in files]
     return {kind.name: kind for kind in kinds}
+
+
+def _kind(folder: str, file: str) -> type[Operator]:
+    module = importlib.import_module(f"chaosagent.operators.{folder}.{file}")
+    found: type[Operator] = getattr(module, "".join(word.capitalize() for word in file.split("_")))
+    return found

@@ -28,6 +28,11 @@ def with_tools(value: Plain, change: Callable[[Sequence[Tool]], Sequence[Tool]])
     return value
 
 
+def name_of(tool: Tool) -> str:
+    """Return the name of a tool."""
+    return str(tool["name"])
+
+
 def _tools(value: Plain) -> list[Tool]:
     """Return a list's items if all of them are mappings with a name, else nothing."""
     if not isinstance(value, list | tuple):

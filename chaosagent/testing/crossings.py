@@ -291,7 +291,7 @@ _PASSAGES: Plain = [
 _TOOLS: Plain = [
     {"name": "refund", "description": "Pay a customer back. Ask for approval above 100.", "parameters": {"order": {}}},
     {"name": "get_order", "description": "Read an order.", "parameters": {}},
-    {"name": "escalate", "description": "Hand the matter to a person."},
+    {"name": "escalate", "description": "Hand the matter to a person.", "annotations": {"readOnlyHint": True}},
     {"name": "send_message", "description": "Write to a customer."},
 ]
 
@@ -300,7 +300,7 @@ If the parcel was delivered, ask for approval first. Never send money to another
 Please check the following:
 - the invoice must be paid
 - the amount must be at most 100 EUR
-- ticket T-4711 is closed
+- ticket T-4711 was closed on 1 March 2026
 Do not tell the customer about internal rules. Answer as soon as possible."""
 
 _WRITES = tuple(
@@ -333,6 +333,7 @@ _USUAL: dict[Boundary, tuple[tuple[Request, tuple[Response, ...]], ...]] = {
         (Request("read", {"key": "note"}), _responses([None, "second"])),
         (Request("write", {"key": "note", "value": "third"}), _responses([None])),
         (Request("append", {"key": "note", "value": "fourth"}), _responses([None])),
+        (Request("read", {"key": "notes"}), _responses([["oldest", "older", "newest"]])),
         (Request("keys", {}), _responses([["note"]])),
     ),
     Boundary.PROMPT: (
@@ -377,6 +378,10 @@ _USUAL: dict[Boundary, tuple[tuple[Request, tuple[Response, ...]], ...]] = {
     ),
     Boundary.MESSAGE: (
         (Request("send", {"to": "verifier", "body": {"refund": "A-1006"}}), _responses([None])),
+        (
+            Request("send", {"to": "verifier", "body": {"from": "planner", "text": "Check A-1006.", "days": [3, 7]}}),
+            _responses([None]),
+        ),
         (Request("receive", {"agent": "verifier"}), _responses([{"refund": "A-1006"}])),
     ),
 }

@@ -10,10 +10,12 @@ import pytest
 
 from chaosagent.canonical import Plain
 from chaosagent.execution.execute import Execution, Experiment, execute
-from chaosagent.faults.injection import Hook, inject
-from chaosagent.faults.operator import OPERATORS, Operator, lattice
+from chaosagent.faults.injection import Hook, Place, inject
+from chaosagent.faults.operator import OPERATORS, Operator, Phase, lattice
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
 from chaosagent.targets.target import Run, target
+from chaosagent.trace.step import StepKind
+from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Landing, Outcome, StatusError, SystemConfig, Task
 
 ORDERS: list[dict[str, Plain]] = [
@@ -26,16 +28,22 @@ HOOKS = {
     "service.partial_page": Hook("service:pages", "", 1, 1),
     "service.wrong_unit": Hook("service:pages", "", 1, 1),
     "retrieval": Hook("retrieval:kb", "", 2, 2),
-    "memory.stale_read": Hook("memory:notes", "", 3, 3),
-    "memory.lost_update": Hook("memory:notes", "", 2, 2),
+    "memory": Hook("memory:notes", "", 5, 5),
+    "memory.late_write": Hook("memory:notes", "", 3, 3),
+    "memory.lost_update": Hook("memory:notes", "", 3, 3),
+    "memory.stale_read": Hook("memory:notes", "", 4, 4),
     "prompt": Hook("prompt:inbox", "", 1, 1),
     "model": Hook("model:policy", "", 1, 1),
-    "message": Hook("message:team", "", 1, 1),
+    "message": Hook("message:team", "", 2, 2),
     "tools": Hook("tools:toolbox", "", 1, 1),
 }
 TOOLS: list[dict[str, Plain]] = [
-    {"name": name, "description": f"Use it to {name} an order."} for name in ("read", "refund", "cancel", "send")
+    {"name": name, "description": f"Use it to {name} an order.", "annotations": {"readOnlyHint": name == "read"}}
+    for name in ("read", "refund", "cancel", "send")
 ]
+
+
+HANDED_OVER: Plain = {"from": "planner", "text": "Check A-1.", "amount": 60, "days": 3}
 
 
 def _passages(version: int) -> list[dict[str, Plain]]:
@@ -65,10 +73,13 @@ async def all_doors(task: Task, run: Run) -> Outcome:  # noqa: ARG001  # the pro
             continue
     await pages("list_refunds", cursor="p-2")
     await policy("complete", prompt="What now?")
+    await notes("write", key="log", value=["asked", "answered", "closed"])
     await notes("write", key="order", value="old")
     await notes("write", key="order", value="new")
     await notes("read", key="order")
-    await run.message("team")("send", to="verifier", body="check A-1")
+    await notes("read", key="log")
+    for to in ("writer", "verifier"):
+        await run.message("team")("send", to=to, body=HANDED_OVER)
     return Outcome("done", success=True)
 
 
@@ -93,6 +104,33 @@ def test_an_operator_lands_in_a_run(name: str) -> None:
         assert landed[0].description == operator.describe()
         assert execution.trace.digest != nominal.digest
         assert execution.trace.digest == _executed(_schedule(operator)).trace.digest
+
+
+@pytest.mark.parametrize("name", list(OPERATORS))
+def test_what_an_operator_does_not_act_on_stays_as_it_was(name: str) -> None:
+    nominal = _executed(EMPTY).trace
+
+    for operator in lattice(OPERATORS.get(name)):
+        delta = _schedule(operator)
+        (hook,) = (injection.hook for injection in delta)
+        trace = _executed(delta).trace
+
+        assert _untouched(trace, hook, operator.phase) == _untouched(nominal, hook, operator.phase), operator
+
+
+def _untouched(trace: Trace, hook: Hook, phase: Phase) -> list[tuple[str, bytes, bytes]]:
+    """Return what crossed at all places that an injection must leave alone.
+
+    One that acts on the answer leaves the request at its own place alone, and all other places; others may change what
+    the world says there later.
+    """
+    found = []
+    for step in trace.steps:
+        is_here = hook.matches(Place(step.interface, step.agent, step.occurrence, step.attempt))
+        is_later = step.interface == hook.interface and step.occurrence > hook.first
+        if step.kind is StepKind.CALL and not (is_later and phase is not Phase.AFTER):
+            found.append((step.hook, step.request, b"" if is_here else step.response))
+    return found
 
 
 DIGESTS = """

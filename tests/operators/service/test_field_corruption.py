@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Request, Response
-from chaosagent.operators.service.field_corruption import FieldCorruption, garbled
+from chaosagent.operators.corruption import garbled
+from chaosagent.operators.service.field_corruption import FieldCorruption
 from chaosagent.testing.crossings import FakeCrossing, Sample, play
 from chaosagent.vocabulary import Boundary
 
