@@ -356,6 +356,9 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def get_debug(self) -> bool:
         return False
 
+    def get_task_factory(self) -> None:
+        """None: anyio asks for it whenever it makes a task."""
+
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """Ignore what asyncio would log: when it is told depends on the garbage collector."""
 
