@@ -114,8 +114,14 @@ def _found(progress: Progress, plan: Plan) -> list[str]:
     return [
         f"{progress.searches_over}/{progress.searches} searches",
         f"{progress.found} found, best cost {best}",
-        f"{'all known' if plan.wants_several else 'proved'} below {bound}",
+        f"{_known(progress, plan)} below {bound}",
     ]
+
+
+def _known(progress: Progress, plan: Plan) -> str:
+    if progress.stochastic:
+        return "all confirmed ones known" if plan.wants_several else "none confirmed"
+    return "all known" if plan.wants_several else "proved"
 
 
 def _work(progress: Progress, plan: Plan) -> list[str]:

@@ -9,11 +9,13 @@ from chaosagent.report.page import Cell, Page, bad, faint, notice, strong
 from chaosagent.report.printable import printable
 from chaosagent.report.story import counted
 from chaosagent.statistics.intervals import Interval
+from chaosagent.study.certificate import Certificate
 from chaosagent.study.confirmation import Confirmation
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.determinism import DECLARED
 from chaosagent.study.racing import Doubtful
 from chaosagent.study.result import SearchResult, StudyResult
+from chaosagent.study.worlds import told_unseen
 
 ROWS_MAX = 50
 CHARACTERS_MAX = 300
@@ -32,11 +34,12 @@ def tell_chance(page: Page, result: StudyResult, *, declared: bool) -> None:
     if result.nature.stochastic:
         page.gap().line(
             notice("The target is stochastic"),
-            ": its answers were frozen for this study, and proofs hold for these answers. "
+            ": its answers were frozen for this study, and what is said of cheaper schedules holds for these answers. "
             + _why_stochastic(result.nature.reason, declared=declared),
         )
         _tell_confirmations(page, result)
         _tell_doubtful(page, result)
+        _tell_unseen(page, result)
     if result.unlike:
         page.gap().line(
             bad(f"{counted(len(result.unlike), 'task').capitalize()} did not repeat: "),
@@ -45,6 +48,8 @@ def tell_chance(page: Page, result: StudyResult, *, declared: bool) -> None:
         )
         for where in result.unlike[:ROWS_MAX]:
             page.line(printable(where, characters_max=CHARACTERS_MAX), indent=2)
+        if not result.nature.stochastic:
+            _tell_confirmations(page, result)
 
 
 def proof_by_chance(searches: Sequence[SearchResult]) -> str:
@@ -65,6 +70,67 @@ def proof_by_chance(searches: Sequence[SearchResult]) -> str:
     dropped, others = sum(one.dropped for one in clean), len(searches) - len(clean)
     told += f"; {counted(dropped, 'class', 'classes')} dropped as chance" if dropped else ""
     return f"{told}; {others} with the frozen answers of this study only" if others else told
+
+
+def shown_below(certificate: Certificate) -> str:
+    """Say in a few words what is shown of schedules that are cheaper than a confirmed one."""
+    if certificate.clean is None:
+        return "cheapest with these answers"
+    return f"cheapest in {counted(certificate.clean.runs, 'clean run')}"
+
+
+def shown_json(certificate: Certificate, *, injectable: bool = True) -> Plain:
+    """Return what clean runs show of a stochastic target as plain data; `None` where proofs are what counts.
+
+    Args:
+        certificate: Of the search.
+        injectable: Whether anything could be injected at all.
+    """
+    if not certificate.frozen:
+        return None
+    clean = certificate.clean
+    told: dict[str, Plain] = {
+        "none_cheaper_confirmed": certificate.certified,
+        "none_within_budget_confirmed": certificate.safe and injectable,
+        "clean": None,
+    }
+    if clean is not None:
+        told["clean"] = {
+            "classes": clean.classes,
+            "runs": clean.runs,
+            "share_max": clean.share_max,
+            "error": clean.error,
+            "dropped": clean.dropped,
+            "undecided": clean.undecided,
+        }
+    return told
+
+
+def unseen_json(certificate: Certificate) -> Plain:
+    """Return as plain data where other draws of the answers went, and what was searched never did."""
+    return [{"hook": one.hook, "operation": one.operation, "cost": one.cost} for one in certificate.unseen]
+
+
+def _tell_unseen(page: Page, result: StudyResult) -> None:
+    """Say what keeps searches open that have seen less than other draws of the answers have."""
+    left = [search for search in result.searches if search.certificate.unseen]
+    if not left:
+        return
+    page.line(notice("Not everything was seen, so nothing is said of schedules that reach there:"), indent=2)
+    page.table(
+        ("contract", "task", "", "cheapest fault there"),
+        [
+            (
+                search.contract,
+                search.task_id,
+                printable(told_unseen(search.certificate.unseen), characters_max=CHARACTERS_MAX),
+                f"{search.certificate.unseen[0].cost:g}",
+            )
+            for search in left[:ROWS_MAX]
+        ],
+    )
+    if len(left) > ROWS_MAX:
+        page.line(faint(f"... {len(left) - ROWS_MAX} more (--json lists them)"), indent=2)
 
 
 def _why_stochastic(reason: str, *, declared: bool) -> str:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaosagent.report.chance import MAY_BE_CHANCE, proof_by_chance, tell_chance
+from chaosagent.report.chance import MAY_BE_CHANCE, proof_by_chance, shown_below, tell_chance
 from chaosagent.report.claims import tell_disproved
 from chaosagent.report.leftovers import Leftovers, tell_records
+from chaosagent.report.nominally import tell_nominal
 from chaosagent.report.notes import FailedRuns, Notes
 from chaosagent.report.page import Cell, Page, Part, Span, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
@@ -73,6 +74,15 @@ class Findings:
         return [search for search in self.result.searches if search.violated_nominally]
 
     @property
+    def broken_by_chance(self) -> list[SearchResult]:
+        """Searches whose contract breaks without any injection, now and then."""
+        return [
+            search
+            for search in self.result.searches
+            if search.certificate.broken_anyway is not None and not search.violated_nominally
+        ]
+
+    @property
     def unfinished(self) -> list[SearchResult]:
         """Searches that have ended before they knew what was wanted of them."""
         if self.plan.wants_several:
@@ -86,7 +96,10 @@ class Findings:
 
 
 def is_proved(search: SearchResult) -> bool:
-    """Whether something could be injected in a search, and nothing of it within the budget breaks the contract."""
+    """Whether something could be injected in a search, and nothing of it within the budget breaks the contract.
+
+    Where answers come by chance that is shown by clean runs and not proved; see `Certificate.proved`.
+    """
     return search.certificate.safe and search.injectable
 
 
@@ -109,7 +122,7 @@ def findings_page(findings: Findings, *, every: bool = False) -> Page:
         f"{counted(len(plan.tasks), 'task')}, {counted(len(plan.seeds), 'seed')}, "
         f"{counted(len(result.searches), 'search', 'searches')}, budget {plan.budget:g}",
     )
-    _tell_nominal(page, findings)
+    tell_nominal(page, result, findings.notes)
     _tell_counterexamples(page, findings, every=every)
     _tell_contracts(page, findings)
     tell_chance(page, result, declared=plan.stochastic is True)
@@ -187,9 +200,10 @@ def _proof(found: Counterexample) -> Span:
     if found.confirmation is not None and not found.confirmation.confirmed:
         return notice(MAY_BE_CHANCE)
     if certificate.certified:
-        return good("certified")
+        return notice(shown_below(certificate)) if certificate.frozen else good("certified")
     if _says_a_bound(certificate):
-        return notice(f"nothing below {certificate.lower_bound:g}")
+        none = "none confirmed" if certificate.frozen else "nothing"
+        return notice(f"{none} below {certificate.lower_bound:g}")
     return notice("minimal" if found.minimal else "none")
 
 
@@ -204,32 +218,6 @@ def place_of(found: Counterexample) -> tuple[str, str]:
     if violation is None or violation.step >= len(found.trace.steps):
         return "the end", ""
     return f"step {violation.step}", violation.agent
-
-
-def _tell_nominal(page: Page, findings: Findings) -> None:
-    broken = findings.nominal_violations
-    if not broken:
-        return
-    page.gap().line(
-        bad(f"Broken without any fault: {counted(len(broken), 'search', 'searches')}"),
-        ", so no fault was looked for there. Mend the target, or the contract.",
-    )
-    page.table(
-        ("contract", "task", "seed", "broken at", "reason"), [_nominal_row(findings, one) for one in broken[:ROWS_MAX]]
-    )
-    if len(broken) > ROWS_MAX:
-        page.line(faint(f"... {len(broken) - ROWS_MAX} more"), indent=2)
-
-
-def _nominal_row(findings: Findings, search: SearchResult) -> Sequence[Cell]:
-    violation = findings.notes.nominal_violation(search)
-    where, reason = "-", "-"
-    if violation is not None:
-        where = f"{violation.place}{f' by {violation.agent}' if violation.agent else ''}"
-        reason = printable(violation.reason, characters_max=ERROR_CHARACTERS_MAX)
-        if violation.crashed_at:
-            reason += f" (at {printable(violation.crashed_at, characters_max=ERROR_CHARACTERS_MAX)})"
-    return (search.contract, search.task_id, str(search.seed), where, reason)
 
 
 def _tell_contracts(page: Page, findings: Findings) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from chaosagent.canonical import Plain
-from chaosagent.report.chance import confirmation_json
+from chaosagent.report.chance import confirmation_json, shown_json, unseen_json
 from chaosagent.report.findings import Findings, is_proved
+from chaosagent.report.nominally import nominal_json
 from chaosagent.report.notes import FailedRuns
 from chaosagent.report.weaknesses import weakness_json, weaknesses_of
 from chaosagent.study.counterexample import Counterexample
@@ -14,7 +15,11 @@ from chaosagent.study.result import SearchResult
 
 
 def findings_json(findings: Findings) -> dict[str, Plain]:
-    """Return what a study found as plain data; infinite bounds are `None` and explained by `safe`."""
+    """Return what a study found as plain data.
+
+    Infinite bounds are `None` and explained by `safe`. `certified` and `safe` mean proofs; what clean runs show of a
+    stochastic target is in `shown`.
+    """
     plan, result = findings.plan, findings.result
     return {
         "target": plan.target.name,
@@ -61,7 +66,8 @@ def counterexample_json(found: Counterexample, findings: Findings) -> dict[str, 
         "schedule": found.schedule.text,
         "injections": len(found.schedule),
         "cost": found.cost,
-        "certified": found.certificate.certified,
+        "certified": found.certificate.certified and found.certificate.proved,
+        "shown": shown_json(found.certificate),
         "level": found.certificate.level,
         "lower_bound": _finite(found.certificate.lower_bound),
         "minimal": found.minimal,
@@ -106,8 +112,11 @@ def _search_json(search: SearchResult, findings: Findings) -> Plain:
             {"schedule": one.schedule.text, "cost": one.cost, "confirmation": confirmation_json(one.confirmation)}
             for one in search.doubtful
         ],
-        "certified": certificate.certified,
-        "safe": is_proved(search),
+        "certified": certificate.certified and certificate.proved,
+        "safe": is_proved(search) and certificate.proved,
+        "shown": shown_json(certificate, injectable=search.injectable),
+        "unseen": unseen_json(certificate),
+        "broken_anyway": nominal_json(certificate.broken_anyway),
         "lower_bound": _finite(certificate.lower_bound),
         "level": certificate.level,
         "certificate": str(certificate),

@@ -45,11 +45,13 @@ def story_of(record: ReplayRecord, path: Path | None = None, *, whole: bool = Fa
     _tell_end(page, record)
     _tell_effects(page, record)
     _tell_necessity(page, record)
-    page.heading("What is proved")
+    page.heading("What is shown" if record.stochastic else "What is proved")
     by_chance = record.confirmation is not None and not record.confirmation.confirmed
-    certified = notice("may be chance  ") if by_chance else good("certified minimum  ")
+    certified = notice("cheapest confirmed  ") if record.stochastic else good("certified minimum  ")
+    certified = notice("may be chance  ") if by_chance else certified
     minimal = "minimal, " if record.schedule.injections and len(record.proof.necessity) == len(record.schedule) else ""
-    page.line(certified if record.proof.certified else notice(f"{minimal}not certified  "), indent=2)
+    uncertified = "a cheaper one may exist" if record.stochastic else "not certified"
+    page.line(certified if record.proof.certified else notice(f"{minimal}{uncertified}  "), indent=2)
     page.line(record.proof.text, indent=2, hang=0)
     for rule, meaning in RULES.items():
         if re.search(rf"\b{rule}\b", record.proof.text):
@@ -295,7 +297,7 @@ def story_json(record: ReplayRecord) -> dict[str, Plain]:
             {"injection": str(injection), "describe": injection.operator.describe()} for injection in record.schedule
         ],
         "cost": record.cost,
-        "certified": record.proof.certified,
+        "certified": record.proof.certified and not record.stochastic,
         "lower_bound": record.proof.lower_bound if math.isfinite(record.proof.lower_bound) else None,
         "certificate": record.proof.text,
         "confirmation": None if record.confirmation is None else str(record.confirmation),

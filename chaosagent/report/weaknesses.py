@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from chaosagent.canonical import Plain
+from chaosagent.report.chance import shown_below
 from chaosagent.report.page import Cell, Page, Span, bad, faint, good, notice, strong
 from chaosagent.report.story import counted
 from chaosagent.study.certificate import Certificate
@@ -139,7 +140,7 @@ def _proof(found: Counterexample) -> Span:
     """Return in a word or two how much is proved of one counterexample among several."""
     certificate = found.certificate
     if certificate.certified:
-        return good("certified")
+        return notice(shown_below(certificate)) if certificate.frozen else good("certified")
     if certificate.reproduced and certificate.level != "C0" and certificate.known_below >= found.cost:
         return good("all cheaper known")
     return notice("minimal" if found.minimal else "none")
@@ -150,15 +151,16 @@ def _tell_reach(page: Page, plan: Plan, result: StudyResult) -> None:
     searched = [search for search in result.searches if not search.violated_nominally]
     complete = [search for search in searched if search.certificate.complete]
     up_to = f"up to cost {plan.budget:g} in the declared space"
+    all_there_is = "That is all that was confirmed" if result.nature.stochastic else "That is all there is"
     if len(complete) == len(searched):
         page.line(
-            good(f"That is all there is {up_to}"),
+            good(f"{all_there_is} {up_to}"),
             ", one per set of hooks, as far as the rules tell schedules apart.",
             indent=2,
         )
     elif complete:
         page.line(
-            good(f"In {len(complete)} of {len(searched)} searches that is all there is {up_to}"),
+            good(f"In {len(complete)} of {len(searched)} searches {all_there_is[0].lower()}{all_there_is[1:]} {up_to}"),
             ", one per set of hooks; the others are open, see below.",
             indent=2,
         )

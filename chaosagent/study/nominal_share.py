@@ -31,13 +31,18 @@ class NominalShare:
     worlds: int
 
     @property
+    def share(self) -> float:
+        """The share of the fresh runs that broke it; 0 when there were none."""
+        return self.violations / self.runs if self.runs else 0.0
+
+    @property
     def interval(self) -> Interval:
         """Where P(violation | no injection) lies, at a level of 95 % whatever the number of runs follows from."""
         return confidence_sequence(self.violations, self.runs)
 
     def __str__(self) -> str:
         low, high = self.interval
-        share = f"P = {self.violations / self.runs:.2f}" if self.runs else "P unknown"
+        share = f"P = {self.share:.2f}" if self.runs else "P unknown"
         text = f"{share} [{low:.2f} to {high:.2f}], {self.violations} of {self.runs} fresh runs"
         seen = f"seen with {self.worlds_violated} of {self.worlds} sets of frozen answers"
         return text if self.violations else f"{text}, but {seen}"

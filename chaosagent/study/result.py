@@ -116,6 +116,7 @@ class Progress:
         current: What is searched now, for people.
         seconds: Real time since the start.
         trials_max: At most so many trials will be told.
+        stochastic: Answers come by chance, so the bound is no proof.
     """
 
     searches: int = 0
@@ -129,3 +130,4 @@ class Progress:
     current: str = ""
     seconds: float = 0.0
     trials_max: int = 0
+    stochastic: bool = False

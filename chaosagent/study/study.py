@@ -158,6 +158,7 @@ class Study:
                 "--ray-address."
             )
         self._evaluator.answering = self._afresh.answering = self._nature.answering
+        self._progress.stochastic = self._nature.stochastic
         for sink in self._sinks:
             sink.examined(self._nature)
 

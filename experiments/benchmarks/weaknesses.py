@@ -44,6 +44,7 @@ HEADER = (
     "no place",
     "without faults",
     "trials",
+    "by chance: no cheaper confirmed, at cost; none confirmed; clean runs, error",
 )
 
 
@@ -56,6 +57,8 @@ class Ending(enum.Enum):
     OPEN = "not broken, and nothing is proved above a bound"
     NO_PLACE = "no fault within the budget has a place in the run"
     NOMINAL = "broken without faults, and not searched"
+    CHEAPEST_SHOWN = "answers come by chance: broken, and no cheaper schedule was confirmed to break it, in clean runs"
+    NONE_SHOWN = "answers come by chance: nothing within the budget was confirmed to break it, in clean runs"
 
 
 def ending_of(search: SearchResult) -> Ending:
@@ -63,10 +66,14 @@ def ending_of(search: SearchResult) -> Ending:
     if search.violated_nominally:
         return Ending.NOMINAL
     if search.counterexample is not None:
-        return Ending.CERTIFIED if search.certificate.certified else Ending.BOUNDED
+        if not search.certificate.certified:
+            return Ending.BOUNDED
+        return Ending.CERTIFIED if search.certificate.proved else Ending.CHEAPEST_SHOWN
     if not search.injectable:
         return Ending.NO_PLACE
-    return Ending.ROBUST if search.certificate.safe else Ending.OPEN
+    if not search.certificate.safe:
+        return Ending.OPEN
+    return Ending.ROBUST if search.certificate.proved else Ending.NONE_SHOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +108,10 @@ def counts(searches: Sequence[SearchResult]) -> tuple[str, ...]:
     """Return the cells of one line, from `pairs` on."""
     ended = {ending: [search for search in searches if ending_of(search) is ending] for ending in Ending}
     certified, bounded, left_open = ended[Ending.CERTIFIED], ended[Ending.BOUNDED], ended[Ending.OPEN]
+    cheapest, none = ended[Ending.CHEAPEST_SHOWN], ended[Ending.NONE_SHOWN]
     return (
         str(len(searches)),
-        str(len(certified) + len(bounded)),
+        str(len(certified) + len(bounded) + len(cheapest)),
         _with(certified, _spread(_costs(certified))),
         _with(bounded, f"{_range(_costs(bounded))}; {_range(_bounds(bounded))}"),
         str(len(ended[Ending.ROBUST])),
@@ -111,15 +119,16 @@ def counts(searches: Sequence[SearchResult]) -> tuple[str, ...]:
         str(len(ended[Ending.NO_PLACE])),
         str(len(ended[Ending.NOMINAL])),
         str(sum(search.trials for search in searches)),
+        f"{_with(cheapest, _spread(_costs(cheapest)))}; {len(none)}; {_clean([*cheapest, *none])}",
     )
 
 
 def one_by_one(searched: Searched) -> str:
-    """Return a line for each pair that is not proved robust: how it ended, and the schedule if there is one."""
+    """Return a line for each pair that is not robust: how it ended, and the schedule if there is one."""
     lines = []
     for search in searched.result.searches:
         ending, found = ending_of(search), search.counterexample
-        if ending is not Ending.ROBUST:
+        if ending not in (Ending.ROBUST, Ending.NONE_SHOWN):
             cost = f" {found.cost:g}" if found is not None else ""
             bound = f" bound {search.certificate.lower_bound:g}" if ending in (Ending.BOUNDED, Ending.OPEN) else ""
             schedule = f"  {found.schedule}" if found is not None else ""
@@ -134,6 +143,15 @@ def _costs(searches: Iterable[SearchResult]) -> list[float]:
 
 def _bounds(searches: Iterable[SearchResult]) -> list[float]:
     return [search.certificate.lower_bound for search in searches]
+
+
+def _clean(searches: Iterable[SearchResult]) -> str:
+    """Return how many clean runs each class of schedules has at least, and the error that they allow."""
+    clean = [search.certificate.clean for search in searches if search.certificate.clean is not None]
+    if not clean:
+        return "–"
+    least = min(clean, key=lambda one: one.runs)
+    return f"at least {least.runs}, below {least.share_max:.2f} of runs with error {least.error:g} each"
 
 
 def _with(searches: Sequence[SearchResult], more: str) -> str:
@@ -276,7 +294,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--executor", choices=EXECUTORS, default="inline", help="where runs happen")
     parser.add_argument("--workers", type=int, default=1, help="worker processes; 1 when left out")
-    parser.add_argument("--list", action="store_true", help="list each pair that is not proved robust")
+    parser.add_argument("--list", action="store_true", help="list each pair that is not robust")
     return parser
 
 

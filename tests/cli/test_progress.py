@@ -42,6 +42,15 @@ def test_where_several_are_wanted_the_bound_is_what_all_are_known_below(plan: Pl
     assert "proved" not in line
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_where_answers_come_by_chance_nothing_is_called_proved(plan: Plan, several: bool) -> None:
+    progress = Progress(searches=1, found=3, best_cost=1.1, lower_bound=2.05, stochastic=True)
+    line = summary_of(progress, replace(plan, all_minimal=several))
+
+    assert ("all confirmed ones known below 2.05" if several else "none confirmed below 2.05") in line
+    assert "proved" not in line
+
+
 @pytest.mark.parametrize("searcher", ["exact", "anytime"])
 def test_no_time_left_is_made_up_and_limits_are_told_as_limits(plan: Plan, searcher: str) -> None:
     progress = Progress(searches=4, searches_over=3, trials=100, seconds=600.0)

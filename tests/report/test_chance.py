@@ -7,9 +7,12 @@ import pytest
 from chaosagent.execution.workbench import Answering
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.report.findings import Findings, findings_page
+from chaosagent.report.findings_json import findings_json
 from chaosagent.study.confirmation import CleanRuns, Confirmation
 from chaosagent.study.determinism import DECLARED, Nature
 from chaosagent.study.racing import Doubtful
+from chaosagent.study.result import SearchResult
+from chaosagent.study.worlds import Unseen
 
 
 def by_chance(findings: Findings, confirmation: Confirmation, reason: str = "") -> Findings:
@@ -77,8 +80,11 @@ def test_where_nothing_was_confirmed_the_clean_runs_are_told_and_nothing_is_call
     told = by_chance(findings, Confirmation(9, 10, 0, 10, 0))
     safe = [search for search in told.result.searches if search.certificate.safe]
     clean = CleanRuns(3, 14, 0.05, dropped=1)
-    searches = tuple(replace(one, certificate=replace(one.certificate, level="S", clean=clean)) for one in safe)
-    page = findings_page(replace(told, result=replace(told.result, searches=searches))).text()
+    searches = tuple(
+        replace(one, certificate=replace(one.certificate, level="S", clean=clean, frozen=True)) for one in safe
+    )
+    shown = replace(told, result=replace(told.result, searches=searches))
+    page = findings_page(shown).text()
     frozen = findings_page(replace(told, result=replace(told.result, searches=tuple(safe)))).text()
 
     assert (
@@ -87,6 +93,11 @@ def test_where_nothing_was_confirmed_the_clean_runs_are_told_and_nothing_is_call
     assert "at least 14 clean runs with other answers of each class" in page
     assert "each violates in less than 0.19 of runs (error 0.05 each); four classes dropped as chance." in page
     assert "with the frozen answers of this study only" in frozen
+    told_in_json = findings_json(shown)["searches"]
+    assert isinstance(told_in_json, list)
+    assert all(one["safe"] is False and one["certified"] is False for one in told_in_json)
+    assert all(one["shown"]["none_within_budget_confirmed"] for one in told_in_json)
+    assert all(one["shown"]["clean"]["runs"] == 14 for one in told_in_json)
     assert "proved for" not in page + frozen
     assert "proved up to" not in page + frozen
 
@@ -101,3 +112,37 @@ def test_what_is_undecided_is_listed_as_that_and_not_as_chance(findings: Finding
 
     assert ["undecided" in row for row in rows] == [True, False]
     assert ["dropped as chance" in row for row in rows] == [False, True]
+
+
+def test_what_is_cheapest_by_chance_is_called_neither_certified_nor_proved(findings: Findings) -> None:
+    told = by_chance(findings, Confirmation(20, 20, 0, 20, 0))
+    clean = CleanRuns(3, 17, 0.025)
+
+    def shown(search: SearchResult) -> SearchResult:
+        certificate = replace(search.certificate, frozen=True, level="S", clean=clean)
+        found = tuple(replace(one, certificate=certificate) for one in search.counterexamples)
+        return replace(search, certificate=certificate, counterexamples=found)
+
+    searches = tuple(map(shown, told.result.searches))
+    page = findings_page(replace(told, result=replace(told.result, searches=searches))).text()
+
+    assert "cheapest in 17 clean runs" in page
+    assert "certified" not in page
+    assert "proved" not in page
+
+
+def test_places_that_no_search_saw_are_named(findings: Findings) -> None:
+    told = by_chance(findings, Confirmation(20, 20, 0, 20, 0))
+    unseen = (Unseen("service:payments[3]", "refund", 1.1),)
+    searches = tuple(
+        replace(one, certificate=replace(one.certificate, frozen=True, unseen=unseen, lower_bound=1.1))
+        for one in told.result.searches
+    )
+    left = replace(told, result=replace(told.result, searches=searches))
+    page = findings_page(left).text()
+
+    assert "another draw of the answers reached service:payments[3] (refund), which this search never saw" in page
+    assert "another draw of the answers reached service:payments[3]" in str(searches[0].certificate)
+    searches_json = findings_json(left)["searches"]
+    assert isinstance(searches_json, list)
+    assert searches_json[0]["unseen"] == [{"hook": "service:payments[3]", "operation": "refund", "cost": 1.1}]

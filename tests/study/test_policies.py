@@ -171,7 +171,7 @@ class Unsteady(Racer):
 
     def __init__(self) -> None: ...
 
-    def judged(self, evaluation: Evaluation, *, cost_max: float, world: int = 0) -> Evaluation:
+    def judged(self, evaluation: Evaluation, *, cost_max: float, world: int | None = None) -> Evaluation:
         del cost_max, world
         return evaluation
 

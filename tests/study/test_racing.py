@@ -235,6 +235,10 @@ def test_what_happens_anyway_is_reported_as_that(tmp_path: Path) -> None:
 
     assert result.violated_nominally
     assert result.counterexamples == ()
+    assert result.certificate.broken_anyway is not None
+    assert result.certificate.broken_anyway.interval.low > 0.5
+    assert str(result.certificate).startswith("broken without any injection with P = ")
+    assert "cheaper than 0" not in str(result.certificate)
 
 
 def test_a_certificate_says_how_many_clean_runs_each_class_has(tmp_path: Path) -> None:
@@ -373,3 +377,15 @@ def test_what_is_missed_in_all_worlds_and_what_is_dropped_share_the_error_that_i
     never_seen = (1.0 - difference) ** racer.worlds_max
 
     assert never_seen + asked[0].beta <= beta + 1e-9
+
+
+def test_what_breaks_without_faults_now_and_then_is_said_with_its_probability(tmp_path: Path) -> None:
+    told = 0
+    for seed in range(6):
+        certificate = search(plan_of(Model(0.15, 0.15, seed), tmp_path / str(seed))).certificate
+        share = certificate.broken_anyway
+        told += share is not None
+        assert share is None or share.runs >= 20
+        assert share is None or share.interval.low <= 0.15 <= share.interval.high
+        assert (share is not None) == ("broken without injections, too, with P = " in str(certificate))
+    assert told >= 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from chaosagent.experiments.benchmarks.weaknesses import (
     table,
 )
 from chaosagent.study.certificate import Certificate
+from chaosagent.study.confirmation import CleanRuns
 from chaosagent.study.result import SearchResult
 from chaosagent.studyfile import Overrides
 
@@ -44,13 +46,27 @@ def test_a_search_that_found_nothing_is_robust_only_with_a_proof_about_something
     assert _ended(Certificate("C2", 0.0, 0.0, 3.0, 1), nominally=True) is Ending.NOMINAL
 
 
+def test_what_clean_runs_show_is_called_neither_certified_nor_robust() -> None:
+    clean = CleanRuns(4, 17, 0.025)
+    none = Certificate("S", None, float("inf"), 3.0, 10, frozen=True, clean=clean)
+    search = SearchResult("x", 0, "c", 1, False, (), none)
+    cells = counts([search])
+
+    assert _ended(none) is Ending.NONE_SHOWN
+    assert _ended(replace(none, lower_bound=1.1)) is Ending.OPEN
+    assert cells[4] == "0"
+    assert cells[-1] == "0; 1; at least 17, below 0.20 of runs with error 0.025 each"
+    assert "robust" not in Ending.NONE_SHOWN.value + Ending.CHEAPEST_SHOWN.value
+    assert "prove" not in Ending.NONE_SHOWN.value + Ending.CHEAPEST_SHOWN.value
+
+
 def test_planted_weaknesses_are_counted_with_their_certified_cost(tmp_path: Path) -> None:
     searched = search_all(_study(tmp_path), Overrides(config="naive", budget=3.0))
 
     lines = {line.split(" | ")[1]: line.strip("| ").split(" | ") for line in table([searched]).splitlines()}
 
-    assert lines["at-most-once"][2:-1] == ["1", "1", "1 (2.125 / 2.125 / 2.125)", "0", "0", "0", "0", "0"]
-    assert lines["termination"][2:-1] == ["1", "0", "0", "0", "1", "0", "0", "0"]
+    assert lines["at-most-once"][2:-2] == ["1", "1", "1 (2.125 / 2.125 / 2.125)", "0", "0", "0", "0", "0"]
+    assert lines["termination"][2:-2] == ["1", "0", "0", "0", "1", "0", "0", "0"]
     assert lines["**all**"][2:4] == ["8", "3"]
     assert "at-most-once  certified 2.125  service:payments[1]" in one_by_one(searched)
     assert "termination" not in one_by_one(searched)
@@ -71,7 +87,7 @@ def test_every_pair_is_counted_once(tmp_path: Path) -> None:
         searched = search_all(_study(tmp_path), Overrides(config="naive", budget=3.0, trials=trials))
 
         cells = counts(searched.result.searches)
-        ends = [int(cell.split()[0]) for cell in cells[2:-1]]
+        ends = [int(cell.split()[0]) for cell in cells[2:-2]]
 
         assert sum(ends) == int(cells[0]) == 8
         assert ends[0] + ends[1] == int(cells[1])
