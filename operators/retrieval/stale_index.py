@@ -17,8 +17,8 @@ from chaosagent.vocabulary import Boundary
 class StaleIndex:
     """The index has not been updated: passages come in an earlier version.
 
-    That is the answer that the interface declares as stale, or the one it gave to the same query before. Without one,
-    each passage comes as the oldest answer that had its `id`, to whatever query, showed it. Otherwise nothing happens.
+    That is the last differing answer to the same query. Without one, each passage comes as the oldest answer that had
+    its `id`, to whatever query, showed it. Otherwise nothing happens.
     """
 
     name: ClassVar[str] = "retrieval.stale_index"
