@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chaosagent.canonical import Plain, plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
 from chaosagent.faults.operator import Choice, Domain, Phase
+from chaosagent.operators.answers import ToolCall, arguments_json, with_first_call
 from chaosagent.vocabulary import Boundary
 
 _MAGNITUDES = {"missing_argument": 0.25, "unknown_tool": 0.5, "truncated_json": 0.75}
@@ -48,30 +47,19 @@ class MalformedToolCall:
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
         """Break the call."""
         response = await proceed(crossing.request)
-        value = response.value
-        calls = value.get("tool_calls") if isinstance(value, Mapping) else None
-        if not isinstance(value, Mapping) or not isinstance(calls, list | tuple) or not calls:
-            return response
-        return response._replace(value={**value, "tool_calls": [self._broken(calls[0]), *calls[1:]]})
+        return response._replace(value=with_first_call(response.value, self._broken))
 
     def describe(self) -> str:
         """Say in one line what it does."""
         return f"the first tool call is malformed: {self.kind.replace('_', ' ')}"
 
-    def _broken(self, call: Plain) -> Plain:
-        if not isinstance(call, Mapping):
-            return call
+    def _broken(self, call: ToolCall) -> ToolCall:
         name, arguments = call.get("name"), call.get("arguments")
         if self.kind == "unknown_tool" and isinstance(name, str):
             return {**call, "name": f"{name}_v2"}
         if self.kind == "truncated_json" and arguments is not None:
-            text = arguments if isinstance(arguments, str) else _json(arguments)
+            text = arguments_json(arguments)
             return {**call, "arguments": text[: len(text) // 2]}
         if self.kind == "missing_argument" and isinstance(arguments, Mapping):
             return {**call, "arguments": {key: arguments[key] for key in sorted(arguments)[1:]}}
         return call
-
-
-def _json(arguments: Plain) -> str:
-    # Bytes have no place in JSON; a model would have written some text.
-    return json.dumps(plain(arguments), default=repr)

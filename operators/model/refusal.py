@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
 from chaosagent.faults.operator import Domain, Phase
+from chaosagent.operators.answers import said_instead
 from chaosagent.vocabulary import Boundary
 
 REFUSAL = "I'm sorry, but I can't help with that."
@@ -40,15 +40,7 @@ class Refusal:
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
         """Refuse."""
         response = await proceed(crossing.request)
-        value = response.value
-        if isinstance(value, str):
-            return response._replace(value=REFUSAL)
-        if not isinstance(value, Mapping) or not ("content" in value or "tool_calls" in value):
-            return response
-        refused: dict[str, Plain] = {**value, "content": REFUSAL}
-        if "tool_calls" in value:
-            refused["tool_calls"] = []
-        return response._replace(value=refused)
+        return response._replace(value=said_instead(response.value, REFUSAL))
 
     def describe(self) -> str:
         """Say in one line what it does."""

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chaosagent.faults.crossing import Request, Response
+from chaosagent.faults.operator import Domain, Levels, Operator, ParameterValue
 from chaosagent.operators.edits import Edit, edited, instructions, items, sentences
+from chaosagent.operators.prompt.ambiguity import Ambiguity
+from chaosagent.operators.prompt.dropout import Dropout
+from chaosagent.operators.prompt.noise import Noise
+from chaosagent.operators.prompt.paraphrase import Paraphrase
+from chaosagent.operators.prompt.reorder import Reorder
+from chaosagent.operators.prompt.synonym import Synonym
+from chaosagent.operators.prompt.truncation import Truncation
 from chaosagent.operators.texts import TOKEN_CHARACTERS
+from chaosagent.testing.crossings import FakeCrossing, Sample, play
+from chaosagent.vocabulary import Boundary
 
 MAIL = """Hello. Refund order A-1006 before 2026-03-05. It costs 59.90 EUR.
 If it was delivered, ask first! Is that clear?
@@ -14,6 +26,9 @@ If it was delivered, ask first! Is that clear?
 2) The amount must be at most 5.50.
   - ticket T-1 is closed
 Bye"""
+
+PIECES = (*MAIL.split(), "\n-", "customer", "do not", "If it is late, ask me.", "10 EUR", "within 3 days", "Never!")
+CHANGERS = (Ambiguity, Dropout, Noise, Paraphrase, Reorder, Synonym, Truncation)
 
 TEXTS = st.text(st.characters(codec=None), max_size=80) | st.text(st.sampled_from("aA.!? \n-1)"), max_size=80)
 
@@ -85,6 +100,26 @@ def test_the_first_change_is_made_whatever_the_others_want(case: tuple[str, list
 
 def test_a_change_that_is_too_large_makes_room_for_a_smaller_one() -> None:
     assert edited("one two", [Edit(0, 3, "x" * 5), Edit(4, 7, "2")], 1) == "one 2"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", CHANGERS, ids=lambda kind: kind.name)
+@given(data=st.data())
+def test_no_operator_changes_more_tokens_of_a_text_than_it_says(kind: type[Operator], data: st.DataObject) -> None:
+    text = data.draw(st.lists(st.sampled_from(PIECES), max_size=14).map(" ".join) | TEXTS)
+    operator = kind(**{name: data.draw(_values(domain)) for name, domain in kind.parameters.items()})
+
+    crossing = FakeCrossing(Sample(Boundary.PROMPT, Request("read", {}), Response(text)), data.draw(st.integers(0, 9)))
+    changed = play(operator, crossing).value
+
+    assert isinstance(changed, str)
+    assert distance(text, changed) <= TOKEN_CHARACTERS * operator.tokens
+
+
+def _values(domain: Domain) -> st.SearchStrategy[ParameterValue]:
+    if isinstance(domain, Levels) and isinstance(domain.levels[0], int):
+        return st.integers(1, 20)
+    return st.sampled_from(domain.levels)
 
 
 def distance(one: str, other: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -33,7 +34,7 @@ HOOKS = {
     "memory.lost_update": Hook("memory:notes", "", 3, 3),
     "memory.stale_read": Hook("memory:notes", "", 4, 4),
     "prompt": Hook("prompt:inbox", "", 1, 1),
-    "model": Hook("model:policy", "", 1, 1),
+    "model": Hook("model:policy", "", 2, 2),
     "message": Hook("message:team", "", 2, 2),
     "tools": Hook("tools:toolbox", "", 1, 1),
 }
@@ -43,6 +44,10 @@ TOOLS: list[dict[str, Plain]] = [
 ]
 
 
+MAIL = """If order A-1 is late, ask the customer first. Never refund more than 59.90 EUR before 2026-03-05.
+Please check order A-2, due tomorrow, and ask for 5 EUR:
+- the invoice must be paid
+- the amount is right"""
 HANDED_OVER: Plain = {"from": "planner", "text": "Check A-1.", "amount": 60, "days": 3}
 
 
@@ -60,10 +65,10 @@ async def all_doors(task: Task, run: Run) -> Outcome:  # noqa: ARG001  # the pro
     notes = run.memory("notes")
     versions = iter((1, 2))
     knowledge = run.retrieval("kb", lambda operation, **arguments: _passages(next(versions)))  # noqa: ARG005
-    call = {"name": "refund", "arguments": {"order_id": "A-1", "amount": 59.9}}
-    policy = run.model("policy", lambda operation, **arguments: {"content": "", "tool_calls": [call]})  # noqa: ARG005
+    calls = iter({"name": name, "arguments": {"order_id": "A-1", "amount": 59.9}} for name in ("read", "refund"))
+    policy = run.model("policy", lambda operation, **arguments: {"content": "", "tool_calls": [next(calls)]})  # noqa: ARG005
     await run.tools("toolbox", TOOLS)("list")
-    await run.prompt("inbox")("read", text="Where is my order?")
+    await run.prompt("inbox")("read", text=MAIL)
     for _ in range(2):
         await knowledge("search", query="refund")
     for order_id in ("A-1", "A-1"):
@@ -72,7 +77,9 @@ async def all_doors(task: Task, run: Run) -> Outcome:  # noqa: ARG001  # the pro
         except (TimeoutError, ConnectionError, StatusError):
             continue
     await pages("list_refunds", cursor="p-2")
-    await policy("complete", prompt="What now?")
+    for prompt in ("What now?", "And now?"):
+        with contextlib.suppress(TimeoutError):
+            await policy("complete", prompt=prompt, tools=["read", "refund", "cancel", "send"])
     await notes("write", key="log", value=["asked", "answered", "closed"])
     await notes("write", key="order", value="old")
     await notes("write", key="order", value="new")

@@ -1,0 +1,63 @@
+"""A model takes long, or never comes to an end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from chaosagent.faults.crossing import Crossing, Proceed, Response
+from chaosagent.faults.operator import Choice, Domain, Levels, Phase
+from chaosagent.vocabulary import Boundary, Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """The model takes long to answer, or never comes to an end.
+
+    Attributes:
+        kind: `delayed` (the answer arrives late) or `stalled` (it never arrives, and the client gives up).
+        seconds: Virtual seconds until the answer, or until the client gives up.
+    """
+
+    name: ClassVar[str] = "model.slow"
+    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.MODEL})
+    parameters: ClassVar[Mapping[str, Domain]] = {
+        "kind": Choice("delayed", "stalled"),
+        "seconds": Levels(60.0, limits=(0.001, 86_400.0)),
+    }
+    by_default: ClassVar[bool] = False
+
+    kind: str = "delayed"
+    seconds: float = 60.0
+
+    @property
+    def phase(self) -> Phase:
+        """After: the model is asked, only its answer does not come at once."""
+        return Phase.AFTER
+
+    @property
+    def magnitude(self) -> float:
+        """As of a delay: half at a minute; one if nothing comes."""
+        return 1.0 if self.kind == "stalled" else self.seconds / (self.seconds + 60.0)
+
+    @property
+    def tokens(self) -> int:
+        """None: what a model writes is a fault here, which the magnitude counts."""
+        return 0
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        """Hold the answer back."""
+        response = await proceed(crossing.request)
+        await crossing.sleep(self.seconds)
+        if self.kind == "delayed":
+            return response
+        return Response(failure=Failure("timeout", f"the model did not answer within {self.seconds:g} s"))
+
+    def describe(self) -> str:
+        """Say in one line what it does."""
+        return (
+            f"the model takes {self.seconds:g} s longer"
+            if self.kind == "delayed"
+            else f"the model never answers; given up after {self.seconds:g} s"
+        )

@@ -1,0 +1,117 @@
+"""A text names something less exactly."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from chaosagent.faults.crossing import Crossing, Proceed, Response
+from chaosagent.faults.operator import Choice, Domain, Levels, Phase
+from chaosagent.operators.edits import Edit, edited
+from chaosagent.operators.texts import with_changed_text
+from chaosagent.vocabulary import Boundary
+
+REFERENCE_TOKENS_MAX = 16
+"""The most tokens of a reference that is replaced; longer ones stay."""
+
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|"
+    r"Nov(?:ember)?|Dec(?:ember)?)\.?"
+)
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_DATE = re.compile(
+    r"(?<![\w.\-/])(?:(by|before|until|on|at|since|from|after) )?(?:"
+    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)?"
+    r"|\d{1,2}[./]\d{1,2}[./]\d{4}"
+    rf"|{_DAY} (?:of )?{_MONTH}(?:,? \d{{4}})?|{_MONTH} {_DAY}(?:,? \d{{4}})?"
+    r"|(?:(?:next|this|last) )?(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|tomorrow|today|yesterday"
+    r"|within \d{1,4} (?:minute|hour|day|week|month)s?"
+    r")(?![\w\-/])"
+)
+_NUMBER = r"\d{1,12}(?:[.,]\d{1,9}){0,4}"
+_AMOUNT = re.compile(
+    rf"(?<![\w.\-])(?:an? )?(?:(?:EUR|USD|GBP|[$€£]) ?{_NUMBER}"
+    rf"|{_NUMBER} ?(?:EUR|USD|GBP|euros?|dollars?|pounds?|[$€£%])"
+    r"|\d{1,12}\.\d\d)(?![\w\-]|[.,]\d)"
+)
+_ID = re.compile(
+    r"(?<![\w.\-/])(?:((?:the|my|your|his|her|our|their|this|that) )?"
+    r"(order|ticket|invoice|customer|account|case|booking|item|user|parcel|contract|employee|payment) "
+    r"(?:(?:number|no\.?|id) )?)?"
+    r"(?:[A-Z]{1,5}-\d{1,12}|#\d{1,12}|[A-Z]{1,3}\d{2,30}|\d{5,16})(?![\w\-/]|[.,]\d| ?(?:EUR|USD|GBP|[$€£%]))"
+)
+_SOON = frozenset({"by", "before", "until"})
+
+
+def _vague_date(found: re.Match[str]) -> str:
+    ahead = found[1] in _SOON or (found[1] is None and found[0] not in {"today", "yesterday"})
+    return "soon" if ahead else "at some time"
+
+
+def _vague_amount(found: re.Match[str]) -> str:  # noqa: ARG001  # the others look at it
+    return "a certain amount"
+
+
+def _vague_id(found: re.Match[str]) -> str:
+    return "it" if found[2] is None else f"{found[1] or 'the '}{found[2]}"
+
+
+_KINDS: Mapping[str, tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] = {
+    "date": (_DATE, _vague_date),
+    "amount": (_AMOUNT, _vague_amount),
+    "id": (_ID, _vague_id),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguity:
+    """A reference in a text is vague: "order A-1006" becomes "the order", "by 2026-03-05" becomes "soon".
+
+    Attributes:
+        kind: Which references: of a `date`, an `amount` or an `id`.
+        index: Which one of them, counted from 1; where there are fewer, nothing happens.
+    """
+
+    name: ClassVar[str] = "prompt.ambiguity"
+    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.PROMPT})
+    parameters: ClassVar[Mapping[str, Domain]] = {
+        "kind": Choice(*_KINDS),
+        "index": Levels(1, 2, limits=(1, 1_000)),
+    }
+    by_default: ClassVar[bool] = False
+
+    kind: str = "id"
+    index: int = 1
+
+    @property
+    def phase(self) -> Phase:
+        """After: the call itself is untouched."""
+        return Phase.AFTER
+
+    @property
+    def magnitude(self) -> float:
+        """One half: which reference it is says nothing of the strength."""
+        return 0.5
+
+    @property
+    def tokens(self) -> int:
+        """Those of the longest reference."""
+        return REFERENCE_TOKENS_MAX
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        """Make it vague."""
+        response = await proceed(crossing.request)
+        return response._replace(value=with_changed_text(response.value, self._vague))
+
+    def describe(self) -> str:
+        """Say in one line what it does."""
+        return f"{self.kind} number {self.index} of the text is only hinted at"
+
+    def _vague(self, text: str) -> str:
+        pattern, vague = _KINDS[self.kind]
+        for found in itertools.islice(pattern.finditer(text), self.index - 1, self.index):
+            return edited(text, [Edit(found.start(), found.end(), vague(found))], REFERENCE_TOKENS_MAX)
+        return text

@@ -1,0 +1,71 @@
+"""An instruction is missing from a text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from chaosagent.faults.crossing import Crossing, Proceed, Response
+from chaosagent.faults.operator import Domain, Levels, Phase
+from chaosagent.operators.edits import Edit, Span, edited, instructions, tokens_levels
+from chaosagent.operators.texts import with_changed_text
+from chaosagent.vocabulary import Boundary
+
+
+@dataclass(frozen=True, slots=True)
+class Dropout:
+    """An instruction is missing from a text: a whole sentence that says what to do or what must hold.
+
+    A text that consists of it alone stays, and so does one with fewer instructions.
+
+    Attributes:
+        index: Which one of the instructions that are short enough, counted from 1.
+        tokens_max: The most tokens that an instruction has; longer ones are not counted.
+    """
+
+    name: ClassVar[str] = "prompt.dropout"
+    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.PROMPT})
+    parameters: ClassVar[Mapping[str, Domain]] = {
+        "index": Levels(1, 2, limits=(1, 1_000)),
+        "tokens_max": tokens_levels(64),
+    }
+    by_default: ClassVar[bool] = False
+
+    index: int = 1
+    tokens_max: int = 64
+
+    @property
+    def phase(self) -> Phase:
+        """After: the call itself is untouched."""
+        return Phase.AFTER
+
+    @property
+    def magnitude(self) -> float:
+        """One half: which instruction it is says nothing of the strength."""
+        return 0.5
+
+    @property
+    def tokens(self) -> int:
+        """Those of the longest instruction."""
+        return self.tokens_max
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        """Leave the instruction out."""
+        response = await proceed(crossing.request)
+        return response._replace(value=with_changed_text(response.value, self._without))
+
+    def describe(self) -> str:
+        """Say in one line what it does."""
+        return f"instruction {self.index} is missing, of those with at most {self.tokens_max} tokens"
+
+    def _without(self, text: str) -> str:
+        removals = [Edit(span.start, _next_start(text, span), "") for span in instructions(text)]
+        removals = [removal for removal in removals if removal.tokens <= self.tokens_max]
+        rest = edited(text, removals[self.index - 1 : self.index], self.tokens_max)
+        return rest if rest.strip() else text
+
+
+def _next_start(text: str, span: Span) -> int:
+    """Return where the text goes on behind the blanks that follow a sentence."""
+    return len(text) - len(text[span.stop :].lstrip(" \t"))

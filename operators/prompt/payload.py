@@ -1,0 +1,70 @@
+"""A text holds an attack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from chaosagent.faults.crossing import Crossing, Proceed, Response
+from chaosagent.faults.operator import Domain, Phase
+from chaosagent.operators.payloads import CANARIES, CANARY, CHARACTERS_MAX, ENCODINGS, GOALS, payload
+from chaosagent.operators.texts import shortened, token_count, with_text
+from chaosagent.operators.words import Words
+from chaosagent.vocabulary import Boundary
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """What an attacker wrote stands in a text that gets into a context, from the library of `operators/payloads.py`.
+
+    Attributes:
+        goal: What the attacker wants: `override`, `tool_result`, `exfiltration` or `policy`.
+        encoding: How it is written: `plain`, `html_comment`, `base64`, `zero_width` or `other_language`.
+        position: At the `end` of the text or at its `start`.
+        canary: A word in it that a contract can look for.
+    """
+
+    name: ClassVar[str] = "prompt.payload"
+    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.PROMPT})
+    parameters: ClassVar[Mapping[str, Domain]] = {
+        "goal": GOALS,
+        "encoding": ENCODINGS,
+        "position": Words("end", also=("start",)),
+        "canary": CANARIES,
+    }
+    by_default: ClassVar[bool] = False
+
+    goal: str = "override"
+    encoding: str = "plain"
+    position: str = "end"
+    canary: str = CANARY
+
+    @property
+    def phase(self) -> Phase:
+        """After: the call itself is untouched."""
+        return Phase.AFTER
+
+    @property
+    def magnitude(self) -> float:
+        """The share of the allowed length."""
+        return len(self._text) / CHARACTERS_MAX
+
+    @property
+    def tokens(self) -> int:
+        """Those of the payload."""
+        return token_count(self._text)
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        """Add the payload."""
+        response = await proceed(crossing.request)
+        return response._replace(value=with_text(response.value, self._text, self.position))
+
+    def describe(self) -> str:
+        """Say in one line what it does."""
+        plain = payload(self.goal, canary=self.canary)
+        return f"at the {self.position} of the text stands ({self.encoding}) {shortened(plain)!a}"
+
+    @property
+    def _text(self) -> str:
+        return payload(self.goal, self.encoding, self.canary)
