@@ -128,6 +128,12 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._turns_max, self._turns_total_max, self._seconds_max = turns_max, turns_total_max, seconds_max
         self._running = self._closed = self._ended = False
 
+    @property
+    def spent(self) -> float:
+        """The largest share of one of its limits that was used, in [0, 1]; turns count as if no time had passed."""
+        turns = (self._turns_before + self._turns) / min(self._turns_max, self._turns_total_max)
+        return min(1.0, max(turns, self.now / self._seconds_max))
+
     # ------------------------------------------------------------------ running
 
     def run_until_complete(self, future: Generator[Any, None, T] | Awaitable[T]) -> T:

@@ -184,6 +184,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         close_unawaited(run.asked)
         close_unbegun(run.loop)
         raise
+    spent = _spent(run, ending)
     run.over = True
     run.loop.end()
     recorder = run.recorder
@@ -227,6 +228,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         fingerprints=tuple(run.fingerprints),
         support=_support(run) if experiment.target.provenance_complete and ending is Ending.FINISHED else None,
         crashed_at=crashed_at,
+        spent=spent,
     )
     return Execution(trace, evaluation)
 
@@ -248,6 +250,15 @@ def never_frozen(experiment: Experiment) -> TargetError:
         f"ones in {DRAWING_RUNS_MAX} runs on end, so its requests depend on chance, too. Draw what they hold from "
         "run.rng(label)."
     )
+
+
+def _spent(run: LiveRun, ending: Ending) -> float:
+    """Return the largest share of one of its limits that a run has used; see `Evaluation.spent`."""
+    if ending in (Ending.STEP_LIMIT, Ending.LIVELOCK, Ending.TIME_LIMIT):
+        return 1.0
+    recorder = run.recorder
+    of_loop = run.loop.spent if isinstance(run.loop, VirtualLoop) else 0.0
+    return max(of_loop, len(recorder.steps) / max(1, recorder.limits.steps_max))
 
 
 def _support(run: LiveRun) -> tuple[Place, ...] | None:

@@ -64,6 +64,8 @@ class Evaluation:
             far as there were any (Instab of Eq. 9); of the search and not of the run, so not compared.
         support: The calls, each as its first attempt, that the outcome was derived from; `None` where the target does
             not declare its provenance complete.
+        spent: The largest share of one of its limits (steps, virtual time, turns) that the run has used, in [0, 1]; 1
+            when it was ended by one. No part of what a run is, so not compared.
         crashed_at: Where in the user's code the exception came from that ended the run; for people, not compared.
     """
 
@@ -83,6 +85,7 @@ class Evaluation:
     support: tuple[Place, ...] | None = None
     crashed_at: str = field(default="", compare=False)
     instability: float = field(default=0.0, compare=False)
+    spent: float = field(default=0.0, compare=False)
 
     @property
     def final_fingerprints(self) -> tuple[Fingerprint, ...]:

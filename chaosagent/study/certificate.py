@@ -62,6 +62,7 @@ class Certificate:
             cheapest to inject at first; the bound stays below it.
         worlds_searched: How many worlds of frozen answers were searched.
         broken_anyway: Of a stochastic target: how often the contract breaks without injections, where it was seen to.
+        near_limit: Share of a limit that some run has used, so that rule R3 was given up; 0 where it was not.
         disproved: What the searcher claimed and a run has contradicted; empty while nothing did.
     """
 
@@ -87,6 +88,7 @@ class Certificate:
     unseen: tuple[Unseen, ...] = ()
     worlds_searched: int = 1
     broken_anyway: NominalShare | None = None
+    near_limit: float = 0.0
     disproved: str = ""
 
     @property
@@ -146,6 +148,8 @@ class Certificate:
             else "no contradiction"
         )
         work += self._missed
+        if self.near_limit:
+            work += f", rule R3 given up as a run has used {math.floor(100 * self.near_limit)} % of one of its limits"
         if self.errors:
             work += f", {_many(self.errors, 'trial')} ended as errors"
         if self.unknown:

@@ -381,5 +381,6 @@ class Search:
             unseen=() if self.racer is None else self.racer.unseen,
             worlds_searched=1 if self.racer is None else self.racer.worlds_searched,
             broken_anyway=broken_anyway,
+            near_limit=standing.near_limit,
             disproved=self.searcher.disproved,
         )

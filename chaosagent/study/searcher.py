@@ -96,6 +96,8 @@ class Standing:
         contradictions: How many pruned schedules were found by an audit to behave otherwise than their rule says; each
             switched its rule off.
         audited_of: How many of the audited were pruned by each rule.
+        near_limit: Share of a limit that some run has used, so that rule R3 was given up: a run that it makes
+            unnecessary might have come to that limit. 0 where that was not so.
     """
 
     lower_bound: float = 0.0
@@ -104,6 +106,7 @@ class Standing:
     audited: int = 0
     contradictions: int = 0
     audited_of: Mapping[str, int] = field(default_factory=dict)
+    near_limit: float = 0.0
 
 
 class Searcher(Protocol):

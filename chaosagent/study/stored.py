@@ -45,6 +45,7 @@ def encode_evaluation(evaluation: Evaluation) -> bytes:
             evaluation.crashed_at,
             evaluation.asked,
             evaluation.support,
+            evaluation.spent,
         ]
     )
 
@@ -77,4 +78,5 @@ def decode_evaluation(data: bytes) -> Evaluation:
         crashed_at=rest[0] if rest else "",  # studies of the first versions did not keep it
         asked=rest[1] if len(rest) > 1 else b"",
         support=tuple(Place(*place) for place in rest[2]) if len(rest) > 2 and rest[2] is not None else None,
+        spent=rest[3] if len(rest) > 3 else 0.0,
     )

@@ -35,6 +35,7 @@ from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.proof.audit import Audit, Sample
 from chaosagent.searchers.proof.frontier import Child, Family, Origin
+from chaosagent.searchers.proof.limits import spent_max_of
 from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.states import State, States, Stretch
 from chaosagent.searchers.seen.told import Told
@@ -67,6 +68,7 @@ class ExactSearcher:
         self.on_family: Callable[[Family], None] | None = None
         self._rules = {"R1": r1, "R2": r2, "R3": r3}
         self._contradictions = 0
+        self._spent_max, self._near_limit = spent_max_of(problem), 0.0
         self._audit = Audit(problem.contract)
         self.told = Told()
         self.states = States(problem.monitor, problem.space.model)
@@ -132,14 +134,28 @@ class ExactSearcher:
         schedule = evaluation.schedule
         if self.told.take(evaluation):
             self._notice(evaluation)
-            if self._rules["R3"] and not self.states.take(evaluation):
-                self._withdraw("R3")
+            if self._rules["R3"]:
+                self._take_states(evaluation)
         cost = self._open.pop(schedule, None)
         if cost is not None:
             self._expand(evaluation, cost)
         for rule in self._audit.contradicted(self.told):
             if self._rules[rule]:
                 self._withdraw(rule)
+
+    def _take_states(self, evaluation: Evaluation) -> None:
+        """Learn what followed on which states, and give rule R3 up when that contradicts what is known.
+
+        Or when a run comes so near to a limit that one which R3 spares might reach it. A run that is dearer than the
+        budget stands for none, and only teaches nothing.
+        """
+        if evaluation.spent < self._spent_max:
+            if not self.states.take(evaluation):
+                self._withdraw("R3")
+        elif self.cost_of(evaluation.effective) <= self._problem.budget + 10**-COST_DECIMALS / 2:
+            self._near_limit = evaluation.spent
+            self._rules["R3"] = False
+            self._restart()
 
     @property
     def finished(self) -> bool:
@@ -190,7 +206,8 @@ class ExactSearcher:
         level = proved if bound > 0.0 else "C0"  # where nothing is proved, no rule was needed for it
         pruned = {rule: self._pruned[rule] for rule in ("R2", "R3") if self._rules[rule]}
         judged, below = dict(self._audit.judged), self._audit.judged_below
-        return Standing(bound, level, pruned, sum(judged.values()) + below, self._contradictions, judged)
+        audited = sum(judged.values()) + below
+        return Standing(bound, level, pruned, audited, self._contradictions, judged, self._near_limit)
 
     def audit(self, count: int) -> list[Proposal]:
         return self._audit.choose(count, self.told, self._below)

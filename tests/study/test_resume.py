@@ -80,7 +80,7 @@ def test_an_evaluation_is_read_back_as_it_was(schedule: str) -> None:
 def test_where_a_run_crashed_is_read_back_and_may_be_missing() -> None:
     evaluation = Evaluation(EMPTY, ending=Ending.CRASHED, crashed_at="agent.py:3 in pay")
     data = encode_evaluation(evaluation)
-    older = pack_plain(cast("list[Plain]", unpack(data))[:-3])
+    older = pack_plain(cast("list[Plain]", unpack(data))[:-4])
 
     assert decode_evaluation(data).crashed_at == "agent.py:3 in pay"
     assert decode_evaluation(older) == evaluation
