@@ -317,7 +317,7 @@ class StudyStore(Sink):
                 result.trials,
                 result.violated_nominally,
                 str(certificate),
-                certificate.certified,
+                certificate.certified and certificate.proved,
                 None if math.isinf(certificate.lower_bound) else certificate.lower_bound,
                 None if found is None else found.id,
                 None if found is None else found.schedule.text,
@@ -327,8 +327,8 @@ class StudyStore(Sink):
         where = (result.task_id, str(result.seed), result.contract)
         self._execute("DELETE FROM counterexample WHERE task = ? AND seed = ? AND contract = ?", where)
         for one in result.counterexamples:
-            signature = str(one.signature).encode(errors="backslashreplace").decode()
-            row = (one.id, *where, one.schedule.text, one.cost, signature, one.certificate.certified)
+            told = str(one.signature).encode(errors="backslashreplace").decode()
+            row = one.id, *where, one.schedule.text, one.cost, told, certificate.proved and one.certificate.certified
             self._execute("INSERT OR REPLACE INTO counterexample VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def give_up(self) -> None:

@@ -1,5 +1,6 @@
 """What is told of chance: where answers come by it, and which counterexample may be due to it."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -93,8 +94,7 @@ def test_where_nothing_was_confirmed_the_clean_runs_are_told_and_nothing_is_call
     assert "at least 14 clean runs with other answers of each class" in page
     assert "each violates in less than 0.19 of runs (error 0.05 each); four classes dropped as chance." in page
     assert "with the frozen answers of this study only" in frozen
-    told_in_json = findings_json(shown)["searches"]
-    assert isinstance(told_in_json, list)
+    told_in_json = json.loads(json.dumps(findings_json(shown)))["searches"]
     assert all(one["safe"] is False and one["certified"] is False for one in told_in_json)
     assert all(one["shown"]["none_within_budget_confirmed"] for one in told_in_json)
     assert all(one["shown"]["clean"]["runs"] == 14 for one in told_in_json)
@@ -143,6 +143,5 @@ def test_places_that_no_search_saw_are_named(findings: Findings) -> None:
 
     assert "another draw of the answers reached service:payments[3] (refund), which this search never saw" in page
     assert "another draw of the answers reached service:payments[3]" in str(searches[0].certificate)
-    searches_json = findings_json(left)["searches"]
-    assert isinstance(searches_json, list)
-    assert searches_json[0]["unseen"] == [{"hook": "service:payments[3]", "operation": "refund", "cost": 1.1}]
+    told_in_json = json.loads(json.dumps(findings_json(left)))["searches"]
+    assert told_in_json[0]["unseen"] == [{"hook": "service:payments[3]", "operation": "refund", "cost": 1.1}]

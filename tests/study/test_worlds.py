@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -166,6 +168,9 @@ def test_a_search_of_two_worlds_that_is_gone_on_with_ends_alike_and_asks_no_mode
     assert first.digest == second.digest
     assert str(first.searches[0].certificate) == str(second.searches[0].certificate)
     assert model.asked == asked
+    with closing(sqlite3.connect(tmp_path / "study.db")) as connection:
+        rows = connection.execute("SELECT certified FROM counterexample UNION ALL SELECT certified FROM search")
+        assert rows.fetchall() == [(0,), (0,)]
 
 
 def test_what_is_known_of_two_worlds_is_what_is_known_of_both() -> None:
