@@ -171,11 +171,11 @@ class Run(Protocol):
         """Say that at this place of the program the future depends on nothing of the target but `state`.
 
         `state` must hold the contexts, memory and control of the target and the state of its world; also how often a
-        call was attempted that may be attempted again behind it. Limits of steps, time and turns need not be part of it:
-        where a run comes near one, R3 is given up. The run adds occurrences, pending work, history of interfaces, random streams and monitors, virtual time unless
-        `clock_matters` is false, and what `artifact` would return unless `artifacts_matter` is false. Rule R3 compares
-        these fingerprints; without them search is slower, not wrong. Where the clock does not matter, round differences
-        of times: the same wait is not the same number at every hour.
+        call was attempted that may be attempted again behind it. The run adds occurrences, pending work, history of
+        interfaces, random streams and monitors, virtual time unless `clock_matters` is false, and what `artifact` would
+        return unless `artifacts_matter` is false. Rule R3 compares these fingerprints; without them search is slower,
+        not wrong. What is left of limits on steps, time and turns need not be in it: near one, R3 is given up. Where
+        the clock does not matter, round differences of times: the same wait is not the same number at every hour.
         """
         ...
 
