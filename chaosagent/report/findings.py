@@ -12,6 +12,7 @@ from chaosagent.report.claims import tell_disproved
 from chaosagent.report.leftovers import Leftovers, tell_records
 from chaosagent.report.nominally import tell_nominal
 from chaosagent.report.notes import FailedRuns, Notes
+from chaosagent.report.overlaps import broken_cell, broken_elsewhere, tell_overlaps
 from chaosagent.report.page import Cell, Page, Part, Span, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
 from chaosagent.report.story import counted, replay_command
@@ -138,12 +139,14 @@ def _tell_counterexamples(page: Page, findings: Findings, *, every: bool) -> Non
         return
     if findings.plan.wants_several:
         tell_weaknesses(page, findings.plan, findings.result, every=every)
+        tell_overlaps(page, findings.result)
         return
     kinds = "" if len(found) == 1 else f", {counted(findings.signatures, 'kind')} of failure"
     page.gap().line(bad(f"{counted(len(found), 'counterexample').capitalize()}{kinds}"))
     page.add_below(counterexamples_table(findings, every=every))
     if not every and findings.signatures < len(found):
         page.line(faint("one of each kind; --all shows each"), indent=2)
+    tell_overlaps(page, findings.result)
 
 
 def _tell_proof(page: Page, findings: Findings) -> None:
@@ -226,15 +229,16 @@ def _tell_contracts(page: Page, findings: Findings) -> None:
     if findings.plan.wants_several:
         contracts_table(page, findings.plan, findings.result)
         return
-    contracts = list(dict.fromkeys(search.contract for search in findings.result.searches))
+    elsewhere = broken_elsewhere(findings.result)
+    contracts = list(dict.fromkeys((*(search.contract for search in findings.result.searches), *elsewhere)))
     proved = "not confirmed" if findings.result.nature.stochastic else "proved"
     page.table(
         ("contract", "broken", f"{proved} up to {findings.plan.budget:g}", "open"),
-        [_contract_row(findings, contract) for contract in contracts],
+        [_contract_row(findings, contract, elsewhere.get(contract, 0)) for contract in contracts],
     )
 
 
-def _contract_row(findings: Findings, contract: str) -> Sequence[Cell]:
+def _contract_row(findings: Findings, contract: str, elsewhere: int) -> Sequence[Cell]:
     searches = [search for search in findings.result.searches if search.contract == contract]
     found = sum(search.counterexample is not None or search.violated_nominally for search in searches)
     safe = sum(is_proved(search) for search in searches)
@@ -246,9 +250,11 @@ def _contract_row(findings: Findings, contract: str) -> Sequence[Cell]:
         bound = min(certificate.lower_bound for certificate in certificates)
         told = f", nothing cheaper than {bound:g}" if all(map(_says_a_bound, certificates)) else ""
         left = notice(f"{len(still_open)}{told}")
+    elif not searches:
+        left = faint("soft, so not searched")
     return (
         contract,
-        bad(str(found)) if found else faint("-"),
+        broken_cell(found, elsewhere),
         _proved_cell(safe, empty),
         left,
     )

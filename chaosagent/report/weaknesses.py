@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from chaosagent.canonical import Plain
 from chaosagent.report.chance import shown_below
+from chaosagent.report.overlaps import broken_cell, broken_elsewhere
 from chaosagent.report.page import Cell, Page, Span, bad, faint, good, notice, strong
 from chaosagent.report.story import counted
 from chaosagent.study.certificate import Certificate
@@ -196,14 +197,15 @@ def _tell_schedules(page: Page, plan: Plan, weaknesses: Sequence[Weakness], *, e
 
 def contracts_table(page: Page, plan: Plan, result: StudyResult) -> None:
     """Count the searches of each contract by whether all their minimal counterexamples are known."""
+    elsewhere = broken_elsewhere(result)
     contracts = list(dict.fromkeys(search.contract for search in result.searches))
     page.table(
         ("contract", "broken", "counterexamples", f"all known up to {plan.budget:g}", "open"),
-        [_contract_row(contract, plan, result) for contract in contracts],
+        [_contract_row(contract, plan, result, elsewhere.get(contract, 0)) for contract in contracts],
     )
 
 
-def _contract_row(contract: str, plan: Plan, result: StudyResult) -> Sequence[Cell]:
+def _contract_row(contract: str, plan: Plan, result: StudyResult, elsewhere: int) -> Sequence[Cell]:
     searches = [search for search in result.searches if search.contract == contract]
     broken = sum(bool(search.counterexamples) or search.violated_nominally for search in searches)
     schedules = sum(len(search.counterexamples) for search in searches)
@@ -219,7 +221,7 @@ def _contract_row(contract: str, plan: Plan, result: StudyResult) -> Sequence[Ce
     parts = [part for cell in cells for part in (faint(", "), cell)][1:]
     return (
         contract,
-        bad(str(broken)) if broken else faint("-"),
+        broken_cell(broken, elsewhere),
         str(schedules) if schedules else faint("-"),
         good(str(complete)) if complete else faint("-"),
         parts or faint("-"),
