@@ -1,0 +1,104 @@
+"""Agents of the OpenAI Agents SDK: models, tools, hand-offs and sessions cross doors.
+
+from chaosagent.adapters.openai_agents import Tools, through_doors
+
+@chaosagent.target(tasks=[...])
+async def desk(task, run):
+    doors = through_doors(run, triage, session=session, tools=Tools(effects={"refund": chaosagent.effect("order")}))
+    result = await Runner.run(doors.agent, task.input, session=doors.session, run_config=doors.run_config)
+    return chaosagent.Outcome(result.final_output, success=True)
+
+The agents themselves stay as they are: the doors are in copies, of all agents that the first one may hand over to.
+
+=============  ==========================================================================================
+crosses as     what
+=============  ==========================================================================================
+model:<name>   `complete`: each call of a model, after the retries of its client; streams as whole answers
+tools:agents   `list`: what a model is told of the tools, once per agent
+service:<tool> `call`: each function tool, tool of an MCP server, and agent that is a tool; within the tool's
+               time-out and its handling of failures, so that what is injected has the SDK's own consequences
+message:handoffs  `send`: a hand-off; one that gets lost leaves the sender in control, its callback does not run
+memory:session `read`, `append`, `pop`, `clear`
+=============  ==========================================================================================
+
+Who acts is the agent, by its name (an underscore for blanks). With `RunConfig(model=...)` the SDK does not tell who
+asks the model; then such calls have no agent.
+
+Pinned, so that a run repeats: ids that a server or the SDK draws have names by first appearance in what crosses (agents
+and models go on to see the ids); mappings have their keys in order, also in what the model is shown of a tool's answer
+and of its own earlier calls; the SDK's own tracing is off, and with it its export. Plain functions run in threads, and
+are waited for in the order of asking. Not pinned: the jitter of `ModelSettings.retry` (switch it off there), and what
+your own code runs without doors, such as an agent inside a guardrail. Hosted tools cross with their model; computer,
+shell and patch tools cross no door.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from chaosagent.adapters.doors import Tools
+from chaosagent.extras import require, require_version
+from chaosagent.targets.target import Run
+
+__all__ = ["Doored", "Tools", "through_doors"]
+
+EXTRA = "openai-agents"
+LOWEST, BELOW = "0.24", "1"
+
+
+class Doored(NamedTuple):
+    """What to give the SDK's Runner.
+
+    Attributes:
+        agent: The copy of the agent.
+        run_config: The configuration of the run.
+        session: The session, if there is one.
+    """
+
+    agent: Any
+    run_config: Any
+    session: Any
+
+
+def through_doors(
+    run: Run,
+    agent: Any,
+    *,
+    run_config: Any = None,
+    session: Any = None,
+    tools: Tools | None = None,
+    sdk_tracing: bool = False,
+) -> Doored:
+    """Return a copy of an agent whose calls cross doors, with what the Runner needs beside it.
+
+    Args:
+        run: The run.
+        agent: An `agents.Agent`.
+        run_config: An `agents.RunConfig`; the SDK's default when not given.
+        session: An `agents.Session`; none when not given.
+        tools: What is known about the tools: effects, which of them only read, exceptions they raise on purpose.
+        sdk_tracing: Leave the SDK's own tracing as the configuration has it, in production for example; off otherwise.
+
+    Raises:
+        MissingExtraError: The SDK is not installed.
+        UsageError: It is installed in a version that is not supported.
+        TargetError: Two agents, or two tools of an agent, share a name; or an agent that is a tool has no doors.
+        UnknownNameError: Something is said of a tool that no agent has.
+    """
+    sdk = require("agents", extra=EXTRA, needed_by=__name__)
+    require_version("openai-agents", lowest=LOWEST, below=BELOW, extra=EXTRA, needed_by=__name__)
+    from chaosagent.adapters.openai_doors import AgentDoors
+    from chaosagent.adapters.openai_models import config_of
+    from chaosagent.adapters.openai_session import DoorSession
+
+    config = sdk.RunConfig() if run_config is None else run_config
+    said = Tools() if tools is None else tools
+    doors = AgentDoors(run, said, config.model_provider)
+    made = doors.agent(agent)
+    if not doors.has_mcp:
+        said.check(doors.tool_names)
+    return Doored(
+        made,
+        config_of(doors, config, sdk_tracing=sdk_tracing),
+        None if session is None else DoorSession(doors, session),
+    )

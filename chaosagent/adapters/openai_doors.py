@@ -1,0 +1,319 @@
+"""The doors that an agent of the OpenAI Agents SDK calls its models, tools, session and hand-offs through."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+import logging
+import re
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+import agents
+import openai
+from agents import Agent, FunctionTool, Model, ModelProvider, UserError
+from agents.tool import set_function_tool_failure_error_function, with_function_tool_failure_error_handler
+from pydantic import PydanticUserError
+
+from chaosagent.adapters.doors import FrameworkDoors, Tools
+from chaosagent.adapters.openai_answers import Names, answer_of, as_plain, response_of
+from chaosagent.adapters.openai_errors import as_plain_error, as_sdk_error
+from chaosagent.adapters.openai_models import DoorModel, NamedModel, model_name
+from chaosagent.adapters.openai_tools import description, parsed, rebuilt, result_of, shown, told_of, written
+from chaosagent.canonical import digest_of, plain
+from chaosagent.errors import TargetError
+from chaosagent.targets.target import Run
+from chaosagent.vocabulary import ServiceFault, StatusError
+
+HANDOFFS = "handoffs"
+_SERVER_IDS = ("previous_response_id", "conversation_id")
+_FORBIDDEN = re.compile(r"[\s\[\]@;#]+")
+_SDK_ERRORS = (agents.ModelBehaviorError, agents.UserError, agents.ToolTimeoutError, agents.MaxTurnsExceeded)
+_BEHIND: ContextVar[bool] = ContextVar("chaosagent_behind", default=False)
+"""Whether a tool acts, such as one that is an agent; what it links is not there in a replay, which asks no tool."""
+_LOGGER = logging.getLogger(__name__)
+
+
+def clean(name: str) -> str:
+    """Return a name as a schedule can hold it: an underscore for blanks and signs of the text form."""
+    return _FORBIDDEN.sub("_", name.strip()) or "unnamed"
+
+
+class AgentDoors:
+    """The doors of one run, and copies of its agents that use them. The agents that were given stay as they are.
+
+    Args:
+        run: The run.
+        tools: What is known about the tools.
+        provider: Where models come from that are given by name.
+    """
+
+    def __init__(self, run: Run, tools: Tools, provider: ModelProvider) -> None:
+        self.run, self.provider, self.names = run, provider, Names()
+        self.said = Tools(tools.effects, tools.read_only, tools.stale, (*tools.errors, *_SDK_ERRORS), tools.egress)
+        self.doors = FrameworkDoors(run, self.said)
+        self.tool_names: list[str] = []
+        self.has_mcp = False
+        self.agents: dict[str, Any] = {}
+        self._of: dict[int, tuple[Any, Any]] = {}
+        self._asked_by: dict[str, str] = {}
+        self._told: dict[str, str] = {}
+        self._described: dict[tuple[int, ...], _Described] = {}
+
+    # ------------------------------------------------------------------ agents
+
+    def agent(self, agent: Any) -> Any:
+        """Return a copy of an agent, and of all that it may hand over to, that uses the doors.
+
+        Raises:
+            TargetError: Two agents, or two tools of an agent, share a name; or an agent that is a tool has no doors.
+        """
+        known = self._of.get(id(agent))
+        if known is not None:
+            return known[1]
+        name = clean(agent.name)
+        if name in self.agents:
+            raise TargetError(f"two agents are called {name!r}: their calls could not be told apart. Rename one.")
+        made = self.agents[name] = copy.copy(agent)
+        self._of[id(agent)] = self._of[id(made)] = (agent, made)
+        if isinstance(agent.model, Model):
+            made.model = DoorModel(self, agent.model, model_name(agent.model), name)
+        else:
+            made.model = NamedModel(agent.model, name)
+        twice = [tool.name for tool in agent.tools]
+        for tool in agent.tools:
+            if twice.count(tool.name) > 1:
+                raise TargetError(f"two tools of {agent.name!r} are called {tool.name!r}. Rename one.")
+        made.tools = [self._tool(tool, name) if isinstance(tool, FunctionTool) else tool for tool in agent.tools]
+        made.handoffs = [self._handoff(handoff, made, name) for handoff in agent.handoffs]
+        if agent.mcp_servers:
+            self.has_mcp = True
+            made.get_mcp_tools = functools.partial(self._mcp_tools, made.get_mcp_tools, name)
+        return made
+
+    async def _mcp_tools(self, listed: Callable[[Any], Any], agent: str, context: Any) -> list[Any]:
+        return [self._tool(tool, agent) for tool in await listed(context)]
+
+    # ------------------------------------------------------------------ tools
+
+    def _tool(self, tool: Any, agent: str) -> Any:
+        nested = getattr(tool, "_agent_instance", None)
+        if nested is not None and not isinstance(nested.model, DoorModel | NamedModel):
+            raise TargetError(
+                f"the tool {tool.name!r} runs the agent {nested.name!r}, whose calls cross no doors. Make the tool of "
+                f"an agent with doors: through_doors(run, {clean(nested.name).lower()}).agent.as_tool(...)."
+            )
+        self.tool_names.append(clean(tool.name))
+        handles = callable(getattr(tool.on_invoke_tool, "__agents_bind_function_tool__", None))
+        inner = set_function_tool_failure_error_function(copy.copy(tool), None) if handles else tool
+
+        async def invoke(context: Any, text: str) -> Any:
+            return await self._call_tool(inner, agent, context, text)
+
+        made = copy.copy(tool)
+        if not handles:
+            made.on_invoke_tool = functools.wraps(tool.on_invoke_tool)(invoke)
+            return made
+        prepare = getattr(tool.on_invoke_tool, "prepare_arguments", None)
+        if prepare is not None:
+            invoke.__agents_prepare_arguments__ = prepare  # type: ignore[attr-defined]  # what the SDK looks for
+        made.on_invoke_tool = with_function_tool_failure_error_handler(invoke, _log_failure)
+        return copy.copy(made)  # which tells the invoker whose failures it handles
+
+    async def _call_tool(self, tool: Any, agent: str, context: Any, text: str) -> Any:
+        try:
+            asked = json.loads(text) if text else {}
+        except ValueError:
+            asked = None
+        if not isinstance(asked, dict):  # no call at all: the SDK's own complaint, which reaches no tool
+            return await tool.on_invoke_tool(context, text)
+        named = plain(self.names.value(asked))
+
+        async def handler(arguments: dict[str, Any]) -> Any:
+            said = text
+            if plain(arguments) != named:
+                said = json.dumps(self.names.value_with_ids(arguments))
+                if hasattr(context, "_function_tool_arguments"):
+                    context._function_tool_arguments = None  # they were read from the text that the model wrote
+            token = _BEHIND.set(True)
+            try:
+                return result_of(await tool.on_invoke_tool(context, said), tool)
+            finally:
+                _BEHIND.reset(token)
+
+        with self.run.agent(agent):
+            told = await self.doors.tool(clean(tool.name), named, handler)  # type: ignore[arg-type]  # a mapping
+            self._link_tool(getattr(context, "tool_call_id", ""))
+        return rebuilt(told, tool)
+
+    def _link_tool(self, call_id: str) -> None:
+        artifact, asker = self.run.artifact(), self._asked_by.get(call_id, "")
+        if artifact and asker and not _BEHIND.get():
+            self.run.link(artifact, "requested_by", asker)
+        self._told[call_id] = artifact
+
+    # ------------------------------------------------------------------ hand-offs
+
+    def _handoff(self, handoff: Any, sender: Any, agent: str) -> Any:
+        reference = getattr(handoff, "_agent_ref", None)
+        receiver = handoff if isinstance(handoff, Agent) else None if reference is None else reference()
+        copied = None if receiver is None else self.agent(receiver)
+        if isinstance(handoff, Agent):
+            made = agents.handoff(copied)
+            invoke = made.on_invoke_handoff
+        else:
+            made, invoke = copy.copy(handoff), handoff.on_invoke_handoff
+            made._agent_ref = reference if copied is None else weakref.ref(copied)
+
+        async def crossing(context: Any, text: str | None = None) -> Any:
+            return await self._hand_over(invoke, made, (sender, agent), context, text)
+
+        made.on_invoke_handoff = crossing
+        return made
+
+    async def _hand_over(self, invoke: Any, handoff: Any, sender: Any, context: Any, text: str | None) -> Any:
+        body = parsed(text)
+
+        async def handler(arguments: dict[str, Any]) -> str:
+            if arguments.get("to") != clean(handoff.agent_name):
+                return self._known(str(arguments.get("to")))
+            altered = plain(arguments.get("body"))
+            reached = await invoke(context, text if altered == plain(body) else written(altered))
+            self.agent(reached)
+            return clean(reached.name)
+
+        with self.run.agent(sender[1]):
+            told = await self.doors.message(HANDOFFS, clean(handoff.agent_name), body, handler)
+        return sender[0] if told is None else self.agents[self._known(str(told))]
+
+    def _known(self, name: str) -> str:
+        if name not in self.agents:
+            raise UserError(
+                f"hand-off to {name!r}, an agent that is not there. Known: {', '.join(sorted(self.agents))}"
+            )
+        return name
+
+    # ------------------------------------------------------------------ models
+
+    async def ask(self, model: str, agent: str, call: Mapping[str, Any], handler: Callable[[Any], Any]) -> Any:
+        """Ask a model and return the answer as the SDK has it.
+
+        Args:
+            model: Its name.
+            agent: Who asks; empty where the SDK does not tell.
+            call: The arguments of `Model.get_response`, by name.
+            handler: Asks the model itself, with such arguments.
+        """
+        if not agent:
+            return await self._ask(model, call, handler)
+        with self.run.agent(agent):
+            return await self._ask(model, call, handler)
+
+    async def _ask(self, model: str, call: Mapping[str, Any], handler: Callable[[Any], Any]) -> Any:
+        described = await self._describe(call["tools"], call["handoffs"])
+        request = self._request(call, described.digest)
+
+        async def world(arguments: dict[str, Any]) -> Any:
+            changed = {**call, "tools": described.shown}
+            if plain(arguments.get("messages")) != plain(request["messages"]):
+                changed |= self._as_asked(arguments.get("messages"))
+            for key in _SERVER_IDS:
+                if arguments.get(key) is not None:
+                    changed[key] = self.names.id_of(str(arguments[key]))
+            try:
+                return answer_of(await handler(changed), self.names)
+            except (openai.APIError, agents.AgentsException) as error:
+                raise as_plain_error(error) from error
+
+        try:
+            answer = await self.doors.model(clean(model), request, world)
+        except (TimeoutError, ConnectionError, StatusError, ServiceFault) as error:
+            raise as_sdk_error(error) from error
+        response = response_of(answer, self.names)
+        self._link_model(call, response)
+        return response
+
+    def _request(self, call: Mapping[str, Any], described: str) -> dict[str, Any]:
+        messages: list[dict[str, Any]] = []
+        if call["system_instructions"]:
+            messages.append({"role": "system", "content": call["system_instructions"]})
+        given = call["input"]
+        if isinstance(given, str):
+            messages.append({"role": "user", "content": given})
+        else:
+            messages += [self.names.item_of_agent(as_plain(item)) for item in given]
+        schema = call["output_schema"]
+        request = {
+            "messages": messages,
+            "tools": [tool.name for tool in call["tools"]] + [handoff.tool_name for handoff in call["handoffs"]],
+            "described": described,
+            "settings": {key: value for key, value in _settings(call["model_settings"]).items() if value is not None},
+            "output": None if schema is None or schema.is_plain_text() else digest_of(schema.json_schema()),
+            "prompt": call["prompt"],
+        }
+        for key in _SERVER_IDS:
+            if call[key] is not None:
+                request[key] = self.names.of_agent(call[key])
+        return {key: value for key, value in request.items() if value is not None}
+
+    def _as_asked(self, messages: Any) -> dict[str, Any]:
+        """Return altered messages as the arguments of a model."""
+        listed = messages if isinstance(messages, list) else []
+        items = [self.names.item(message) for message in listed if isinstance(message, Mapping)]
+        told = [item for item in items if item.get("role") == "system" and "type" not in item]
+        rest = [item for item in items if item not in told]
+        return {"system_instructions": "\n".join(str(item["content"]) for item in told) or None, "input": rest}
+
+    def _link_model(self, call: Mapping[str, Any], response: Any) -> None:
+        artifact = self.run.artifact()
+        if not artifact or _BEHIND.get():
+            return
+        for item in call["input"]:
+            read = self._told.pop(item.get("call_id", ""), "") if _is_output(item) else ""
+            if read:
+                self.run.link(artifact, "derived_from", read)
+        for item in response.output:
+            if getattr(item, "call_id", None):
+                self._asked_by[item.call_id] = artifact
+
+    async def _describe(self, tools: Sequence[Any], handoffs: Sequence[Any]) -> _Described:
+        """Return the tools as the model is told of them; what the SDK then calls stays what it is."""
+        key = tuple(id(one) for one in (*tools, *handoffs))
+        if key not in self._described:
+            functions = {tool.name: tool for tool in tools if isinstance(tool, FunctionTool)}
+            given, listed = [told_of(tool) for tool in functions.values()], None
+            if given:
+                listed = await self.doors.listed("agents", lambda _: given)
+            seen = list(tools)
+            if given and plain(listed) != plain(given):
+                named = [told for told in listed or () if isinstance(told, Mapping) and told.get("name") in functions]
+                seen = [shown(functions[told["name"]], told) for told in named]
+                seen += [tool for tool in tools if not isinstance(tool, FunctionTool)]
+            self._described[key] = _Described(tuple(tools) + tuple(handoffs), seen, description(seen, handoffs))
+        return self._described[key]
+
+
+class _Described(NamedTuple):
+    """What a model is told of tools and hand-offs; the objects themselves are kept, so that their ids stay theirs."""
+
+    kept: tuple[Any, ...]
+    shown: list[Any]
+    digest: str
+
+
+def _log_failure(tool: Any, error: Exception, text: str) -> None:  # noqa: ARG001  # arguments may be secret
+    _LOGGER.debug("Tool %s failed: %s", tool.name, type(error).__name__)
+
+
+def _is_output(item: Any) -> bool:
+    return isinstance(item, Mapping) and item.get("type") == "function_call_output"
+
+
+def _settings(settings: Any) -> dict[str, Any]:
+    try:
+        return dict(settings.to_json_dict())
+    except (PydanticUserError, ValueError, TypeError):  # callables among extra arguments
+        return {"temperature": settings.temperature, "tool_choice": str(settings.tool_choice)}
