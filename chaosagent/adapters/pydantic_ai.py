@@ -1,0 +1,101 @@
+"""Agents of pydantic-ai: their models, tools, hand-offs and conversations cross doors.
+
+    from chaosagent.adapters.pydantic_ai import doors, through_doors
+
+    support = Agent(model, name="support", tools=[get_order, refund], capabilities=[doors])
+
+    @chaosagent.target(tasks=[...])
+    async def desk(task, run):
+        with through_doors(run, [support], effects={"refund": chaosagent.effect("order")}, read_only=["get_order"]):
+            result = await support.run(task.input["question"])
+        return chaosagent.Outcome(result.output, success=True)
+
+Outside such a block `doors` adds nothing. Each agent's calls carry its name, `service:refund[1]@support`:
+
+* a tool is `service:<tool>`, operation `call`. It is entered at the function itself: within the tool's time limit, and
+  where what it raises is the tool's own failure for the framework, for its retries and for other capabilities;
+* a model is `model:<name>`, operation `complete`; each model of a `FallbackModel` is one of its own. A request that is
+  streamed is streamed from the whole answer;
+* the list of tools is `tools:<agent>`, asked once in each run of an agent, before its first request;
+* a tool named in `handoffs` is `message:<tool>`, operation `send`: it hands its arguments on to another agent;
+* `memory(store)` puts a `ConversationStore` behind `memory:<name>`, with `read` and `write`.
+
+What is pinned, so that equal runs have equal traces: timestamps and ids of runs and conversations do not cross; ids of
+tool calls are renamed by first appearance, and those that the framework makes up are replaced, so that a tool sees
+`call-1` in its `RunContext`. Parallel tool calls are asked in the order of the model's message, which is the
+framework's own. In virtual time, synchronous tools run in one thread in the order of asking
+(`Agent.using_thread_executor`: the loop knows nothing of the threads that are taken otherwise), and `timeout=` of a run
+is counted by the run's clock. Nothing of the framework is replaced: what is set stands in context variables.
+
+What a tool returns reaches the agent as the model is shown it: a pydantic model is a mapping there. Not seen are output
+functions, tools that the provider runs itself, and realtime sessions. List `doors` last among the capabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from chaosagent.adapters.doors import Tools
+from chaosagent.canonical import Plain
+from chaosagent.extras import require, require_version
+from chaosagent.targets.target import EffectRule, Run
+
+if TYPE_CHECKING:
+    from chaosagent.adapters.pydantic_ai_doors import AgentDoors
+
+__all__ = ["doors", "through_doors"]
+
+doors: Any
+"""Gives an agent the doors of the run that is going on, if any: `Agent(..., capabilities=[doors])`."""
+
+
+def __getattr__(name: str) -> Any:
+    if name != "doors":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    _check_installed()
+    from chaosagent.adapters.pydantic_ai_doors import DOORS
+
+    return DOORS
+
+
+def through_doors(
+    run: Run,
+    agents: Iterable[Any],
+    *,
+    effects: Mapping[str, EffectRule] | None = None,
+    read_only: Iterable[str] = (),
+    stale: Mapping[str, Callable[[Mapping[str, Plain]], Plain]] | None = None,
+    errors: Sequence[type[Exception]] = (),
+    egress: Iterable[str] = (),
+    handoffs: Iterable[str] = (),
+) -> AgentDoors:
+    """Let the calls of agents cross the doors of a run, within a `with` block.
+
+    Args:
+        run: The run of an asynchronous target.
+        agents: All agents of the target, each with `doors` among its capabilities.
+        effects: What a tool commits, by its name.
+        read_only: Tools that change nothing.
+        stale: What a cache would hold, by the tool's name: a function of its arguments.
+        errors: Exception classes that tools raise on purpose; those of pydantic-ai are known.
+        egress: Tools that send what they are given out of the organisation.
+        handoffs: Tools that hand on to another agent.
+
+    Raises:
+        MissingExtraError: pydantic-ai is not installed.
+        UsageError: It is of a version that nothing was tried with.
+        TargetError: There is no agent, one of them has no doors, or two share a name; or the target is synchronous.
+        UnknownNameError: Something is said of a tool that no agent has.
+    """
+    _check_installed()
+    from chaosagent.adapters.pydantic_ai_doors import AgentDoors
+
+    tools = Tools(effects or {}, tuple(read_only), stale or {}, tuple(errors), tuple(egress))
+    return AgentDoors(run, list(agents), tools, tuple(handoffs))
+
+
+def _check_installed() -> None:
+    needed_by = "chaosagent.adapters.pydantic_ai"
+    require_version("pydantic-ai-slim", lowest="2.68", below="3", extra="pydantic-ai", needed_by=needed_by)
+    require("pydantic_ai", extra="pydantic-ai", needed_by=needed_by)

@@ -1,0 +1,223 @@
+"""The doors of one run for agents of pydantic-ai, as a capability of theirs; see `chaosagent.adapters.pydantic_ai`."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import Executor, Future
+from contextvars import ContextVar, Token
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from types import TracebackType
+from typing import Any
+
+from pydantic_ai import Agent, ToolDefinition
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.conversation_store import ConversationStore
+from pydantic_ai.toolsets import FunctionToolset
+
+from chaosagent.adapters.doors import FrameworkDoors, Tools
+from chaosagent.adapters.pydantic_ai_errors import OWN
+from chaosagent.adapters.pydantic_ai_messages import clean
+from chaosagent.adapters.pydantic_ai_model import behind_door
+from chaosagent.adapters.pydantic_ai_store import StoreBehindDoor
+from chaosagent.adapters.pydantic_ai_tools import WITHIN, NamedTools, ToolsBehindDoors
+from chaosagent.canonical import Plain
+from chaosagent.clock import VirtualLoop
+from chaosagent.errors import TargetError, UnknownNameError
+from chaosagent.targets.target import Run
+from chaosagent.threads import ThreadPool
+
+_BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
+_ACTIVE: ContextVar[AgentDoors | None] = ContextVar("chaosagent_pydantic_ai", default=None)
+
+
+class AgentDoors:
+    """What `through_doors` returns: a context manager in which `doors` gives agents the doors of a run.
+
+    Args:
+        run: The run.
+        agents: All agents.
+        tools: What is known about their tools.
+        handoffs: Tools that hand on to another agent.
+
+    Raises:
+        TargetError: See `through_doors`.
+        UnknownNameError: See `through_doors`.
+    """
+
+    def __init__(self, run: Run, agents: Sequence[Any], tools: Tools, handoffs: Sequence[str]) -> None:
+        _check_agents(agents)
+        _check_tools(agents, tools, handoffs)
+        if asyncio._get_running_loop() is None:
+            raise TargetError("Agents of pydantic-ai run on an event loop: make the target an `async def`.")
+        self.run, self.handoffs = run, frozenset(handoffs)
+        said = Tools(tools.effects, tools.read_only, tools.stale, (*tools.errors, *OWN), tools.egress)
+        self.doors = FrameworkDoors(run, said)
+        self._token: Token[AgentDoors | None] | None = None
+
+    def __enter__(self) -> AgentDoors:
+        self._token = _ACTIVE.set(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._token is not None:
+            _ACTIVE.reset(self._token)
+
+    def memory(self, store: ConversationStore, name: str = "conversations") -> ConversationStore:
+        """Return a store of conversations behind the door `memory:<name>`."""
+        return StoreBehindDoor(self.doors, store, name)
+
+
+class Doors(AbstractCapability[Any]):  # type: ignore[misc]  # pydantic-ai is not in every checkout
+    """The capability that agents are given once: what it does depends on the run that is going on."""
+
+    async def for_run(self, ctx: Any) -> AbstractCapability[Any]:
+        """Give each run of an agent an instance of its own; outside of our runs nothing happens."""
+        active = _ACTIVE.get()
+        if active is None:
+            return self
+        return OneAgentRun(active, clean((ctx.agent.name if ctx.agent is not None else None) or "agent"))
+
+    def get_run_clock(self) -> Callable[[], datetime] | None:
+        """Count the time limit of an agent's run by the clock of ours."""
+        active = _ACTIVE.get()
+        if active is None:
+            return None
+        clock = active.run.clock
+        return lambda: _BEGINNING + timedelta(seconds=clock.now())
+
+
+DOORS = Doors()
+
+
+class OneAgentRun(AbstractCapability[Any]):  # type: ignore[misc]  # pydantic-ai is not in every checkout
+    """The doors of one run of one agent.
+
+    Attributes:
+        agent: Its name.
+        is_inside: A tool of another agent asks; an exact replay answers in its place, so that it must not add links.
+        asked_in: The artifacts of the answers in which tools were called, by the ids of the calls.
+        told: The artifacts of what the agent was told since its last request.
+    """
+
+    def __init__(self, owner: AgentDoors, agent: str) -> None:
+        self.run, self.doors, self.handoffs, self.agent = owner.run, owner.doors, owner.handoffs, agent
+        self.is_inside = WITHIN.get()
+        self.asked_in: dict[str, str] = {}
+        self.told: list[str] = []
+        self._listed: list[dict[str, Plain]] | None = None
+
+    def get_wrapper_model(self, model: Any) -> Any:
+        """Put the model behind its door."""
+        return behind_door(model, self)
+
+    def get_wrapper_toolset(self, toolset: Any) -> Any:
+        """Put every tool behind its door, as near to its function as the framework lets in."""
+        return NamedTools(toolset.visit_and_replace(lambda leaf: ToolsBehindDoors(leaf, self)))
+
+    async def prepare_tools(self, ctx: Any, tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:  # noqa: ARG002
+        """Ask for the list of tools through its door, once; what was changed there stays so for the run."""
+        if self._listed is None:
+            known = [_plain_tool(tool) for tool in tool_defs]
+            with self.run.agent(self.agent):
+                told = await self.doors.listed(self.agent, lambda _: known)
+            self._listed = [tool for tool in told if isinstance(tool, dict)] if isinstance(told, list) else []
+            self._known = {tool.name: _plain_tool(tool) for tool in tool_defs}
+        return _as_listed(tool_defs, self._listed, self._known)
+
+    async def wrap_run(self, ctx: Any, *, handler: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ARG002
+        """In virtual time, run synchronous tools in a thread that the loop waits for."""
+        if not isinstance(asyncio.get_running_loop(), VirtualLoop):
+            return await handler()
+        with InTurn() as executor, Agent.using_thread_executor(executor):
+            return await handler()
+
+
+class InTurn(Executor):
+    """Runs functions in one thread, one after the other; what that thread itself hands over, it runs at once."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPool(1)
+        self._thread: int | None = None
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """See `concurrent.futures.Executor`."""
+        if threading.get_ident() != self._thread:
+            return self._pool.submit(self._call, fn, args, kwargs)
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except BaseException as error:  # whoever awaits it is told
+            future.set_exception(error)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
+        """Wait for what has begun; nothing acts after its run."""
+        self._pool.close()
+
+    def _call(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        self._thread = threading.get_ident()
+        return function(*args, **kwargs)
+
+
+def _check_agents(agents: Sequence[Any]) -> None:
+    if not agents:
+        raise TargetError("through_doors(run, agents): there is no agent, so that nothing would cross. Name them all.")
+    names = [agent.name for agent in agents]
+    for agent, name in zip(agents, names, strict=True):
+        if name is not None and names.count(name) > 1:
+            raise TargetError(f"two agents are called {name!r}: their calls could not be told apart. Rename one.")
+        held: list[Any] = []
+        agent.root_capability.apply(held.append)
+        if sum(isinstance(capability, Doors) for capability in held) != 1:
+            raise TargetError(
+                f"agent {name!r} has {'two' if DOORS in held else 'no'} doors: give it `capabilities=[doors]`, once."
+            )
+
+
+def _check_tools(agents: Sequence[Any], tools: Tools, handoffs: Iterable[str]) -> None:
+    """Refuse what is said of tools that no agent has, as far as they are known before a run."""
+    known: list[str] = []
+    for agent in agents:
+        for toolset in agent.toolsets:
+            if not isinstance(toolset, FunctionToolset):
+                leaves: list[Any] = []
+                toolset.apply(leaves.append)
+                if leaves != [] and not all(isinstance(leaf, FunctionToolset) and not leaf.tools for leaf in leaves):
+                    return
+                continue
+            known.extend(toolset.tools)
+    tools.check(known)
+    for name in handoffs:
+        if name not in known:
+            raise UnknownNameError("tool", name, known, "handoffs")
+
+
+def _plain_tool(tool: ToolDefinition) -> dict[str, Plain]:
+    return {"name": tool.name, "description": tool.description or "", "parameters": tool.parameters_json_schema}
+
+
+def _as_listed(
+    tools: Sequence[ToolDefinition], listed: Sequence[dict[str, Plain]], known: dict[str, dict[str, Plain]]
+) -> list[ToolDefinition]:
+    """Return tools in the order and with the words of a list; new ones, which it could not have, come last."""
+    by_name = {tool.name: tool for tool in tools}
+    found = []
+    for told in listed:
+        tool = by_name.get(str(told.get("name")))
+        if tool is None:
+            continue
+        if _differs(told, known.get(tool.name)):
+            tool = replace(
+                tool, description=told.get("description"), parameters_json_schema=told.get("parameters") or {}
+            )
+        found.append(tool)
+    return [*found, *(tool for tool in tools if tool.name not in known)]
+
+
+def _differs(told: dict[str, Plain], known: dict[str, Plain] | None) -> bool:
+    return known is not None and any(told.get(key) != known[key] for key in ("description", "parameters"))

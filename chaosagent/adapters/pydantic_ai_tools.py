@@ -1,0 +1,129 @@
+"""Tools of pydantic-ai behind doors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai.toolsets import WrapperToolset
+from pydantic_ai.toolsets.function import FunctionToolsetTool
+from pydantic_core import PydanticSerializationError
+
+from chaosagent.adapters.pydantic_ai_errors import crossing_error, own_error
+from chaosagent.adapters.pydantic_ai_messages import plain_arguments, plain_result, result_of
+from chaosagent.canonical import Plain, pack
+from chaosagent.errors import TargetError
+
+if TYPE_CHECKING:
+    from chaosagent.adapters.pydantic_ai_doors import OneAgentRun
+
+WITHIN: ContextVar[bool] = ContextVar("chaosagent_pydantic_ai_within", default=False)
+"""Whether a tool is being called: what its function does is the world's."""
+_CALLED: ContextVar[str] = ContextVar("chaosagent_pydantic_ai_tool")
+
+
+@dataclass
+class NamedTools(WrapperToolset[Any]):  # type: ignore[misc]  # pydantic-ai is not in every checkout
+    """Remembers by which name the model called a tool: inside, it may have another one."""
+
+    async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
+        """Call a tool."""
+        token = _CALLED.set(name)
+        try:
+            return await super().call_tool(name, tool_args, ctx, tool)
+        finally:
+            _CALLED.reset(token)
+
+
+@dataclass
+class ToolsBehindDoors(WrapperToolset[Any]):  # type: ignore[misc]  # pydantic-ai is not in every checkout
+    """Puts the tools of one toolset behind doors.
+
+    Attributes:
+        agent_run: Whose doors.
+    """
+
+    agent_run: OneAgentRun
+
+    async def get_tools(self, ctx: Any) -> dict[str, Any]:
+        """Put functions themselves behind doors: within the time limits that the toolset keeps."""
+        return {name: self._behind_door(tool) for name, tool in (await super().get_tools(ctx)).items()}
+
+    async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
+        """Call a tool; one that is no function crosses its door here."""
+        call = super().call_tool
+        if isinstance(tool, FunctionToolsetTool):
+            return await call(name, tool_args, ctx, tool)
+        return await use(self.agent_run, tool, lambda arguments: call(name, arguments, ctx, tool), tool_args, ctx)
+
+    def _behind_door(self, tool: Any) -> Any:
+        if not isinstance(tool, FunctionToolsetTool):
+            return tool
+        return replace(tool, call_func=partial(_use_function, self.agent_run, tool))
+
+
+async def _use_function(agent_run: OneAgentRun, tool: Any, arguments: Any, ctx: Any) -> Any:
+    return await use(agent_run, tool, lambda given: tool.call_func(given, ctx), arguments, ctx)
+
+
+async def use(
+    agent_run: OneAgentRun, tool: Any, call: Callable[[Any], Awaitable[Any]], arguments: Any, ctx: Any
+) -> Any:
+    """Call a tool through its door.
+
+    Args:
+        agent_run: Whose doors.
+        tool: As the framework has it.
+        call: Calls it with validated arguments.
+        arguments: Validated, as the framework has them.
+        ctx: The framework's context of the call.
+
+    Returns:
+        What the framework is to be given for the tool's result.
+    """
+    name, sent = _CALLED.get(tool.tool_def.name), plain_arguments(arguments)
+    unaltered = pack(sent)
+
+    async def world(given: Any) -> Plain:
+        """Call the tool itself; arguments that an injection changed are validated again."""
+        altered = pack(given) != unaltered
+        wanted = tool.args_validator.validate_json(json.dumps(given)) if altered else arguments
+        token = WITHIN.set(True)
+        try:
+            result = await call(wanted)
+        finally:
+            WITHIN.reset(token)
+        try:
+            return plain_result(result)
+        except PydanticSerializationError as error:
+            raise TargetError(
+                f"tool {name!r} returns a {type(result).__name__}, of which no model can be told: {error}. Return what "
+                "JSON can hold."
+            ) from error
+
+    async def agent(given: dict[str, Any]) -> Plain:
+        """Hand on; what the other agent raises crosses as a replay can raise it again."""
+        try:
+            return await world(given["body"])
+        except Exception as error:
+            raise crossing_error(error) from error
+
+    run, doors = agent_run.run, agent_run.doors
+    with run.agent(agent_run.agent):
+        if name not in agent_run.handoffs:
+            value = await doors.tool(name, sent, world)
+        else:
+            try:
+                value = await doors.message(name, name, sent, agent)
+            except RuntimeError as error:
+                raise own_error(error) from error
+        artifact = run.artifact()
+    asked_in = agent_run.asked_in.get(ctx.tool_call_id or "")
+    if artifact and asked_in and not agent_run.is_inside:
+        run.link(artifact, "derived_from", asked_in)
+    agent_run.told.append(artifact)
+    return result_of(value)

@@ -1,0 +1,1 @@
+"""A support desk built with pydantic-ai, and its study."""
