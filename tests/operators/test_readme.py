@@ -42,6 +42,7 @@ def _cells(kind: type[Operator]) -> list[str]:
 
 
 ROWS = {name: [cell.strip() for cell in rest.split("|")] for name, rest in ROW.findall(README.read_text("utf-8"))}
+NAMED = re.findall(r"^\| [a-z][^|]*\| (`[a-z]+:[^`]+`)", README.read_text("utf-8"), re.MULTILINE)
 
 
 def test_the_table_lists_every_operator_once() -> None:
@@ -63,3 +64,10 @@ def test_the_example_in_the_table_is_a_schedule_with_the_operator(name: str) -> 
 
     assert re.fullmatch(r"`[^`]+`", example)
     assert {injection.operator_name for injection in parse(example.strip("`"))} == {name}
+
+
+def test_faults_by_other_names_are_schedules() -> None:
+    written = [text.strip("`") for text in NAMED]
+
+    assert len(written) > 10
+    assert all(len(parse(text)) == 1 for text in written)
