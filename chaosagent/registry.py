@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-from collections.abc import Iterator
+from collections import ChainMap
+from collections.abc import Iterator, MutableMapping
 from typing import Generic, TypeVar
 
 from chaosagent.errors import UnknownNameError, UsageError
@@ -28,7 +29,7 @@ class Registry(Generic[T]):
         self.kind, self.group = kind, group
         self.failures: dict[str, str] = {}
         self._builtins = builtins
-        self._entries: dict[str, T] | None = None
+        self._entries: MutableMapping[str, T] | None = None
 
     def register(self, name: str, entry: T) -> None:
         """Add an entry.
@@ -64,9 +65,10 @@ class Registry(Generic[T]):
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._load()))
 
-    def _load(self) -> dict[str, T]:
+    def _load(self) -> MutableMapping[str, T]:
         if self._entries is None:
-            self._entries = dict(importlib.import_module(self._builtins).entries())
+            # Not copied: a mapping may make its values when they are asked for.
+            self._entries = ChainMap({}, importlib.import_module(self._builtins).entries())
             for point in sorted(importlib.metadata.entry_points(group=self.group), key=lambda point: point.name):
                 try:
                     entry = point.load()

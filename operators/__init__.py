@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -95,13 +95,27 @@ _FILES: Mapping[str, tuple[str, ...]] = {
 """The files by folder; the class in `late_write.py` is `LateWrite`."""
 
 
-def entries() -> dict[str, type[Operator]]:
-    """Return every built-in operator by its registry name; the files are imported on the first call."""
-    kinds = [_kind(folder, file) for folder, files in _FILES.items() for file in files]
-    return {kind.name: kind for kind in kinds}
+class _Kinds(Mapping[str, "type[Operator]"]):
+    """The classes by name; a file is imported when its class is asked for, as few runs need more than some."""
+
+    def __init__(self) -> None:
+        self._names = {f"{folder}.{file}": file for folder, files in _FILES.items() for file in files}
+
+    def __getitem__(self, name: str) -> type[Operator]:
+        title = "".join(word.capitalize() for word in self._names[name].split("_"))
+        found: type[Operator] = getattr(importlib.import_module(f"chaosagent.operators.{name}"), title)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
 
 
-def _kind(folder: str, file: str) -> type[Operator]:
-    module = importlib.import_module(f"chaosagent.operators.{folder}.{file}")
-    found: type[Operator] = getattr(module, "".join(word.capitalize() for word in file.split("_")))
-    return found
+def entries() -> Mapping[str, type[Operator]]:
+    """Return every built-in operator by its registry name; a file is imported on the first look at its class."""
+    return _Kinds()
