@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from chaosagent.clock import TimeLimitReached
+from chaosagent.virtual_time import TimeLimitReached
 
 T = TypeVar("T")
 

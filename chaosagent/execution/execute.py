@@ -9,7 +9,6 @@ from operator import attrgetter
 from typing import NamedTuple, TypeVar, cast
 
 from chaosagent.canonical import Plain, pack, plain
-from chaosagent.clock import Deadlock, Livelock, TimeLimitReached, VirtualLoop, VirtualTimeError, virtual_loop
 from chaosagent.contracts.contract import Contract, End, Nominal, Setting
 from chaosagent.errors import PluginError, TargetError, UsageError
 from chaosagent.execution.asked import close_unawaited, close_unbegun
@@ -28,6 +27,7 @@ from chaosagent.targets.target import Target
 from chaosagent.trace.provenance import origins
 from chaosagent.trace.redact import Redactor
 from chaosagent.trace.trace import ContractVerdict, Trace
+from chaosagent.virtual_time import Deadlock, Livelock, TimeLimitReached, VirtualLoop, VirtualTimeError, virtual_loop
 from chaosagent.vocabulary import Claim, ClockKind, Ending, Outcome, SystemConfig, Task
 from chaosagent.wall import WallLoop
 

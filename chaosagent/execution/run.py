@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
 from chaosagent.canonical import Plain, plain
-from chaosagent.clock import Clock, VirtualLoop
+from chaosagent.clock import Clock
 from chaosagent.errors import ChaosAgentError, PluginError, TargetError
 from chaosagent.execution.acting import ACTING, As, check_name
 from chaosagent.execution.checkpoint import everything_at
@@ -32,6 +32,7 @@ from chaosagent.governance.mediator import Mediator
 from chaosagent.seeds import derive
 from chaosagent.targets.target import EffectRule, Implementation
 from chaosagent.trace.step import Landed, Link, StepKind
+from chaosagent.virtual_time import VirtualLoop
 from chaosagent.vocabulary import Boundary, Landing, Outcome, SystemConfig, Task
 from chaosagent.wall import WallLoop
 

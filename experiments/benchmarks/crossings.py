@@ -9,7 +9,6 @@ import argparse
 from collections.abc import Callable, Sequence
 
 from chaosagent.canonical import Plain
-from chaosagent.clock import virtual_loop
 from chaosagent.contracts.contract import Contract
 from chaosagent.execution.execute import execute
 from chaosagent.execution.untraced import UntracedRun
@@ -20,6 +19,7 @@ from chaosagent.faults.schedule import EMPTY
 from chaosagent.governance.capability import Capability, CapabilitySet
 from chaosagent.governance.mediator import PolicyMediator
 from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.virtual_time import virtual_loop
 from chaosagent.vocabulary import Outcome, Task
 
 CROSSINGS = 200

@@ -8,8 +8,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from chaosagent.canonical import Plain
-from chaosagent.clock import Clock, virtual_loop
+from chaosagent.clock import Clock
 from chaosagent.experiments.triage.clients import PAUSE_SECONDS_MAX, answer_of, pause
+from chaosagent.virtual_time import virtual_loop
 from chaosagent.vocabulary import ActionBlocked, StatusError
 
 

@@ -9,8 +9,9 @@ import threading
 
 import pytest
 
-from chaosagent.clock import monotonic, virtual_loop
+from chaosagent.clock import monotonic
 from chaosagent.threads import ThreadPool
+from chaosagent.virtual_time import virtual_loop
 
 
 def test_nothing_can_be_asked_of_a_loop_that_has_ended() -> None:
@@ -73,7 +74,7 @@ def test_what_a_thread_asks_comes_when_nothing_else_is_ready() -> None:
 
 INTERRUPTED = """
 import asyncio, threading
-from chaosagent.clock import virtual_loop
+from chaosagent.virtual_time import virtual_loop
 
 async def play():
     await asyncio.to_thread(lambda: (print("begun", flush=True), threading.Event().wait(20.0)))

@@ -10,18 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaosagent.clock import (
-    Clock,
-    Deadlock,
-    Livelock,
-    TimeLimitReached,
-    VirtualLoop,
-    VirtualTimeError,
-    cpu,
-    monotonic,
-    timestamp,
-    virtual_loop,
-)
+from chaosagent.clock import Clock, cpu, monotonic, timestamp
+from chaosagent.virtual_time import Deadlock, Livelock, TimeLimitReached, VirtualLoop, VirtualTimeError, virtual_loop
 
 
 def make_loop(**limits: float) -> VirtualLoop:

@@ -1,0 +1,377 @@
+"""Virtual time: an event loop whose clock jumps to the next timer when nothing else is ready.
+
+A 30-second time-out costs microseconds and always ends in the same order: callbacks run in the order in which they
+became ready, timers in the order of their time and, at equal times, of their making. Work handed to threads is waited
+for in real time and released in the order of asking; it takes no virtual time. Waiting for what can never happen
+is a `Deadlock`, a loop that polls without ever waiting a `Livelock`. Threads that were not made by `run_in_executor`
+(or `asyncio.to_thread`) are unknown to the loop: it does not wait for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import sys
+import threading
+import weakref
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from concurrent.futures import Future as ThreadFuture
+from contextlib import suppress
+from typing import Any, NoReturn, TypeVar, TypeVarTuple
+
+from chaosagent.callback import Callback, Context
+from chaosagent.threads import ThreadPool
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+class VirtualTimeError(BaseException):
+    """A run cannot go on; a verdict on the target, not an error of ours.
+
+    Not an `Exception`, so that no retry of a target swallows it.
+    """
+
+
+class Deadlock(VirtualTimeError):
+    """Nothing is ready and no timer is set: what the target waits for can never happen."""
+
+
+class Livelock(VirtualTimeError):
+    """The target keeps its loop busy: without any time passing, or with next to none, without end."""
+
+
+class TimeLimitReached(VirtualTimeError):
+    """The next timer lies behind the limit of virtual time."""
+
+
+class VirtualLoop(asyncio.AbstractEventLoop):
+    """An asyncio event loop in virtual time, without input or output.
+
+    Args:
+        turns_max: Callbacks that may run without any time passing.
+        turns_total_max: Callbacks that may run in the loop's whole life.
+        seconds_max: Virtual seconds after which the loop is stopped.
+
+    Attributes:
+        now: Virtual seconds since the loop was made.
+        stopped: Why the loop cannot go on, once it cannot; then it is raised at every further attempt.
+        follower: Is told the time whenever it passes.
+    """
+
+    def __init__(
+        self, *, turns_max: int = 100_000, turns_total_max: int = 1_000_000, seconds_max: float = float("inf")
+    ) -> None:
+        self.stopped: VirtualTimeError | None = None
+        self.follower: Callable[[float], object] | None = None
+        self.now = 0.0
+        self._ready: deque[Callback] = deque()
+        self._timers: list[tuple[float, int, Callback]] = []
+        self._threads: deque[tuple[ThreadFuture[Any], asyncio.Future[Any]]] = deque()
+        self._woken: threading.Event | None = None  # made with the first thread
+        self._pool: ThreadPool | None = None
+        self._tasks: dict[asyncio.Task[Any], None] = {}
+        self._thread = threading.get_ident()
+        self._called: deque[Callback] = deque()  # by threads; their moment is one of real time, so they come last
+        self._guests: list[asyncio.Task[Any]] = []
+        self._tasks_made = self._timers_made = 0
+        self._generators: list[weakref.ref[AsyncGenerator[Any, Any]]] = []
+        self._turns = self._turns_before = 0
+        self._turns_max, self._turns_total_max, self._seconds_max = turns_max, turns_total_max, seconds_max
+        self._running = self._closed = self._ended = False
+
+    @property
+    def spent(self) -> float:
+        """The largest share of one of its limits that was used, in [0, 1]; turns count as if no time had passed."""
+        turns = (self._turns_before + self._turns) / min(self._turns_max, self._turns_total_max)
+        return min(1.0, max(turns, self.now / self._seconds_max))
+
+    # ------------------------------------------------------------------ running
+
+    def run_until_complete(self, future: Generator[Any, None, T] | Awaitable[T]) -> T:
+        """Run until a coroutine has ended and return its result; also from inside a callback of this loop.
+
+        Raises:
+            Deadlock: Nothing can ever happen any more.
+            Livelock: Too many callbacks ran, without any time passing or at all.
+            TimeLimitReached: The next timer lies behind the limit.
+        """
+        task: asyncio.Task[T] = self.create_task(future)
+        with _Entered(self):
+            self._drain(task)
+        self._tasks.pop(task, None)
+        return task.result()
+
+    def _drain(self, task: asyncio.Future[Any]) -> None:
+        if self.stopped is not None:
+            raise self.stopped
+        ready = self._ready
+        while not task.done():
+            if ready:
+                self._turns += 1
+                if self._turns > self._turns_max:
+                    self._stop(Livelock(f"{self._turns_max} turns of the event loop without any time passing"))
+                ready.popleft().run()
+            elif self._called:
+                ready.append(self._called.popleft())
+            elif self._threads and not (self._timers and any(not guest.done() for guest in self._guests)):
+                self._wait_for_oldest_thread()
+            elif self._timers:
+                self._go_to_next_timer()
+            else:
+                self._stop(Deadlock("nothing is ready and no timer is set"))
+
+    def _stop(self, why: VirtualTimeError) -> NoReturn:
+        self.stopped = why
+        raise why
+
+    def _go_to_next_timer(self) -> None:
+        """Let time pass until the next timer, and make ready all that are due then."""
+        timers = self._timers
+        when, _, callback = heapq.heappop(timers)
+        if callback._cancelled:
+            return
+        if when > self._seconds_max:
+            self._stop(TimeLimitReached(f"the next timer is at {when:g} s, the limit is {self._seconds_max:g} s"))
+        self._turns_before += self._turns
+        if self._turns_before > self._turns_total_max:
+            self._stop(Livelock(f"{self._turns_total_max} turns of the event loop in one run"))
+        self.now, self._turns = when, 0
+        if self.follower is not None:
+            self.follower(when)
+        self._ready.append(callback)
+        while timers and timers[0][0] == when:
+            self._ready.append(heapq.heappop(timers)[2])
+
+    def _wait_for_oldest_thread(self) -> None:
+        """Wait in real time until the thread that was asked first is done, or some thread calls back."""
+        work, future = self._threads[0]
+        if not work.done() and self._woken is not None:
+            self._woken.wait()
+            self._woken.clear()
+            return
+        self._threads.popleft()
+        if future.done():
+            return
+        if work.cancelled():
+            future.cancel()
+            return
+        error = work.exception()
+        if isinstance(error, StopIteration):
+            error = RuntimeError(f"a function in a thread raised {error!r}")
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(work.result())
+
+    def end(self) -> int:
+        """Cancel every task that is left, in the order of making, and return how many there were.
+
+        They may clean up, for `turns_max` turns in all; then asynchronous generators are closed.
+        """
+        self._ended = True
+        left = [task for task in self._tasks if not task.done()]
+        generators = [generator for known in self._generators if (generator := known()) is not None]
+        if left or generators:
+            self._turns, self._turns_before, self._turns_total_max = 0, 0, self._turns_max
+            self.stopped = None
+            for task in left:
+                task.cancel()
+            with _Entered(self):
+                if left:
+                    self._finish(asyncio.gather(*left, return_exceptions=True))
+                for generator in generators:
+                    self._finish(self.create_task(generator.aclose()))
+        if self._pool is not None:
+            with _Entered(self):
+                self._let_threads_go()
+        self.close()
+        return len(left)
+
+    def _let_threads_go(self) -> None:
+        """Cancel what threads still ask of the loop: they wait for it, and the pool waits for them."""
+        for _ in range(2):
+            for task in [task for task in self._tasks if not task.done()]:
+                task.cancel()
+            self._ready.extend(self._called)
+            self._called.clear()
+            for _ in range(self._turns_max):
+                if not self._ready:
+                    break
+                with suppress(BaseException):
+                    self._ready.popleft().run()
+
+    def _finish(self, task: asyncio.Future[Any]) -> None:
+        with suppress(VirtualTimeError, SystemExit):  # what refuses to end is left behind; its run is over all the same
+            self._drain(task)
+        if task.done() and not task.cancelled():
+            task.exception()  # nobody else asks for it
+
+    def close(self) -> None:
+        """Drop everything that is still due; work in threads ends first, so that nothing acts after its run."""
+        self._closed = True
+        self._ready.clear()
+        self._timers.clear()
+        self._tasks.clear()
+        self._generators.clear()
+        if self._pool is not None:
+            self._pool.close()
+
+    def _generator_begins(self, generator: AsyncGenerator[Any, Any]) -> None:
+        self._generators.append(weakref.ref(generator))
+
+    def _generator_is_dropped(self, generator: AsyncGenerator[Any, Any]) -> None:
+        if not self._closed:
+            self.call_soon(self.create_task, generator.aclose())
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing but the running callback can act: no timer, no thread, nothing ready."""
+        return (
+            not self._ready
+            and not self._called
+            and not self._threads
+            and all(callback._cancelled for *_, callback in self._timers)
+        )
+
+    # ------------------------------------------------------------------ what asyncio asks of a loop
+
+    def time(self) -> float:
+        return self.now
+
+    def call_soon(self, callback: Callable[[*Ts], object], *args: *Ts, context: Context = None) -> asyncio.Handle:
+        handle = Callback(callback, args, context, self.now)
+        self._ready.append(handle)
+        return handle
+
+    def call_at(
+        self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context = None
+    ) -> asyncio.TimerHandle:
+        handle = Callback(callback, args, context, when)
+        if when <= self.now:
+            self._ready.append(handle)
+        elif when > self.now:
+            self._timers_made += 1
+            heapq.heappush(self._timers, (when, self._timers_made, handle))
+        else:
+            raise ValueError(f"call_at(when={when!r}): when must be a number of seconds.")
+        return handle
+
+    def call_later(
+        self, delay: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context = None
+    ) -> asyncio.TimerHandle:
+        return self.call_at(self.now + max(delay, 0.0), callback, *args, context=context)
+
+    def call_soon_threadsafe(
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context = None
+    ) -> asyncio.Handle:
+        if self._ended:
+            raise RuntimeError("Event loop is closed")
+        if threading.get_ident() == self._thread:
+            return self.call_soon(callback, *args, context=context)
+        handle = Callback(self._call_for_thread, (callback, args), context, self.now)
+        self._called.append(handle)
+        if self._woken is not None:
+            self._woken.set()
+        return handle
+
+    def _call_for_thread(self, callback: Callable[..., object], args: tuple[Any, ...]) -> None:
+        """Remember the tasks that a thread makes: it waits for them, so that they must not wait for it."""
+        known = self._tasks_made
+        callback(*args)
+        if self._tasks_made > known:
+            self._guests = [task for task in self._guests if not task.done()]
+            self._guests.extend(list(self._tasks)[known - self._tasks_made :])
+
+    def create_future(self) -> asyncio.Future[Any]:
+        return asyncio.Future(loop=self)
+
+    def create_task(self, coro: Any, *, name: str | None = None, context: Any = None, **options: Any) -> Any:
+        self._tasks_made += 1
+        if name is None:
+            name = f"task-{self._tasks_made}"
+        task: asyncio.Task[Any] = asyncio.Task(coro, loop=self, name=name, context=context, **options)
+        self._tasks[task] = None
+        return task
+
+    def run_in_executor(self, executor: Any, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
+        pool = executor
+        if pool is None:
+            self._pool = pool = self._pool or ThreadPool(8)
+        future: asyncio.Future[T] = self.create_future()
+        woken = self._woken = self._woken or threading.Event()
+        work: ThreadFuture[T] = pool.submit(func, *args)
+        work.add_done_callback(lambda _: woken.set())
+        self._threads.append((work, future))
+        return future
+
+    def is_running(self) -> bool:
+        return self._running
+
+    def is_closed(self) -> bool:
+        return self._closed
+
+    def get_debug(self) -> bool:
+        return False
+
+    def get_task_factory(self) -> None:
+        """None: anyio asks for it whenever it makes a task."""
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """Ignore what asyncio would log: when it is told depends on the garbage collector."""
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        """Cancelled timers are skipped when their time comes."""
+
+
+class _Entered:
+    """Makes a loop the running one, and afterwards the one that was running before, with its task.
+
+    A class: `contextmanager` would cost a synchronous target a twelfth of a crossing.
+    """
+
+    __slots__ = ("_hooks", "_loop", "_outer", "_outer_task", "_was_running")
+
+    def __init__(self, loop: VirtualLoop) -> None:
+        self._loop = loop
+
+    def __enter__(self) -> None:
+        loop = self._loop
+        self._outer = outer = asyncio._get_running_loop()
+        self._outer_task = None if outer is None else asyncio.current_task(outer)
+        if outer is not None and self._outer_task is not None:
+            asyncio.tasks._leave_task(outer, self._outer_task)
+        self._was_running, self._hooks = loop._running, sys.get_asyncgen_hooks()
+        asyncio._set_running_loop(loop)
+        sys.set_asyncgen_hooks(firstiter=loop._generator_begins, finalizer=loop._generator_is_dropped)
+        loop._running = True
+
+    def __exit__(self, *_: object) -> None:
+        outer = self._outer
+        self._loop._running = self._was_running
+        sys.set_asyncgen_hooks(*self._hooks)
+        asyncio._set_running_loop(outer)
+        if outer is not None and self._outer_task is not None:
+            asyncio.tasks._enter_task(outer, self._outer_task)
+
+
+def _refuse_input_and_output(*_: object, **__: object) -> NoReturn:
+    raise NotImplementedError(
+        "The event loop of a run has virtual time and no input or output. Put what talks to sockets or processes "
+        "behind a door as a plain function, or into a thread (asyncio.to_thread)."
+    )
+
+
+for _name in (
+    "add_reader", "add_signal_handler", "add_writer", "connect_read_pipe", "connect_write_pipe",
+    "create_connection", "create_datagram_endpoint", "create_server", "create_unix_connection", "create_unix_server",
+    "getaddrinfo", "getnameinfo", "sendfile", "sock_accept", "sock_connect", "sock_recv", "sock_sendall", "start_tls",
+    "subprocess_exec", "subprocess_shell",
+):  # fmt: skip
+    setattr(VirtualLoop, _name, _refuse_input_and_output)
+
+
+def virtual_loop(*, turns_max: int, seconds_max: float, turns_total_max: int = 1_000_000) -> VirtualLoop:
+    """Return a fresh loop of virtual time; see `VirtualLoop`."""
+    return VirtualLoop(turns_max=turns_max, turns_total_max=turns_total_max, seconds_max=seconds_max)  # type: ignore[abstract]  # asyncio's is not, really
