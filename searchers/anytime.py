@@ -14,6 +14,7 @@ from chaosagent.searchers.exploring.effects import Effects
 from chaosagent.searchers.exploring.packing import Packer
 from chaosagent.searchers.proof.frontier import Family
 from chaosagent.searchers.proof.uniform_cost import ExactSearcher
+from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.told import Told
 from chaosagent.seeds import derive
 from chaosagent.study.minimise import violates
@@ -53,7 +54,10 @@ class AnytimeSearcher:
         self._families: list[Family] = []
         self._lower = ExactSearcher(problem, r1=r1, r2=r2, r3=r3)
         self._lower.on_family = self._families.append
-        self._upper = CoveringStream(problem, self._lower.states)
+        expander = (
+            self._lower.expander if r2 else Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
+        )
+        self._upper = CoveringStream(problem, self._lower.states, expander)
         self._effects = Effects(self._lower.states)
         self._packer = Packer(self._lower.states, self._upper.reactions)
         self._violated = False
@@ -140,7 +144,7 @@ class AnytimeSearcher:
         return None if drawn is None else Proposal(drawn, Purpose.EXPLORE)
 
     def _from_lower(self, number: int) -> Proposal | None:
-        if self._lower.next_is_unknown:
+        if self._packer.has_questions and self._lower.next_is_unknown:
             rng = derive(self._problem.search_seed, "anytime", "pack", number)
             pack = self._packer.pack(rng)
             if pack is not None and not self._told.is_taken(pack.schedule):

@@ -109,6 +109,17 @@ class Injection:
     _hash: int = field(default=0, init=False, repr=False, compare=False)
     _text: str = field(default="", init=False, repr=False, compare=False)
     _operator: Operator | None = field(default=None, init=False, repr=False, compare=False)
+    _place: Place | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def place(self) -> Place:
+        """The one place at which it acts, or the first of those of a burst."""
+        known = self._place
+        if known is None:
+            hook = self.hook
+            known = Place(hook.interface, hook.agent, hook.first, hook.attempt)
+            object.__setattr__(self, "_place", known)
+        return known
 
     @property
     def operator(self) -> Operator:
@@ -137,8 +148,7 @@ class Injection:
 
 def place_of(injection: Injection) -> Place:
     """Return the place at which an injection for one place acts; `hook_at` the other way round."""
-    hook = injection.hook
-    return Place(hook.interface, hook.agent, hook.first, hook.attempt)
+    return injection.place
 
 
 def inject(hook: Hook, operator: Operator) -> Injection:

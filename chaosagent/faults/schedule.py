@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -78,8 +79,17 @@ class Schedule:
         return round(sum(model.of(injection.operator) for injection in self.injections), COST_DECIMALS)
 
     def with_injection(self, injection: Injection) -> Schedule:
-        """Return the schedule with one more injection."""
-        return schedule((*self.injections, injection))
+        """Return the schedule with one more injection.
+
+        Raises:
+            UsageError: It could act at the same place as another.
+        """
+        own, hook = self.injections, injection.hook
+        for other in own:
+            if hook.interface == other.hook.interface and hook.overlaps(other.hook):
+                return schedule((*own, injection))  # refuses it, or knows it
+        at = bisect(own, str(injection), key=str)
+        return Schedule((*own[:at], injection, *own[at:]))
 
     def without(self, injection: Injection) -> Schedule:
         """Return the schedule without one of its injections."""

@@ -26,6 +26,24 @@ async def six_crossings(task: Task, run: Run) -> Outcome:
     return Outcome("paid back" if paid else "nothing was paid back", success=True)
 
 
+@target(name="remembering", tasks=[Task("only")])
+async def remembering(task: Task, run: Run) -> Outcome:
+    """Do the same, remember what was answered, and have a checkpoint behind each answer."""
+    del task
+    orders = run.service("orders", {"get": _get}, read_only=True)
+    payments = run.service("payments", {"refund": _refund}, effects={"refund": effect("order")})
+    answers: list[Plain] = []
+    with run.agent("support"):
+        for order in range(CROSSINGS - 1):
+            try:
+                answers.append(await orders("get", order=order))
+            except Exception as error:  # as above: whatever fails is passed over
+                answers.append(type(error).__name__)
+            run.checkpoint(f"order {order}", answers)
+        paid = await _ask(payments, "refund", 1)
+    return Outcome("paid back" if paid else "nothing was paid back", success=True)
+
+
 async def _ask(door: Door, operation: str, order: int) -> bool:
     try:
         await door(operation, order=order)

@@ -4,6 +4,7 @@ Every search is made twice. The first time its runs are executed and kept; the s
 that is measured. Of Optuna only its own `ask` and `tell` are measured, on a space of the same size.
 
 Run: python -m chaosagent.experiments.benchmarks.trials [--trials 1000 10000 100000] [--searcher NAME ...]
+     [--checkpoints] [--no-store]
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import io
 import pstats
 import tempfile
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.workbench import Job
 from chaosagent.experiments.benchmarks.measuring import machine, medians, table
 from chaosagent.experiments.benchmarks.planted.engines.slots import quiet_optuna
-from chaosagent.experiments.benchmarks.scripted import CROSSINGS, five_contracts, six_crossings
+from chaosagent.experiments.benchmarks.scripted import CROSSINGS, five_contracts, remembering, six_crossings
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.space import Space
@@ -32,6 +33,7 @@ from chaosagent.study.plan import Plan
 from chaosagent.study.searcher import SEARCHERS, Problem, Proposal, Standing
 from chaosagent.study.store import StudyStore
 from chaosagent.study.study import Study
+from chaosagent.targets.target import Target
 
 CONTRACT = "no-crash"
 BUDGET = 4.5
@@ -121,14 +123,14 @@ class Recorded(NamedTuple):
     told: dict[int, Evaluation]
 
 
-def plan_of(searcher: str, trials_max: int) -> Plan:
-    """Return a study with one search that nothing ends but its limit."""
+def plan_of(searcher: str, trials_max: int, found: Target = six_crossings) -> Plan:
+    """Return a study with one search of a target that nothing ends but its limit."""
     contracts = tuple(contract for contract in five_contracts() if contract.id == CONTRACT)
     return Plan(
-        target=six_crossings,
-        target_reference="chaosagent.experiments.benchmarks.scripted:six_crossings",
-        config=six_crossings.config("default"),
-        tasks=(six_crossings.task("only"),),
+        target=found,
+        target_reference=f"chaosagent.experiments.benchmarks.scripted:{found.name.replace('-', '_')}",
+        config=found.config("default"),
+        tasks=(found.task("only"),),
         seeds=(0,),
         contracts=contracts,
         space=Space(),
@@ -194,18 +196,19 @@ def optuna_alone(trials: int) -> Callable[[], int]:
     return work
 
 
-def measured(trials: int, searchers: Sequence[str], rounds: int) -> dict[str, float]:
-    """Return processor seconds per trial: the loop alone, and each searcher without and with the store."""
-    searches = {name: recorded(plan_of(name, trials)) for name in searchers}
+def measured(searches: Mapping[str, Recorded], rounds: int, *, stored: bool) -> dict[str, float]:
+    """Return processor seconds per trial: the loop alone, and each search without and, if wanted, with the store."""
     pieces = {LOOP: again(given(next(iter(searches.values()))), stored=False)}
     for name, search in searches.items():
-        pieces |= {name: again(search, stored=False), f"{name}, store": again(search, stored=True)}
+        pieces[name] = again(search, stored=False)
+        if stored:
+            pieces[f"{name}, store"] = again(search, stored=True)
     return medians(pieces, rounds=rounds)
 
 
-def profile(searcher: str, trials: int) -> str:
+def profile(search: Recorded) -> str:
     """Return where the time of a search goes when its runs cost nothing, the dearest functions first."""
-    work, profiler, text = again(recorded(plan_of(searcher, trials)), stored=False), cProfile.Profile(), io.StringIO()
+    work, profiler, text = again(search, stored=False), cProfile.Profile(), io.StringIO()
     profiler.runcall(work)
     pstats.Stats(profiler, stream=text).sort_stats("tottime").print_stats(PROFILED)
     return text.getvalue()
@@ -218,14 +221,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--searcher", nargs="+", default=["exact", "random", "anytime"], metavar="NAME")
     parser.add_argument("--optuna", type=int, nargs="*", default=[], metavar="TRIALS", help="Optuna's own cost beside")
+    parser.add_argument("--checkpoints", action="store_true", help="a target that remembers, and has checkpoints")
+    parser.add_argument("--no-store", action="store_true", help="searchers without the store alone")
     parser.add_argument("--profile", metavar="NAME", help="show where a searcher spends its time, and nothing else")
     options = parser.parse_args(arguments)
+    found = remembering if options.checkpoints else six_crossings
     print(machine())
     if options.profile:
-        print(profile(options.profile, max(options.trials)))
+        print(profile(recorded(plan_of(options.profile, max(options.trials), found))))
         return
     for trials in options.trials:
-        rows = measured(trials, options.searcher, options.rounds)
+        searches = {name: recorded(plan_of(name, trials, found)) for name in options.searcher}
+        rows = measured(searches, options.rounds, stored=not options.no_store)
         print(f"{trials} trials; the loop alone takes {1 / rows[LOOP]:.0f} results a second")
         print(table(rows, unit="us/trial", scale=1e6, baseline=LOOP))
     if options.optuna:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
-from chaosagent.faults.injection import Injection, Place, hook_at, inject, place_of
+from chaosagent.faults.injection import Injection, Place, hook_at, inject
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
 from chaosagent.searchers.exploring.reactions import Reactions
 from chaosagent.searchers.seen.points import Expander
@@ -76,18 +76,19 @@ class CoveringStream:
     Args:
         problem: What is searched.
         states: What is known of the states that runs come through; told of each run before this is.
+        expander: Finds what could be added to runs.
     """
 
-    def __init__(self, problem: Problem, states: States) -> None:
-        self._problem, self._states = problem, states
+    def __init__(self, problem: Problem, states: States, expander: Expander) -> None:
+        self._problem, self._states, self._expander = problem, states, expander
         self.reactions = Reactions()
-        self._expander = Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
         self._sites: dict[Place, _Site] = {}
         self._known: set[Injection] = set()
-        self._usual_ones: set[Injection] = set()
+        self._shown: set[int] = set()
         self._costs: dict[Injection, float] = {}
         self._landed: set[Injection] = set()
-        self._partners: defaultdict[Injection, set[Injection]] = defaultdict(set)
+        self._bits: dict[Injection, int] = {}
+        self._partners: defaultdict[Injection, int] = defaultdict(int)  # as sets of bits
         self._minimal: list[frozenset[Injection]] = []
         self._violations = 0
         self._best = float("inf")
@@ -106,7 +107,6 @@ class CoveringStream:
         self._take_landed(evaluation)
         if violates(evaluation, self._problem.contract):
             self._take_violation(evaluation)
-        self._has_new_interface = None
 
     @property
     def novelties(self) -> int:
@@ -115,11 +115,21 @@ class CoveringStream:
 
     def _take_sites(self, evaluation: Evaluation) -> None:
         needs = evaluation.effective
-        for candidate in self._expander.expand(evaluation, after=-1).candidates:
+        parts = self._expander.parts(evaluation, after=-1)
+        fresh = False
+        for part in parts:
+            if part.content not in self._shown:
+                fresh = True
+            elif part.candidates:
+                shown = self._sites[part.place]
+                shown.needs = min(shown.needs, needs, key=len)
+        if not fresh:
+            return
+        self._has_new_interface = None
+        self._shown.update(part.content for part in parts)
+        for candidate in self._expander.merged(parts).candidates:
             injection = candidate.injection
-            if injection in self._usual_ones:
-                continue
-            place = place_of(injection)
+            place = injection.place
             site = self._sites.get(place)
             if site is None:
                 site = self._sites[place] = _Site(place, needs)
@@ -129,23 +139,35 @@ class CoveringStream:
                 self._known.add(injection)
                 self._costs[injection] = candidate.cost
                 site.injections.append(injection)
-            if site.needs == EMPTY:
-                self._usual_ones.add(injection)
 
     def _take_landed(self, evaluation: Evaluation) -> None:
         """Note what was tried together."""
-        landed = list(evaluation.effective)
-        injected = Counter(call_of(place_of(injection)) for injection in evaluation.schedule)
-        self._struck.update(call for call, count in injected.items() if count > ATTEMPTS_MORE)
+        landed = evaluation.effective.injections
+        if len(evaluation.schedule) > ATTEMPTS_MORE:
+            injected = Counter(call_of(injection.place) for injection in evaluation.schedule.injections)
+            self._struck.update(call for call, count in injected.items() if count > ATTEMPTS_MORE)
         if evaluation.schedule == EMPTY:
             self._usual = frozenset(crossing.place for crossing in evaluation.crossings)
-        self._landed.update(landed)
-        for one in landed:
-            self._partners[one].update(landed)
+            self._has_new_interface = None
+        together = self._bits_of(landed)
         for injection in landed:
-            site = self._sites.get(place_of(injection))
+            if injection not in self._landed:
+                self._landed.add(injection)
+                self._has_new_interface = None
+            self._partners[injection] |= together
+            site = self._sites.get(injection.place)
             if site is not None:
                 site.landed += 1
+
+    def _bits_of(self, injections: Iterable[Injection]) -> int:
+        """Return a set of injections as bits."""
+        found, bits = 0, self._bits
+        for injection in injections:
+            bit = bits.get(injection)
+            if bit is None:
+                bit = bits[injection] = 1 << len(bits)
+            found |= bit
+        return found
 
     def _take_lasting(self, evaluation: Evaluation) -> None:
         """Note of faults that acted alone between two checkpoints whether they leave anything behind."""
@@ -161,6 +183,7 @@ class CoveringStream:
         if any(known <= found for known in self._minimal):
             return
         self._violations += 1
+        self._has_new_interface = None
         self._minimal = [known for known in self._minimal if not found <= known] + [found]
         self._best = min(self._best, evaluation.effective.declared_cost(self._problem.space.model))
 
@@ -194,7 +217,7 @@ class CoveringStream:
         if not sites:
             return []
         chosen = rng.choice(rng.choice(sites).injections)
-        place = place_of(chosen)
+        place = chosen.place
         same = [
             site.place for site in sites if site.place.interface == place.interface and site.place.agent == place.agent
         ]
@@ -246,20 +269,22 @@ class CoveringStream:
         chosen: dict[Place, Injection] = {}
         for injection in injections:
             if self.fits(injection, chosen):
-                chosen[place_of(injection)] = injection
+                chosen[injection.place] = injection
         return list(chosen.values())
 
     def fits(self, injection: Injection, chosen: Mapping[Place, Injection]) -> bool:
         """Whether a fault may be added to others, so that what they break may be cheaper than all that is known."""
+        if injection.place in chosen:
+            return False
         if self._best < float("inf"):
-            total = sum(self._cost(one) for one in chosen.values()) + self._cost(injection)
+            total = sum([self._cost(one) for one in chosen.values()]) + self._cost(injection)
             if total >= self._best:
                 return False
-        return self.tells(injection, chosen)
+        return not self._minimal or self.tells(injection, chosen)
 
     def tells(self, injection: Injection, chosen: Mapping[Place, Injection]) -> bool:
         """Whether a fault may be added to others: at a place of its own, and without a known violation among them."""
-        if place_of(injection) in chosen:
+        if injection.place in chosen:
             return False
         known = [minimal for minimal in self._minimal if injection in minimal]
         return not known or not any(minimal <= {injection, *chosen.values()} for minimal in known)
@@ -272,7 +297,7 @@ class CoveringStream:
 
     def _filled(self, start: Iterable[Injection], rng: random.Random) -> list[Injection]:
         """Add the faults that bring most pairs that were not tried, but few that are likely to end the run early."""
-        chosen = {place_of(injection): injection for injection in start}
+        chosen = {injection.place: injection for injection in start}
         noticed = sum(map(self.reactions.noticed, chosen.values()))
         sites = [site for site in self._sites.values() if site.needs == EMPTY]
         rng.shuffle(sites)
@@ -291,15 +316,15 @@ class CoveringStream:
         self, site: _Site, chosen: Mapping[Place, Injection], noticed: float, rng: random.Random
     ) -> Injection | None:
         """Return the fault at a place that is worth most beside those chosen, of which so many are noticed."""
-        beside = set(chosen.values())
+        beside, count = self._bits_of(chosen.values()), len(chosen)
         ending = self.reactions.ending_at(site.place, noticed)
         best, best_worth = None, 0.0
         for injection in site.injections:
             likely = (1.0 - self.reactions.noticed(injection) * ending) * self._lasting(injection)
-            most = likely * (len(beside) + NEW_WORTH + 1.0)
+            most = likely * (count + NEW_WORTH + 1.0)
             if most <= best_worth or not self._usable(injection):
                 continue
-            pairs = len(beside) - len(self._partners[injection] & beside)
+            pairs = count - (self._partners.get(injection, 0) & beside).bit_count()
             worth = likely * (pairs + NEW_WORTH * (injection not in self._landed) + rng.random())
             if worth > best_worth and self.fits(injection, chosen):
                 best, best_worth = injection, worth

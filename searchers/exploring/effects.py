@@ -8,15 +8,16 @@ its own, and are no sum of others. A weakness needs some of these effects togeth
 from __future__ import annotations
 
 import random
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from itertools import combinations, islice
+from operator import attrgetter
 from typing import TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
-from chaosagent.faults.injection import Injection, Place, place_of
+from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
+from chaosagent.searchers.exploring.pairs import Pairs
 from chaosagent.searchers.seen.states import State, States
 
 INJECTIONS_MAX = 5
@@ -34,14 +35,11 @@ BLAME_MAX = 0.9
 CERTAIN = 4
 """How much two effects are blamed when a run ended that had no others, in terms of one of several."""
 
-PAIRS_MAX = 4_000
-"""Of more pairs of effects only the first are looked at, cheapest first."""
+EFFECTS_MAX = 100
+"""How many effects are kept, those found first: each schedule is drawn from all of them."""
 
 Fits: TypeAlias = Callable[[Injection, Mapping[Place, Injection]], bool]
 """Whether an injection may be added to others."""
-
-Pair: TypeAlias = tuple[State, State]
-"""Two effects, by the states in which the runs that showed them ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +47,14 @@ class Effect:
     """What a schedule leaves behind.
 
     Attributes:
-        schedule: The cheapest that was seen to.
+        number: Of the effect.
+        state: In which the runs that showed it ended.
+        schedule: The cheapest that was seen to leave it behind.
         cost: Of it.
     """
 
+    number: int
+    state: State
     schedule: Schedule
     cost: float
 
@@ -68,14 +70,16 @@ class Effects:
         self._states = states
         self._usual: frozenset[Place] = frozenset()
         self._nominal: State | None = None
-        self._known: dict[State, Effect] = {}
-        self._borne: set[Pair] = set()
-        self._blamed: Counter[Pair] = Counter()
+        self._numbers: dict[State, int] = {}
+        self._effects: list[Effect] = []
+        self._beginning: defaultdict[Injection, set[int]] = defaultdict(set)  # by the first of their injections
+        self._holding: defaultdict[Injection, set[int]] = defaultdict(set)  # by each of them
+        self._pairs = Pairs()
 
     @property
     def count(self) -> int:
         """How many effects are known."""
-        return len(self._known)
+        return len(self._effects)
 
     def learn(self, evaluation: Evaluation, *, violated: bool) -> None:
         """Take over what a run has shown."""
@@ -95,30 +99,60 @@ class Effects:
 
     def _keep(self, state: State) -> None:
         """Keep the cheapest way to a state as an effect, unless it is a sum of others."""
-        path = self._states.path(state)
-        known = self._known.get(state)
-        if path is None or len(path.injections) > INJECTIONS_MAX or (known is not None and known.cost <= path.cost):
+        path, number = self._states.path(state), self._numbers.get(state)
+        if path is None or len(path.injections) > INJECTIONS_MAX:
+            return
+        known = None if number is None else self._effects[number]
+        if len(self._effects) >= EFFECTS_MAX if known is None else known.cost <= path.cost:
             return
         parts: set[Injection] = set()
-        for one, other in self._known.items():
-            if one != state and path.injections > set(other.schedule):
-                parts |= set(other.schedule)
+        for part in self._effects_within(path.injections):
+            if part.state != state and len(part.schedule) < len(path.injections):
+                parts.update(part.schedule)
         if parts != path.injections:
-            self._known[state] = Effect(schedule(path.injections), path.cost)
+            self._put(
+                Effect(len(self._effects) if number is None else number, state, schedule(path.injections), path.cost)
+            )
+
+    def _put(self, effect: Effect) -> None:
+        """Keep an effect, in place of a dearer way to it."""
+        number, injections = effect.number, effect.schedule.injections
+        if number < len(self._effects):
+            before = self._effects[number].schedule.injections
+            self._beginning[before[0]].discard(number)
+            for injection in before:
+                self._holding[injection].discard(number)
+            self._effects[number] = effect
+        else:
+            self._numbers[effect.state] = number
+            self._effects.append(effect)
+        self._beginning[injections[0]].add(number)
+        for injection in injections:
+            self._holding[injection].add(number)
+        self._pairs.set_cost(number, effect.cost)
+
+    def _effects_within(self, injections: Collection[Injection]) -> list[Effect]:
+        """Return the effects of which all injections are among some."""
+        return [
+            effect
+            for injection in injections
+            for number in self._beginning.get(injection, ())
+            if len((effect := self._effects[number]).schedule) == 1
+            or all(one in injections for one in effect.schedule.injections)
+        ]
 
     def _judge(self, evaluation: Evaluation, *, ended: bool) -> None:
         """Note which effects a run has borne together, and which may have ended it."""
-        there = set(evaluation.effective)
-        came = [state for state, effect in self._known.items() if there.issuperset(effect.schedule)]
+        there = set(evaluation.effective.injections)
+        came = [effect.number for effect in self._effects_within(there)]
         if not ended:
-            self._borne.update(map(_ordered, combinations(came, 2)))
+            self._pairs.bear(came)
             return
         acts = [act.injection for act in self._states.course(evaluation).acts if act.injection in there]
-        last = acts[-1] if acts else None
-        final = [state for state, effect in self._known.items() if last in effect.schedule.injections]
-        pairs = {_ordered((one, other)) for one in final for other in came if one != other}
-        for pair in pairs:
-            self._blamed[pair] += CERTAIN if len(pairs) == 1 else 1
+        final = self._holding.get(acts[-1], ()) if acts else ()
+        pairs = {(min(one, other), max(one, other)) for one in final for other in came if one != other}
+        for one, other in pairs:
+            self._pairs.blame(one, other, CERTAIN if len(pairs) == 1 else 1)
 
     def draw(self, fits: Fits, rng: random.Random) -> Schedule:
         """Return a schedule of effects that were not seen together and most likely go together.
@@ -131,48 +165,40 @@ class Effects:
             The schedule; the empty one when no two effects fit together.
         """
         chosen: dict[Place, Injection] = {}
-        together: list[State] = []
-        pairs = self._new_pairs()
-        if pairs:
-            weights = [0.25 ** self._blamed[pair] for pair in pairs]
-            (first,) = rng.choices(pairs, weights)
-            for state in first:
-                self._add(state, together, chosen, fits)
+        together: list[int] = []
+        pair = self._pairs.draw(rng)
+        if pair is not None:
+            for effect in sorted((self._effects[number] for number in pair), key=_state):
+                self._add(effect.number, together, chosen, fits)
         share = 0.0 if len(together) == 2 and rng.random() < ONLY_TWO else rng.choice(SHARES)
-        others = [state for state in self._known if state not in together]
+        others = [number for number in range(len(self._effects)) if number not in together]
         rng.shuffle(others)
-        for state in others:
-            if rng.random() < share and not self._is_blamed(state, together, rng):
-                self._add(state, together, chosen, fits)
+        for number in others:
+            if rng.random() < share and not self._is_blamed(number, together, rng):
+                self._add(number, together, chosen, fits)
         return schedule(chosen.values()) if len(together) > 1 else EMPTY
 
-    def _new_pairs(self) -> list[Pair]:
-        """Return pairs of effects that no run has borne, cheapest first."""
-        in_order = sorted(self._known, key=lambda state: self._known[state].cost)
-        pairs = (_ordered(pair) for pair in islice(combinations(in_order, 2), PAIRS_MAX))
-        new = [pair for pair in pairs if pair not in self._borne]
-        return sorted(new, key=lambda pair: self._known[pair[0]].cost + self._known[pair[1]].cost)
-
-    def _add(self, state: State, together: list[State], chosen: dict[Place, Injection], fits: Fits) -> None:
+    def _add(self, number: int, together: list[int], chosen: dict[Place, Injection], fits: Fits) -> None:
         """Add an effect to those chosen, if all of its injections fit."""
-        added = dict(chosen)
-        for injection in self._known[state].schedule:
+        injections = self._effects[number].schedule.injections
+        if any(injection.place in chosen for injection in injections):
+            return
+        added = dict(chosen) if len(injections) > 1 else chosen
+        for injection in injections:
             if not fits(injection, added):
                 return
-            added[place_of(injection)] = injection
-        chosen.update(added)
-        together.append(state)
+            added[injection.place] = injection
+        if added is not chosen:
+            chosen.update(added)
+        together.append(number)
 
-    def _is_blamed(self, state: State, together: list[State], rng: random.Random) -> bool:
+    def _is_blamed(self, number: int, together: list[int], rng: random.Random) -> bool:
         """Whether an effect is left out because of one of others."""
         for other in together:
-            pair = _ordered((state, other))
-            times = 0 if pair in self._borne else self._blamed[pair]
+            times = self._pairs.blamed(number, other)
             if times and rng.random() < min(BLAME_MAX, times / (times + 1.0)):
                 return True
         return False
 
 
-def _ordered(pair: Pair) -> Pair:
-    one, other = pair
-    return pair if one <= other else (other, one)
+_state = attrgetter("state")

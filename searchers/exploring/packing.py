@@ -10,11 +10,13 @@ at all.
 from __future__ import annotations
 
 import random
-from collections import Counter, defaultdict
+from bisect import bisect_left
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import NamedTuple
 
-from chaosagent.faults.injection import Injection, Place, place_of
+from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.schedule import Schedule, schedule
 from chaosagent.searchers.exploring.reactions import Reactions
 from chaosagent.searchers.proof.frontier import Family
@@ -29,6 +31,10 @@ ELSEWHERE = 0.5
 STATES_PER_PLAN = 16
 """The graph is gone through again when as many runs were told as it has states, divided by this."""
 
+STATES_MANY = 600
+"""Of a graph with more states than this it is gone through less often still, by how many times more they are: what a
+trial costs falls then, and what packs bring has been learned long before."""
+
 QUESTIONS_MAX = 12
 """Of more open questions at a state only the oldest are looked at, which are the cheapest, too."""
 
@@ -38,6 +44,10 @@ made: a question that is asked alone is settled for sure."""
 
 TRIED_ALL_THE_SAME = 0.1
 """Share of packs that are made all the same, as others may settle more later."""
+
+
+_place = attrgetter("place")
+_position = attrgetter("position")
 
 
 class Question(NamedTuple):
@@ -53,6 +63,20 @@ class Question(NamedTuple):
     cost: float
     edge: Edge
     last: Injection
+    noticed: float
+
+
+class _Later(NamedTuple):
+    """The questions of a family at one checkpoint of its run; most are never looked at.
+
+    Attributes:
+        family: Which.
+        mark: Number of the checkpoint.
+        noticed: How many of the faults before it the target has noticed, as far as that could be told.
+    """
+
+    family: Family
+    mark: int
     noticed: float
 
 
@@ -79,6 +103,7 @@ class Packer:
     def __init__(self, states: States, reactions: Reactions) -> None:
         self._states, self._reactions = states, reactions
         self._open: defaultdict[State, list[Question]] = defaultdict(list)
+        self._later: defaultdict[State, deque[_Later]] = defaultdict(deque)
         self._values: dict[State | None, float] = {}
         self._out: dict[Schedule, list[Edge]] = {}
         self._asked: Counter[Edge] = Counter()
@@ -86,17 +111,34 @@ class Packer:
         self._told = self._due = 0
         self._bound = self._below = 0.0
 
+    @property
+    def has_questions(self) -> bool:
+        """Whether it was ever told of states at which something could be asked."""
+        return bool(self._later)
+
     def add(self, family: Family) -> None:
         """Take the questions of a family that is to be searched."""
         origin = family.origin
-        course = self._states.course(origin.run)
-        if len(course.marks) == 1:
+        if not origin.run.fingerprints:
+            return
+        marks = self._states.course(origin.run).marks
+        if len(marks) == 1:
             return  # without checkpoints a run answers one question at most
         noticed = sum(map(self._reactions.noticed, origin.schedule))
-        for candidate in family.candidates:
-            mark, acted = course.stretch_of(candidate.position)
-            edge = (mark.state, acted | {candidate.injection})
-            self._open[mark.state].append(Question(origin.cost + candidate.cost, edge, candidate.injection, noticed))
+        behind = {bisect_left(marks, one.position, key=_position) - 1 for one in family.candidates}
+        for number in sorted(behind):
+            self._later[marks[number].state].append(_Later(family, number, noticed))
+
+    def _unfold(self, later: _Later) -> Iterator[Question]:
+        """Yield the questions of a family at one checkpoint."""
+        origin = later.family.origin
+        course = self._states.course(origin.run)
+        begin, *end = course.marks[later.mark : later.mark + 2]
+        last = end[0].position if end else float("inf")
+        for cost, position, injection in later.family.candidates:
+            if begin.position < position <= last:
+                _, acted = course.stretch_of(position)
+                yield Question(origin.cost + cost, (begin.state, acted | {injection}), injection, later.noticed)
 
     def told(self, ran: Schedule, bound: float, below: float) -> None:
         """Note that a schedule was run.
@@ -113,9 +155,10 @@ class Packer:
             self._gain += GAIN_RATE * (sum(map(self._is_settled, answered)) - self._gain)
         self._told += 1
         self._bound, self._below = bound, below
-        if self._told >= self._due:
+        if self._later and self._told >= self._due:
             self._evaluate()
-            self._due = self._told + len(self._values) // STATES_PER_PLAN
+            states = len(self._values)
+            self._due = self._told + states * max(states, STATES_MANY) // (STATES_PER_PLAN * STATES_MANY)
 
     def _is_settled(self, edge: Edge) -> bool:
         """Whether a question was answered, and so that all that follows is known, too."""
@@ -141,7 +184,7 @@ class Packer:
             _, question, injections, state = max(
                 self._options(state, chosen.keys(), rng), key=lambda option: option[0], default=(0.0, None, (), None)
             )
-            chosen.update((place_of(injection), injection) for injection in injections)
+            chosen.update((injection.place, injection) for injection in injections)
             asked += [question.edge] if question is not None else []
         if len(asked) < 2:
             return None
@@ -158,50 +201,54 @@ class Packer:
         """Yield what may be done at a state: its worth, the question it answers, the injections, what is expected."""
         values, places = self._values, set(taken)
         for next_state, injections in self._states.ways(state):
-            if places.isdisjoint(map(place_of, injections)):
+            if places.isdisjoint(map(_place, injections)):
                 yield (values.get(next_state, 0.0), rng.random()), None, injections, next_state
         outlook = self._states.outlook(state)
         for question in self._questions(state):
             injections = question.edge[1]
-            if self._asked[question.edge] <= 0 and places.isdisjoint(map(place_of, injections)):
+            if self._asked[question.edge] <= 0 and places.isdisjoint(map(_place, injections)):
                 is_noticed = self._reactions.noticed(question.last) >= 0.5 and outlook.disturbed is not None
                 expected = outlook.disturbed if is_noticed else outlook.undisturbed
                 yield (self._worth(question, outlook), rng.random()), question, injections, expected
 
     def _questions(self, state: State) -> list[Question]:
         """Return some open questions at a state that are of use, the oldest."""
-        found = self._open.get(state)
-        if not found:
+        later = self._later.get(state)
+        if later is None:
             return []
-        after, below = self._states.after, self._below
-        still: list[Question] = []
+        known, below, found = self._states.stretches, self._below, self._open[state]
         useful: list[Question] = []
-        seen = 0
-        for one in found:
-            seen += 1
-            if after(*one.edge) is None:
-                still.append(one)
-                if one.cost < below:
-                    useful.append(one)
-                    if len(useful) == QUESTIONS_MAX:
-                        break
-        if len(still) < seen:
-            self._open[state] = still + found[seen:]
+        answered: list[int] = []
+        number = 0
+        while len(useful) < QUESTIONS_MAX:
+            while number == len(found) and later:
+                found += self._unfold(later.popleft())
+            if number == len(found):
+                break
+            one = found[number]
+            if one.edge in known:
+                answered.append(number)
+            elif one.cost < below:
+                useful.append(one)
+            number += 1
+        for number in reversed(answered):
+            del found[number]
         return useful
 
     def _worth(self, question: Question, outlook: Outlook) -> float:
         """Return about how many questions are answered by asking one and going on, dearer ones counted less."""
-        values, going_on = self._values, self._going_on(question, outlook)
-        unnoticed = 1.0 - self._reactions.noticed(question.last)
+        values, last = self._values, question.last
+        noticed = self._reactions.noticed(last)
+        unnoticed = 1.0 - noticed
+        staying = 1.0 - noticed * self._reactions.ending_at(last.place, question.noticed)
+        # About how likely the run goes on behind what the question asks.
+        going_on = 1.0 - (outlook.ends + PRIOR * (1.0 - staying)) / (outlook.known + PRIOR)
         undisturbed = values.get(outlook.undisturbed, 0.0)
         disturbed = ELSEWHERE * undisturbed if outlook.disturbed is None else values.get(outlook.disturbed, 0.0)
-        wanted: float = 0.5 ** max(0.0, question.cost - self._bound)
-        return wanted + min(unnoticed, going_on) * undisturbed + max(0.0, going_on - unnoticed) * disturbed
-
-    def _going_on(self, question: Question, outlook: Outlook) -> float:
-        """Return about how likely a run goes on behind what a question asks."""
-        staying = self._reactions.staying(question.last, question.noticed)
-        return 1.0 - (outlook.ends + PRIOR * (1.0 - staying)) / (outlook.known + PRIOR)
+        dearer = question.cost - self._bound
+        wanted: float = 0.5**dearer if dearer > 0.0 else 1.0
+        worth = wanted + (unnoticed if unnoticed < going_on else going_on) * undisturbed
+        return worth + (going_on - unnoticed) * disturbed if going_on > unnoticed else worth
 
     def _evaluate(self) -> None:
         """Go through the graph from its ends, and note how many questions can be answered from each state on."""

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from typing import TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
-from chaosagent.faults.injection import Injection, Place, place_of
+from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.operator import ParameterValue
 from chaosagent.faults.schedule import EMPTY
 
@@ -43,6 +43,8 @@ class Reactions:
         self._noticed_at: Counter[Place] = Counter()
         self._ended_after: Counter[int] = Counter()
         self._noticed_after: Counter[int] = Counter()
+        self._keys: dict[Injection, tuple[_Key, _Key]] = {}
+        self._ends: dict[tuple[Place, int], float] = {}
 
     def learn(self, evaluation: Evaluation, *, violated: bool) -> None:
         """Take over what a run has shown; an end in a violation is not one that the target chose."""
@@ -52,13 +54,16 @@ class Reactions:
         if evaluation.schedule == EMPTY:
             self._next = dict(zip(places, (*places[1:], None), strict=False))  # none at all has none behind it
             return
-        injections = {place_of(injection): injection for injection in evaluation.effective}
+        injections = {injection.place: injection for injection in evaluation.effective.injections}
         count = 0
-        for place, following in zip(places, (*places[1:], None), strict=False):
+        for number, place in enumerate(places) if injections else ():
             injection = injections.get(place)
-            first = place._replace(attempt=0)
-            if injection is None or first not in self._next:
+            if injection is None:
                 continue
+            first = place._replace(attempt=0) if place.attempt else place
+            if first not in self._next:
+                continue
+            following = places[number + 1] if number + 1 < len(places) else None
             usual = self._next[first]
             noticed = following != usual
             self._note(injection, noticed=noticed)
@@ -67,7 +72,7 @@ class Reactions:
                 count += 1
 
     def _note(self, injection: Injection, *, noticed: bool) -> None:
-        anywhere, here = _keys(injection)
+        anywhere, here = self._keys_of(injection)
         if self._seen[here] >= ENOUGH:
             return
         for key in (anywhere, here):
@@ -76,8 +81,15 @@ class Reactions:
         for known in self._known.pop(anywhere, ()):
             del self._shares[known]
 
+    def _keys_of(self, injection: Injection) -> tuple[_Key, _Key]:
+        known = self._keys.get(injection)
+        if known is None:
+            known = self._keys[injection] = _keys(injection)
+        return known
+
     def _note_end(self, place: Place, before: int, *, ended: bool) -> None:
         before = min(before, NOTICED_MAX)
+        self._ends.clear()
         self._noticed_at[place] += 1
         self._ended_at[place] += ended
         self._noticed_after[before] += 1
@@ -88,7 +100,7 @@ class Reactions:
         share = self._shares.get(injection)
         if share is None:
             share = 0.5
-            keys = _keys(injection)
+            keys = self._keys_of(injection)
             for key in keys:
                 share = (self._noticed[key] + BACKED * share) / (self._seen[key] + BACKED)
             self._shares[injection] = share
@@ -102,7 +114,7 @@ class Reactions:
             injection: The fault.
             before: How many faults the target has noticed before.
         """
-        return 1.0 - self.noticed(injection) * self.ending_at(place_of(injection), before)
+        return 1.0 - self.noticed(injection) * self.ending_at(injection.place, before)
 
     def ending_at(self, place: Place, before: float = 0.0) -> float:
         """Return about how likely a run ends behind a fault at a place that is noticed, in [0, 1].
@@ -112,8 +124,12 @@ class Reactions:
             before: How many faults the target has noticed before.
         """
         after = min(round(before), NOTICED_MAX)
-        share = (self._ended_after[after] + BACKED * GUESS) / (self._noticed_after[after] + BACKED)
-        return (self._ended_at[place] + BACKED * share) / (self._noticed_at[place] + BACKED)
+        known = self._ends.get((place, after))
+        if known is None:
+            share = (self._ended_after[after] + BACKED * GUESS) / (self._noticed_after[after] + BACKED)
+            known = (self._ended_at[place] + BACKED * share) / (self._noticed_at[place] + BACKED)
+            self._ends[place, after] = known
+        return known
 
 
 def _keys(injection: Injection) -> tuple[_Key, _Key]:

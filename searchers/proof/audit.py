@@ -80,15 +80,22 @@ class Audit:
         self._seen.clear()
         self._chosen.clear()
 
-    def slot(self, rule: str) -> int | None:
-        """Return where to keep the schedule that a rule has just pruned; `None` when it is not to be kept.
+    def slots(self, rule: str, count: int) -> list[tuple[int, int]]:
+        """Return which of the schedules that a rule has just pruned are to be kept, by their numbers, and where.
 
         Each is kept with the same probability (reservoir sampling), and most are not: so a sample is made only then.
         """
-        self._seen[rule] += 1
-        seen = self._seen[rule]
-        slot = seen - 1 if seen <= SAMPLES_MAX else int(self._rng.random() * seen)
-        return slot if slot < SAMPLES_MAX else None
+        before = self._seen[rule]
+        self._seen[rule] = before + count
+        if before + count <= SAMPLES_MAX:
+            return [(number, before + number) for number in range(count)]
+        draw, found = self._rng.random, []
+        for number in range(count):
+            seen = before + number + 1
+            slot = seen - 1 if seen <= SAMPLES_MAX else int(draw() * seen)
+            if slot < SAMPLES_MAX:
+                found.append((number, slot))
+        return found
 
     def keep(self, slot: int, sample: Sample) -> None:
         """Keep a sample in its slot."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,6 +30,11 @@ class Child(NamedTuple):
     injection: Injection | None
     family: Family | None
 
+    @property
+    def schedule(self) -> Schedule:
+        """What it is."""
+        return self.parent if self.injection is None else self.parent.with_injection(self.injection)
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -54,27 +59,39 @@ class Family:
 
     Args:
         origin: To what they add.
-        candidates: What could be added, with their numbers, in the order of cost.
+        known: What could be added to its run, in the order of cost.
+        count: How many of these can be afforded: the first ones.
+        last: Position behind which they are left out.
     """
 
-    __slots__ = ("_candidates", "_next", "origin")
+    __slots__ = ("_count", "_known", "_last", "_next", "origin")
 
-    def __init__(self, origin: Origin, candidates: Iterable[tuple[int, Candidate]]) -> None:
+    def __init__(self, origin: Origin, known: Sequence[Candidate], count: int, last: float) -> None:
         self.origin = origin
-        self._candidates = list(candidates)
+        self._known, self._count, self._last = known, count, last
         self._next = 0
 
     def next_child(self) -> Child | None:
         """Return the next in the order of the frontier, `None` when there is none."""
-        if self._next == len(self._candidates):
+        known, last, number = self._known, self._last, self._next
+        while number < self._count and known[number].position > last:
+            number += 1
+        self._next = number + 1
+        if number >= self._count:
             return None
-        number, (cost, position, injection) = self._candidates[self._next]
-        self._next += 1
+        cost, position, injection = known[number]
         origin = self.origin
         total = round(origin.cost + cost, COST_DECIMALS)
         return Child(total, -origin.acted, str(origin.schedule), number, position, origin.schedule, injection, self)
 
     @property
+    def waiting(self) -> int:
+        """How many there are in all."""
+        if self._last == float("inf"):
+            return self._count
+        return sum(one.position <= self._last for one in self._known[: self._count])
+
+    @property
     def candidates(self) -> list[Candidate]:
         """What could be added, in the order of cost."""
-        return [candidate for _, candidate in self._candidates]
+        return [one for one in self._known[: self._count] if one.position <= self._last]

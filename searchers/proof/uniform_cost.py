@@ -23,20 +23,17 @@ from __future__ import annotations
 
 import heapq
 import random
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping
-from operator import attrgetter
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
-from chaosagent.faults.injection import Injection
 from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.proof.audit import Audit, Sample
 from chaosagent.searchers.proof.frontier import Child, Family, Origin
 from chaosagent.searchers.proof.limits import spent_max_of
-from chaosagent.searchers.seen.points import Expander
+from chaosagent.searchers.seen.points import Candidate, Expander
 from chaosagent.searchers.seen.states import State, States, Stretch
 from chaosagent.searchers.seen.told import Told
 from chaosagent.seeds import derive
@@ -59,6 +56,7 @@ class ExactSearcher:
 
     Attributes:
         on_family: Called with the children of each schedule that is searched on, if there is somebody to call.
+        expander: Finds what could be added to runs.
         told: What it was told.
         states: What is known of the states that runs come through.
     """
@@ -70,6 +68,7 @@ class ExactSearcher:
         self._contradictions = 0
         self._spent_max, self._near_limit = spent_max_of(problem), 0.0
         self._audit = Audit(problem.contract)
+        self.expander = self._new_expander()
         self.told = Told()
         self.states = States(problem.monitor, problem.space.model)
         self._restart()
@@ -77,7 +76,8 @@ class ExactSearcher:
     def _restart(self) -> None:
         """Begin the tree anew; what was told is kept."""
         problem = self._problem
-        self._expander = Expander(problem.space, problem.seed, dry=self._rules["R2"], kinds_matter=problem.kinds_matter)
+        self._settled: Child | None = None  # the first of the frontier, once it is known that it needs a run
+        self._settled_schedule = EMPTY
         self._frontier = [Child(0.0, 0, "", 0, -1, EMPTY, None, None)]
         self._asked: set[Schedule] = set()
         self._waiting = 0
@@ -90,6 +90,10 @@ class ExactSearcher:
         for evaluation in self.told:
             self._notice(evaluation)
 
+    def _new_expander(self) -> Expander:
+        problem = self._problem
+        return Expander(problem.space, problem.seed, dry=self._rules["R2"], kinds_matter=problem.kinds_matter)
+
     # ------------------------------------------------------------------ ask and tell
 
     def ask(self, count: int) -> list[Proposal]:
@@ -98,8 +102,7 @@ class ExactSearcher:
             self.settle()
             if not self._frontier or self._decided(self._frontier[0].cost):
                 break
-            child = self._pop()
-            schedule = _extended(child.parent, child.injection)
+            child, schedule = self._pop(), self._settled_schedule
             self._asked.add(schedule)
             self._open[schedule] = child.cost
             proposals.append(Proposal(schedule, Purpose.CERTIFY))
@@ -109,13 +112,16 @@ class ExactSearcher:
         """Take from the frontier what needs no run: what was told already, what was asked, and what R3 prunes."""
         while self._frontier and not self._decided(self._frontier[0].cost):
             child = self._frontier[0]
-            schedule = _extended(child.parent, child.injection)
+            if child is self._settled:
+                return
+            schedule = child.schedule
             if schedule in self._asked or self._violations.held_by(schedule) or self._converged(child):
                 self._pop()
                 continue
             known = self.told.get(schedule)
             foreseen = self._foreseen(child, schedule) if known is None else None
             if known is None and foreseen is None:
+                self._settled, self._settled_schedule = child, schedule
                 return
             self._pop()
             self._asked.add(schedule)
@@ -132,6 +138,7 @@ class ExactSearcher:
 
     def tell(self, evaluation: Evaluation) -> None:
         schedule = evaluation.schedule
+        self._settled = None
         if self.told.take(evaluation):
             self._notice(evaluation)
             if self._rules["R3"]:
@@ -221,7 +228,7 @@ class ExactSearcher:
         left = self._problem.budget - sample.schedule.declared_cost(model) + 10**-COST_DECIMALS / 2
         further = [
             injection
-            for _, _, injection in self._expander.expand(twin, after=max(sample.alike_after, twin.acted)).candidates
+            for _, _, injection in self.expander.expand(twin, after=max(sample.alike_after, twin.acted)).candidates
             if model.of(injection.operator) <= left
             and not any(injection.hook.overlaps(other.hook) for other in sample.schedule)
         ]
@@ -235,6 +242,8 @@ class ExactSearcher:
         """Search anew without a rule that was found wrong."""
         self._contradictions += 1
         self._rules[rule] = False
+        if rule == "R2":
+            self.expander = self._new_expander()
         self._restart()
 
     # ------------------------------------------------------------------ the tree
@@ -275,26 +284,26 @@ class ExactSearcher:
             until: Up to this position of that run.
         """
         after = origin.acted if self._rules["R1"] else -1
-        expansion = self._expander.expand(origin.run, after=after, to=origin.schedule)
+        expansion = self.expander.expand(origin.run, after=after, to=origin.schedule)
         affordable = self._problem.budget - origin.cost + 10**-COST_DECIMALS / 2
-        known = expansion.candidates
-        numbered = [
-            (number, candidate)
-            for number, candidate in enumerate(known[: bisect_right(known, affordable, key=_cost)])
-            if candidate.position <= until and not self._prunes_r3(origin, candidate.position, candidate.injection)
-        ]
-        self._waiting += len(numbered)
-        family = Family(origin, numbered)
+        count, (last, owner) = expansion.count_within(affordable), self._last_searched(origin)
+        if last < until:
+            converged = [one for one in expansion.candidates[:count] if last < one.position <= until]
+            self._note_converged(origin, owner, converged)
+        last = min(last, until)
+        family = Family(origin, expansion.candidates, count, last)
+        self._waiting += family.waiting
         if self.on_family is not None:
             self.on_family(family)
         self._push_next_of(family)
-        for (added, position, injection), representative in expansion.pruned:
-            if added <= affordable and position <= until and self._owner_before(origin, position) is None:
-                self._pruned["R2"] += 1
-                slot = self._audit.slot("R2")
-                if slot is not None:
-                    twin = _extended(origin.schedule, representative)
-                    self._audit.keep(slot, Sample("R2", _extended(origin.schedule, injection), twin, position))
+        left_out = expansion.pruned_within(affordable)
+        if last < float("inf"):
+            left_out = tuple(one for one in left_out if one.candidate.position <= last)
+        self._pruned["R2"] += len(left_out)
+        for number, slot in self._audit.slots("R2", len(left_out)):
+            (_, position, injection), representative = left_out[number]
+            twin = origin.schedule if representative is None else origin.schedule.with_injection(representative)
+            self._audit.keep(slot, Sample("R2", origin.schedule.with_injection(injection), twin, position))
 
     def _push_next_of(self, family: Family | None) -> None:
         child = None if family is None else family.next_child()
@@ -310,19 +319,19 @@ class ExactSearcher:
             if position >= evaluation.acted and (owner is None or rank < owner[0]):
                 self._owners[state] = (rank, evaluation.schedule)
 
-    def _owner_before(self, origin: Origin, position: int) -> Schedule | None:
-        """Return the run whose continuations stand for those of another from before a position on, if there is one."""
+    def _last_searched(self, origin: Origin) -> tuple[float, Schedule]:
+        """Return the position up to which a schedule is searched on, and the run that stands for what comes behind.
+
+        Infinite, and nothing, where no run does.
+        """
         run = origin.run
         if not run.fingerprints or not self._rules["R3"] or run.schedule != origin.schedule:
-            return None
-        for mark in self.states.course(run).marks[1:]:
-            if mark.position >= position:
-                return None
-            if mark.position >= origin.acted:
-                _, owner = self._owners[mark.state]
-                if owner != origin.schedule and self._stands_for(owner, origin.schedule):
-                    return owner
-        return None
+            return float("inf"), EMPTY
+        for mark in self.states.course(run).marks_from(origin.acted):
+            _, owner = self._owners[mark.state]
+            if owner != origin.schedule and self._stands_for(owner, origin.schedule):
+                return mark.position, owner
+        return float("inf"), EMPTY
 
     def _stands_for(self, owner: Schedule, other: Schedule) -> bool:
         """Whether what is added to one schedule need not be added to another that comes to the same state.
@@ -339,20 +348,23 @@ class ExactSearcher:
         """Whether rule R3 makes it unnecessary to run a child."""
         if child.injection is None or child.family is None:
             return False
-        return self._prunes_r3(child.family.origin, child.position, child.injection)
-
-    def _prunes_r3(self, origin: Origin, position: int, injection: Injection) -> bool:
-        """Whether what an injection does to a run is known from an equal one before it in the order of cost."""
-        owner = self._owner_before(origin, position)
-        if owner is None:
+        origin = child.family.origin
+        last, owner = self._last_searched(origin)
+        if child.position <= last:
             return False
-        self._pruned["R3"] += 1
-        if not any(injection.hook.overlaps(other.hook) for other in owner):
-            slot = self._audit.slot("R3")
-            if slot is not None:
-                pruned, twin = _extended(origin.schedule, injection), _extended(owner, injection)
-                self._audit.keep(slot, Sample("R3", pruned, twin, -1))
+        self._note_converged(origin, owner, [Candidate(child.cost, child.position, child.injection)])
         return True
+
+    def _note_converged(self, origin: Origin, owner: Schedule, pruned: Sequence[Candidate]) -> None:
+        """Count what rule R3 leaves out, as what it does is known from an equal run before it in the order of cost."""
+        self._pruned["R3"] += len(pruned)
+        comparable = [
+            one.injection for one in pruned if not any(one.injection.hook.overlaps(other.hook) for other in owner)
+        ]
+        for number, slot in self._audit.slots("R3", len(comparable)):
+            injection = comparable[number]
+            sample = Sample("R3", origin.schedule.with_injection(injection), owner.with_injection(injection), -1)
+            self._audit.keep(slot, sample)
 
     @property
     def _foresees(self) -> bool:
@@ -381,16 +393,8 @@ class ExactSearcher:
         """Search on from what other runs have shown of a schedule: up to the next checkpoint, as the rest is known."""
         twin = stretch.run.schedule if stretch.next_state is None else self._owners[stretch.next_state][1]
         self._pruned["R3"] += 1
-        slot = self._audit.slot("R3")
-        if slot is not None:
+        for _, slot in self._audit.slots("R3", 1):
             self._audit.keep(slot, Sample("R3", schedule, twin))
         acted = next(act.position for act in self.states.course(stretch.run).acts if act.injection == child.injection)
         until = float("inf") if stretch.ended is None else stretch.ended
         self._grow(Origin(schedule, child.cost, acted, stretch.run), until)
-
-
-_cost = attrgetter("cost")
-
-
-def _extended(parent: Schedule, injection: Injection | None) -> Schedule:
-    return parent if injection is None else parent.with_injection(injection)

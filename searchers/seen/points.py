@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from chaosagent.faults.dry import DryKind, RecordedCrossing, apply_dry, is_inter
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import Hook, Injection, Place, hook_at, inject
 from chaosagent.faults.operator import Phase
-from chaosagent.faults.schedule import Schedule
+from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.space import Priced, Space
 
 
@@ -41,7 +41,7 @@ class Pruned(NamedTuple):
     representative: Injection | None
 
 
-class Expansion(NamedTuple):
+class Expansion:
     """What could be added to an executed run.
 
     Attributes:
@@ -49,8 +49,27 @@ class Expansion(NamedTuple):
         pruned: What rule R2 left out.
     """
 
-    candidates: tuple[Candidate, ...]
-    pruned: tuple[Pruned, ...]
+    __slots__ = ("_pruned_costs", "_within", "candidates", "pruned")
+
+    def __init__(self, candidates: Iterable[Candidate], pruned: Iterable[Pruned]) -> None:
+        self.candidates = tuple(sorted(candidates, key=_cost_and_position))
+        self.pruned = tuple(pruned)
+        self._pruned_costs = sorted(one.candidate.cost for one in self.pruned)
+        self._within: dict[int, tuple[Pruned, ...]] = {}
+
+    def count_within(self, cost: float) -> int:
+        """Return how many of the candidates cost at most so much: the first ones."""
+        return bisect_right(self.candidates, cost, key=_cost)
+
+    def pruned_within(self, cost: float) -> tuple[Pruned, ...]:
+        """Return what rule R2 left out of what costs at most so much."""
+        count = bisect_right(self._pruned_costs, cost)
+        if count == len(self.pruned):
+            return self.pruned
+        known = self._within.get(count)
+        if known is None:
+            known = self._within[count] = tuple(one for one in self.pruned if one.candidate.cost <= cost)
+        return known
 
 
 class _Choice(NamedTuple):
@@ -72,36 +91,79 @@ class _Choice(NamedTuple):
         return None if position < 0 else Candidate(self.cost, position, self.injection)
 
 
+class Part(NamedTuple):
+    """What could be added to an executed run at one of its crossings.
+
+    Attributes:
+        number: Equal numbers mean equal parts.
+        content: The same, but whenever the crossing was asked and answered.
+        place: Where.
+        candidates: In the order of cost.
+        pruned: What rule R2 left out.
+    """
+
+    number: int
+    content: int
+    place: Place
+    candidates: tuple[Candidate, ...]
+    pruned: tuple[Pruned, ...]
+
+
 class _Choices:
     """What could be injected at a crossing, and what need not be, with what has the same outcome.
 
     Runs differ little in when things act, so what was found at a position is kept for the next run.
     """
 
-    __slots__ = ("_kept", "_known", "_left_out")
+    __slots__ = ("_kept", "_left_out", "_place", "known", "number")
 
-    def __init__(self, kept: Iterable[_Choice], left_out: Iterable[tuple[_Choice, Injection | None]]) -> None:
+    def __init__(
+        self,
+        number: int,
+        place: Place,
+        kept: Iterable[_Choice],
+        left_out: Iterable[tuple[_Choice, Injection | None]],
+    ) -> None:
+        self.number, self._place = number, place
         self._kept, self._left_out = tuple(kept), tuple(left_out)
-        self._known: dict[tuple[int, int], Expansion] = {}
+        self.known: dict[tuple[int, int], Part] = {}
 
-    def at(self, asked: int, answered: int, after: int) -> Expansion:
-        """Return what acts behind a position, when the crossing is asked and answered at others."""
-        key = (asked if asked > after else -1, answered if answered > after else -1)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = Expansion(
-                tuple(found for choice in self._kept if (found := choice.at(*key)) is not None),
-                tuple(
-                    Pruned(found, representative)
-                    for choice, representative in self._left_out
-                    if (found := choice.at(*key)) is not None
-                ),
-            )
-        return known
+    def at(self, asked: int, answered: int, number: int) -> Part:
+        """Return what acts when the crossing is asked and answered at positions, as a part with a number of its own."""
+        return Part(
+            number,
+            self.number,
+            self._place,
+            tuple(found for choice in self._kept if (found := choice.at(asked, answered)) is not None),
+            tuple(
+                Pruned(found, representative)
+                for choice, representative in self._left_out
+                if (found := choice.at(asked, answered)) is not None
+            ),
+        )
 
 
+class _Reading(NamedTuple):
+    """What was found out of one run.
+
+    Attributes:
+        of: The run.
+        pasts: For each crossing, what tells apart the histories that operators may read there.
+        choices: For each crossing, once they were wanted.
+    """
+
+    of: Evaluation
+    pasts: Sequence[object]
+    choices: list[_Choices | None]
+
+
+KNOWN_MAX = 20_000
+"""How many contents of crossings, and how many expansions, are remembered; then all are forgotten."""
+
+_cost = attrgetter("cost")
 _cost_and_position = itemgetter(0, 1)
 _answered = attrgetter("answered")
+_part_number = itemgetter(0)
 
 
 class Expander:
@@ -118,61 +180,99 @@ class Expander:
         self._space, self._seed, self._dry, self._kinds_matter = space, seed, dry, kinds_matter
         self._history_matters = space.reads_history
         self._known: dict[tuple[object, ...], _Choices] = {}
+        self._merged: dict[tuple[int, ...], Expansion] = {}
+        self._pasts: dict[tuple[object, ...], int] = {}
+        self._next_number = 0
+        self._reading = _Reading(Evaluation(EMPTY), (), [])
 
-    def expand(
-        self,
-        evaluation: Evaluation,
-        *,
-        after: int,
-        places: Collection[Place] | None = None,
-        to: Schedule | None = None,
-    ) -> Expansion:
+    def expand(self, evaluation: Evaluation, *, after: int, to: Schedule | None = None) -> Expansion:
         """Return what could be added to a run.
 
         Args:
             evaluation: The run.
             after: Only at points that act behind this position (rule R1); -1 for all.
-            places: Only at these; `None` for all.
             to: The schedule to which it is added; `None` for the one that was run.
         """
-        taken = {injection.hook for injection in (evaluation.schedule if to is None else to)}
-        histories: dict[str, list[RecordedCrossing]] = defaultdict(list)
-        for crossing in evaluation.crossings:
-            histories[crossing.place.interface].append(crossing)
-        if self._history_matters and self._dry:
-            for history in histories.values():
-                history.sort(key=_answered)
-        candidates: list[Candidate] = []
-        pruned: list[Pruned] = []
-        for crossing in evaluation.crossings:
-            asked, answered = crossing.asked, crossing.answered
-            if max(asked, answered) <= after or (places is not None and crossing.place not in places):
-                continue
-            if any(hook.matches(crossing.place) for hook in taken):
-                continue
-            choices = self._choices(crossing, histories[crossing.place.interface])
-            found = choices.at(asked, answered, after)
-            candidates += found.candidates
-            pruned += found.pruned
-        candidates.sort(key=_cost_and_position)
-        return Expansion(tuple(candidates), tuple(pruned))
+        return self.merged(self.parts(evaluation, after=after, to=to))
 
-    def _choices(self, crossing: RecordedCrossing, history: list[RecordedCrossing]) -> _Choices:
-        """Return the injections worth trying at a crossing, and those that are not, with their representatives."""
-        key = (
-            content_of(crossing),
-            tuple(
-                (past.request, past.response, past.history_unclear, past.answered < crossing.asked)
-                for past in history
-                if past.asked < crossing.asked or 0 <= past.answered < crossing.answered
+    def merged(self, parts: Sequence[Part]) -> Expansion:
+        """Return what several parts of one run are together."""
+        key = tuple(map(_part_number, parts))
+        known = self._merged.get(key)
+        if known is None:
+            if len(self._merged) >= KNOWN_MAX:
+                self._merged.clear()
+            known = self._merged[key] = Expansion(
+                [candidate for part in parts for candidate in part.candidates],
+                [pruned for part in parts for pruned in part.pruned],
             )
-            if self._history_matters and self._dry
-            else (),
-        )
+        return known
+
+    def parts(self, evaluation: Evaluation, *, after: int, to: Schedule | None = None) -> list[Part]:
+        """Return what could be added to a run, by crossings in the order of asking; see `expand`."""
+        taken = (evaluation.schedule if to is None else to).injections
+        reading = self._reading if evaluation is self._reading.of else self._begin(evaluation)
+        found: list[Part] = []
+        for number, crossing in enumerate(evaluation.crossings):
+            asked, answered = crossing.asked, crossing.answered
+            if (asked <= after and answered <= after) or (taken and _is_taken(crossing.place, taken)):
+                continue
+            choices = reading.choices[number]
+            if choices is None:
+                choices = reading.choices[number] = self._choices(crossing, number, reading)
+            at = (asked if asked > after else -1, answered if answered > after else -1)
+            part = choices.known.get(at)
+            if part is None:
+                part = choices.known[at] = choices.at(*at, self._new_number())
+            found.append(part)
+        return found
+
+    def _begin(self, evaluation: Evaluation) -> _Reading:
+        """Return what is to be found out of a run; a run is mostly read several times before the next one is."""
+        if max(len(self._known), len(self._pasts)) >= KNOWN_MAX:
+            self._known.clear()
+            self._pasts.clear()
+        crossings = evaluation.crossings
+        self._reading = _Reading(evaluation, self._pasts_of(crossings), [None] * len(crossings))
+        return self._reading
+
+    def _choices(self, crossing: RecordedCrossing, number: int, reading: _Reading) -> _Choices:
+        """Return the injections worth trying at a crossing, and those that are not, with their representatives."""
+        key = (content_of(crossing), reading.pasts[number])
         known = self._known.get(key)
         if known is None:
+            history = _history_of(crossing, reading.of.crossings)
             known = self._known[key] = self._worked_out(crossing, history)
         return known
+
+    def _new_number(self) -> int:
+        self._next_number += 1
+        return self._next_number
+
+    def _pasts_of(self, crossings: Sequence[RecordedCrossing]) -> Sequence[object]:
+        """Return, for each crossing, what tells apart the histories of its interface that operators may read there.
+
+        Where one crossing followed on the other that is a number, which follows from the one before it. What never was
+        answered is in no history.
+        """
+        if not (self._history_matters and self._dry):
+            return (None,) * len(crossings)
+        numbers = self._pasts
+        last: dict[str, tuple[int, int]] = {}  # by interface: the number, -1 where calls overlap; the last answer
+        found: list[object] = []
+        for crossing in crossings:
+            interface = crossing.place.interface
+            past, answered = last.get(interface, _NO_PAST)
+            if past < 0 or not crossing.alone or answered > crossing.asked:
+                found.append(_overlapping(crossing, crossings))
+                past = -1
+            else:
+                found.append(past)
+                if crossing.answered >= 0 or crossing.history_unclear:
+                    key = (past, crossing.request, crossing.response, crossing.history_unclear)
+                    past = numbers.setdefault(key, len(numbers) + 1)
+            last[interface] = past, max(answered, crossing.answered)
+        return found
 
     def _worked_out(self, crossing: RecordedCrossing, history: list[RecordedCrossing]) -> _Choices:
         place = crossing.place
@@ -180,6 +280,8 @@ class Expander:
         kept, left_out = self._apply_all(everything, crossing, history) if self._dry else (everything, ())
         hook = hook_at(place)
         return _Choices(
+            self._new_number(),
+            place,
             tuple(_choice(priced, hook) for priced in kept),
             tuple(
                 (_choice(priced, hook), None if twin is None else inject(hook, twin.operator))
@@ -213,13 +315,39 @@ class Expander:
         return tuple(kept), tuple(left_out)
 
 
+_NO_PAST = (0, -1)
+
+
+def _history_of(crossing: RecordedCrossing, crossings: Iterable[RecordedCrossing]) -> list[RecordedCrossing]:
+    """Return all crossings of the interface of one, as they were answered."""
+    interface = crossing.place.interface
+    return sorted((one for one in crossings if one.place.interface == interface), key=_answered)
+
+
+def _overlapping(crossing: RecordedCrossing, crossings: Iterable[RecordedCrossing]) -> tuple[object, ...]:
+    """Return what tells the histories at a crossing apart where calls overlap: all that may be read of them."""
+    return tuple(
+        (past.request, past.response, past.history_unclear, past.answered < crossing.asked)
+        for past in _history_of(crossing, crossings)
+        if past.asked < crossing.asked or 0 <= past.answered < crossing.answered
+    )
+
+
+def _is_taken(place: Place, taken: Iterable[Injection]) -> bool:
+    """Whether an injection could act at a place; asked so often that it first looks at what differs most."""
+    interface = place.interface
+    for injection in taken:
+        hook = injection.hook
+        if hook.interface == interface and hook.matches(place):
+            return True
+    return False
+
+
 def content_of(crossing: RecordedCrossing) -> tuple[object, ...]:
     """Return what decides about the injections that are possible at a crossing, but for what was asked there before."""
     return (
         crossing.place,
-        crossing.request,
-        crossing.response,
-        crossing.earlier,
+        crossing[2:5],  # request, response, earlier
         crossing.alone,
         crossing.at_once,
         crossing.answered >= 0,

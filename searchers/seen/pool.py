@@ -16,7 +16,7 @@ from chaosagent.faults.injection import Injection, Place, place_of
 from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.faults.schedule import Schedule, schedule
 from chaosagent.searchers.seen.ceiling import TOLERANCE, Ceiling
-from chaosagent.searchers.seen.points import Candidate, Expander, content_of
+from chaosagent.searchers.seen.points import Candidate, Expander
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
 from chaosagent.vocabulary import Verdict
@@ -85,7 +85,7 @@ class Pool:
         self._problem = problem
         self._expander = Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
         self._costs: dict[Injection, float] = {}
-        self._met = _Met(reads_history=problem.space.reads_history)
+        self._shown: set[int] = set()
         self._landed: set[Injection] = set()
         self._has_needs = False
         self._misses: Counter[Injection] = Counter()
@@ -109,9 +109,10 @@ class Pool:
         self._take_landing(evaluation)
         self._take_futile(evaluation)
         self.known.learn(evaluation)
-        places = self._met.take(evaluation)
+        new = [part for part in self._expander.parts(evaluation, after=-1) if part.content not in self._shown]
+        self._shown.update(part.content for part in new)
         fresh = []
-        for candidate in self._expander.expand(evaluation, after=-1, places=places).candidates if places else ():
+        for candidate in self._expander.merged(new).candidates if new else ():
             if candidate.cost > self._problem.budget + TOLERANCE:
                 break  # they come in the order of cost
             if candidate.injection not in self._costs:
@@ -206,42 +207,6 @@ class Pool:
             cost = self.cost_of(needs)
             if cost < site.needs_cost - TOLERANCE:
                 site.needs, site.needs_cost, site.position = needs, cost, crossing.asked
-
-
-class _Met:
-    """Tells runs that show something new from those whose every crossing was met before.
-
-    What can be done at a crossing follows from its content, and from the history of its interface where operators read
-    that. So each state of a history gets a number, made from the one before.
-
-    Args:
-        reads_history: Whether some operator reads it.
-    """
-
-    def __init__(self, *, reads_history: bool) -> None:
-        self._reads_history = reads_history
-        self._numbers: dict[tuple[object, ...], int] = {}
-        self._shown: set[int] = set()
-
-    def take(self, evaluation: Evaluation) -> set[Place]:
-        """Note the crossings of a run; return where there were some that were not met before, as far as can be told."""
-        taken = {place_of(injection) for injection in evaluation.schedule}
-        numbers, shown, reads_history = self._numbers, self._shown, self._reads_history
-        pasts: dict[str, tuple[int, int]] = {}  # by interface: number of the history, and when it was last answered
-        new: set[Place] = set()
-        for crossing in evaluation.crossings:
-            place = crossing.place
-            past, answered = pasts.get(place.interface, (0, -1)) if reads_history else (0, -1)
-            content = (content_of(crossing), crossing.history_unclear, past)
-            number = numbers.setdefault(content, len(numbers) + 1)
-            if reads_history:
-                pasts[place.interface] = (number, max(answered, crossing.answered))
-            # What overlaps has too many histories. And where something acts already nothing else can.
-            overlaps = reads_history and (not crossing.alone or answered > crossing.asked)
-            if (overlaps or number not in shown) and place not in taken:
-                shown.add(number)
-                new.add(place)
-        return new
 
 
 def _before(evaluation: Evaluation, asked: dict[Place, int], position: int) -> Schedule:

@@ -7,8 +7,10 @@ One run with many injections thus shows what many schedules with few of them wou
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
@@ -68,14 +70,17 @@ class Course(NamedTuple):
                 number += 1
             yield mark.state, frozenset(act.injection for act in acts[begun:number]), later
 
+    def marks_from(self, position: int) -> tuple[Mark, ...]:
+        """Return the checkpoints at a position and behind it, without the start."""
+        return self.marks[max(1, bisect_left(self.marks, position, key=_position)) :]
+
     def stretch_of(self, position: int) -> tuple[Mark, frozenset[Injection]]:
         """Return the last checkpoint before a position, and what acted between the two."""
-        mark = self.marks[0]
-        for later in self.marks:
-            if later.position >= position:
-                break
-            mark = later
+        mark = self.marks[max(0, bisect_left(self.marks, position, key=_position) - 1)]
         return mark, frozenset(act.injection for act in self.acts if mark.position < act.position < position)
+
+
+_position = attrgetter("position")
 
 
 class Stretch(NamedTuple):
@@ -129,6 +134,7 @@ class States:
 
     Attributes:
         latest: What the last run has shown that was not known before.
+        stretches: What follows on states, by what acts behind them.
     """
 
     def __init__(self, monitor: int, model: CostModel) -> None:
@@ -136,7 +142,7 @@ class States:
         self.latest: list[Edge] = []
         self._paths: dict[State | None, Path] = {START: Path(0.0, NOTHING)}
         self._courses: dict[Schedule, Course] = {}
-        self._stretches: dict[tuple[State, frozenset[Injection]], Stretch] = {}
+        self.stretches: dict[Edge, Stretch] = {}
         self._ways: defaultdict[State, dict[State | None, frozenset[Injection]]] = defaultdict(dict)
         self._followed: defaultdict[State, Counter[State | None]] = defaultdict(Counter)
 
@@ -157,10 +163,10 @@ class States:
         for state, acted, later in course.stretches():
             if later is None and evaluation.ending not in TOLD_BY_STATE:
                 break
-            known = self._stretches.get((state, acted))
+            known = self.stretches.get((state, acted))
             ended, next_state = (None, None) if later is None else later
             if known is None:
-                self._stretches[state, acted] = Stretch(evaluation, ended, next_state)
+                self.stretches[state, acted] = Stretch(evaluation, ended, next_state)
                 self._note(state, acted, next_state)
                 self.latest.append((state, acted))
             elif known.next_state != next_state:
@@ -210,7 +216,7 @@ class States:
 
     def after(self, state: State, acted: frozenset[Injection]) -> Stretch | None:
         """Return what follows on a state when these injections act before the next checkpoint; `None` if unknown."""
-        return self._stretches.get((state, acted))
+        return self.stretches.get((state, acted))
 
     def ways(self, state: State) -> Iterable[tuple[State | None, frozenset[Injection]]]:
         """Return what is known to follow on a state, `None` for an end, each with the fewest injections it takes."""
@@ -218,7 +224,7 @@ class States:
 
     def outlook(self, state: State) -> Outlook:
         """Return what may follow on a state."""
-        known = self._stretches.get((state, NOTHING))
+        known = self.stretches.get((state, NOTHING))
         undisturbed = None if known is None else known.next_state
         followed = self._followed.get(state)
         if followed is None:
@@ -236,7 +242,7 @@ class States:
             injection: What is added.
         """
         mark, acted = self.course(run).stretch_of(position)
-        return self._stretches.get((mark.state, acted | {injection}))
+        return self.stretches.get((mark.state, acted | {injection}))
 
 
 def _acts(evaluation: Evaluation) -> list[Act]:
