@@ -24,10 +24,10 @@ from chaosagent.adapters.pydantic_ai_model import behind_door
 from chaosagent.adapters.pydantic_ai_store import StoreBehindDoor
 from chaosagent.adapters.pydantic_ai_tools import WITHIN, NamedTools, ToolsBehindDoors
 from chaosagent.canonical import Plain
-from chaosagent.clock import VirtualLoop
 from chaosagent.errors import TargetError, UnknownNameError
 from chaosagent.targets.target import Run
 from chaosagent.threads import ThreadPool
+from chaosagent.virtual_time import VirtualLoop
 
 _BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
 _ACTIVE: ContextVar[AgentDoors | None] = ContextVar("chaosagent_pydantic_ai", default=None)
