@@ -67,6 +67,8 @@ class ServedRun(LiveRun):
         self._known: dict[Place, Step] = {}
         self._unasked: dict[int, Step] = {}
         self._nested: dict[tuple[str, str], list[int]] = {}
+        self._inside = {step.hook: step.inside for step in trace.steps if step.inside}
+        self._to_be_asked: set[str] = set()
         for step in trace.steps:
             if step.inside or step.kind is StepKind.LATE:
                 self._unasked[step.index] = step
@@ -74,6 +76,7 @@ class ServedRun(LiveRun):
                     self._nested.setdefault((step.interface, step.agent), []).append(step.occurrence)
             elif step.kind is not StepKind.NOTE:
                 self._known[_place_of(step)] = step
+                self._to_be_asked.add(step.hook)
         for occurrences in self._nested.values():
             occurrences.sort()
         self._turns: dict[int, asyncio.Future[None]] = {}
@@ -86,6 +89,7 @@ class ServedRun(LiveRun):
         request = self._redacted(passage)
         passage.place = self._place_in_trace(passage, request)
         known = self._known.pop(passage.place, None)
+        self._to_be_asked.discard(str(passage.place))
         if known is None and self._ending is Ending.STEP_LIMIT:  # the limit was reached while this call was open
             await self._turn_at(len(self._steps))
             raise RunEnded("the trace ends here")
@@ -153,7 +157,7 @@ class ServedRun(LiveRun):
         recorder, now = self.recorder, self.loop.now
         while self.difference is None and not recorder.full and recorder.refused is None:
             known = self._unasked.get(len(recorder.steps))
-            if known is None or known.arrived_at > now:
+            if known is None or known.arrived_at > now or self._is_before_its_call(known):
                 break
             try:
                 self._write(known)
@@ -164,6 +168,13 @@ class ServedRun(LiveRun):
         turn = self._turns.pop(len(recorder.steps), None)
         if turn is not None:
             _settle(turn)
+
+    def _is_before_its_call(self, known: Step) -> bool:
+        """Whether a step lies in the world of a call that the target is still to make: it may declare links first."""
+        place = known.inside
+        while place in self._inside:
+            place = self._inside[place]
+        return place in self._to_be_asked
 
     def _write(self, known: Step) -> None:
         """Write down a step of the trace that nobody asks for here."""

@@ -333,6 +333,28 @@ def test_a_step_tells_inside_which_crossing_it_happened() -> None:
 
 
 @target(tasks=[Task("t")])
+async def linking(_: Task, run: Run) -> Outcome:
+    """Declares a link between an answer and a call whose world calls a door."""
+    inner = run.service("inner", {"get": lambda n: n})
+
+    async def ask(n: int) -> Any:
+        return await inner("get", n=n)
+
+    outer = run.service("outer", {"get": ask})
+    for n in range(2):
+        await outer("get", n=n)
+        run.link(run.artifact(), "supports", "outcome")
+    return Outcome("done")
+
+
+def test_a_link_stands_where_it_was_declared_though_the_next_step_is_of_the_world() -> None:
+    check(experiment_of(linking))
+
+    steps = execute(experiment_of(linking), EMPTY).trace.steps
+    assert [(step.hook, len(step.links)) for step in steps[1:3]] == [("service:outer[1]", 0), ("service:inner[2]", 1)]
+
+
+@target(tasks=[Task("t")])
 async def cancelling(_: Task, run: Run) -> Outcome:
     """Calls a tool that awaits what it has cancelled itself."""
 
