@@ -12,15 +12,19 @@ import json
 from typing import Any
 
 from pydantic_ai import exceptions
+from pydantic_ai.conversation_store import ConversationConflict
 
 from chaosagent.canonical import Plain, plain
 from chaosagent.errors import UsageError
 from chaosagent.vocabulary import StatusError
 
-OWN: tuple[type[Exception], ...] = tuple(
-    kind
-    for _, kind in sorted(vars(exceptions).items())
-    if isinstance(kind, type) and issubclass(kind, Exception) and kind.__module__ == exceptions.__name__
+OWN: tuple[type[Exception], ...] = (
+    *(
+        kind
+        for _, kind in sorted(vars(exceptions).items())
+        if isinstance(kind, type) and issubclass(kind, Exception) and kind.__module__ == exceptions.__name__
+    ),
+    ConversationConflict,
 )
 """The exceptions of pydantic-ai, such as `ModelRetry`, which a tool raises on purpose."""
 
@@ -38,14 +42,14 @@ _CATEGORIES: dict[int, type[Any]] = {
 
 
 def crossing_error(error: Exception) -> Exception:
-    """Return what crosses in the place of an exception that a model or another agent raised."""
+    """Return what crosses in the place of an exception that a model, a store or another agent raised."""
     if isinstance(error, exceptions.ModelHTTPError):
         return StatusError(error.status_code, _text(error.body), error.retry_after)
     if isinstance(error, exceptions.ModelTimeoutError):
         return TimeoutError(str(error))
     if isinstance(error, exceptions.ModelConnectionError):
         return ConnectionError(str(error))
-    if type(error).__name__ in _BY_NAME and type(error).__module__ == exceptions.__name__:
+    if _BY_NAME.get(type(error).__name__) is type(error):
         return RuntimeError(f"{_MARK}{type(error).__name__}", str(error), _plain_facts(error))
     return error
 

@@ -12,6 +12,7 @@ from pydantic_ai.conversation_store import ConversationStore
 from pydantic_ai.run import AgentRunResult
 
 from chaosagent.adapters.doors import FrameworkDoors
+from chaosagent.adapters.pydantic_ai_errors import crossing_error, own_error
 from chaosagent.adapters.pydantic_ai_messages import CallIds, messages_of, plain_messages
 from chaosagent.canonical import Plain, pack
 
@@ -63,10 +64,16 @@ class StoreBehindDoor(ConversationStore):  # type: ignore[misc]  # pydantic-ai i
         async def world(arguments: dict[str, Any]) -> Plain:
             altered = pack(arguments["value"]) != pack(sent)
             wanted = replace(kept, messages=_messages(arguments["value"])) if altered else conversation
-            entries[:] = await self._store.save(wanted, scope=scope)
+            try:
+                entries[:] = await self._store.save(wanted, scope=scope)
+            except Exception as error:
+                raise crossing_error(error) from error
             return None
 
-        await self._doors.memory(self._name, "write", {"key": kept.conversation_id, "value": sent}, world)
+        try:
+            await self._doors.memory(self._name, "write", {"key": kept.conversation_id, "value": sent}, world)
+        except RuntimeError as error:
+            raise own_error(error) from error
         return entries
 
     async def read_record(self, conversation_id: str) -> Any:

@@ -29,7 +29,7 @@ pytestmark = [
 if find_spec("pydantic_ai") is not None:
     from pydantic_ai import Agent, ModelRetry, ToolReturn, _utils, exceptions
     from pydantic_ai.conversation import Conversation
-    from pydantic_ai.conversation_store import InMemoryConversationStore
+    from pydantic_ai.conversation_store import ConversationConflict, InMemoryConversationStore
     from pydantic_ai.messages import (
         BinaryContent,
         BinaryImage,
@@ -319,6 +319,21 @@ def test_a_conversation_is_kept_behind_the_door_of_a_memory() -> None:
     assert _executed(desk).trace.outcome.message == "one two three"
     assert _executed(desk, "memory:conversations[5] stale_read").trace.outcome.message == "one three"
     assert _executed(desk, "memory:conversations[4] lost_update").trace.outcome.message == "one three"
+
+
+def test_a_conversation_that_somebody_else_has_changed_is_a_conflict_also_in_a_replay() -> None:
+    agent = _agent(lambda *_: ModelResponse(parts=[TextPart("yes")]), [])
+
+    @target
+    async def desk(_: Task, run: Run) -> Outcome:
+        with through_doors(run, [agent]) as kept:
+            store = kept.memory(InMemoryConversationStore())
+            await store.save(await agent.run("one", conversation_id="c"))
+            with pytest.raises(ConversationConflict) as caught:
+                await store.save(await agent.run("two", conversation_id="c"))
+        return Outcome(caught.value.conversation_id, success=True)
+
+    assert _executed(desk).trace.outcome.message == "c"
 
 
 def test_answers_link_to_what_they_were_made_from() -> None:
