@@ -1,0 +1,343 @@
+"""Agents of LangChain and graphs of LangGraph.
+
+    from chaosagent.adapters.langgraph import LangGraphDoors
+
+    @chaosagent.target(tasks=[...])
+    async def desk(task, run):
+        doors = LangGraphDoors(run, effects={"refund": chaosagent.effect("order")}, read_only=["get_order"])
+        agent = doors.create_agent(model, [get_order, refund], store=store)   # instead of create_agent(...)
+        answer = await agent.ainvoke({"messages": [("user", task.input["question"])]})
+        return answer["messages"][-1].text
+
+In a graph of one's own the same doors are put in place one by one: `doors.model(model)`, `doors.tools([...])`,
+`doors.store(...)`, `doors.checkpointer(...)`; an agent that is made elsewhere takes `middleware=[doors.middleware()]`.
+
+What crosses: every attempt of a model (`model:chat`, `complete`), the tools that it is told of (`tools:toolbox`, once
+for each list), every tool (`service:<tool>`, `call`), every operation of a store (`memory:store`) and of a checkpointer
+(`memory:checkpoints`), and work handed over by a tool that is declared in `handoffs` (`message:handoffs`). A tool fails
+inside of what LangChain puts around its function, a model inside of what it puts around a provider: arguments are
+validated before, and `handle_tool_errors`, `ToolRetryMiddleware` and their like see what they would see of a failure.
+
+What had to be pinned:
+
+* Ids of tool calls are given here, `call-1`, `call-2`, ... within a conversation: providers draw them. Ids of messages,
+  checkpoints, tasks and interrupts cross under names by first appearance, or not at all.
+* Tools that are plain functions run in threads, as LangGraph does it, but in a study one after the other, in the order
+  of the model's message. Asynchronous ones run at the same time.
+* `agent.invoke` belongs into a thread (`asyncio.to_thread`), with `{"max_concurrency": 1}`: without it, LangGraph
+  starts parallel tools in threads of its own, in an order that depends on chance.
+* Tokens do not stream: an answer crosses as a whole.
+* Times of items of a store are those of the run's clock, and versions of channels are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from chaosagent.adapters.doors import FrameworkDoors, Tools
+from chaosagent.adapters.langgraph_threads import Threads
+from chaosagent.canonical import Plain
+from chaosagent.errors import TargetError, UnknownNameError
+from chaosagent.extras import require, require_version
+from chaosagent.targets.target import EffectRule, Run
+
+for _package, _lowest, _below in (("langgraph", "1.2", "2"), ("langchain", "1.4", "2")):
+    require_version(_package, lowest=_lowest, below=_below, extra="langgraph", needed_by="an agent of LangGraph")
+require("langchain.agents", extra="langgraph", needed_by="an agent of LangGraph")
+
+from langchain.agents import create_agent  # noqa: E402  # not before it is known to be there
+from langchain.agents.middleware import AgentMiddleware  # noqa: E402
+from langchain_core.tools import BaseTool, ToolException  # noqa: E402
+from langchain_core.tools import tool as made_tool  # noqa: E402
+from langgraph.checkpoint.base import BaseCheckpointSaver  # noqa: E402
+from langgraph.errors import GraphInterrupt, ParentCommand  # noqa: E402
+from langgraph.store.base import BaseStore  # noqa: E402
+
+from chaosagent.adapters.langgraph_memory import DoorSaver, DoorStore  # noqa: E402
+from chaosagent.adapters.langgraph_model import (  # noqa: E402
+    DoorModel,
+    answer_of,
+    described,
+    messages_from,
+    request_of,
+    result_from,
+    tools_from,
+)
+from chaosagent.adapters.langgraph_plain import WORLD, Codec, in_world  # noqa: E402
+from chaosagent.adapters.langgraph_tool import door_tool  # noqa: E402
+
+GRAPH = "graph"
+"""Who acts where LangGraph itself does: it writes checkpoints for all agents."""
+
+
+class Bubbled(Exception):
+    """Stands for what LangGraph raises to stop a graph or to leave it, where that crosses; its arguments are plain."""
+
+
+class LangGraphDoors:
+    """The doors of one run for agents of LangChain and graphs of LangGraph.
+
+    Made in the target, on the run's event loop; usable from every thread.
+
+    Args:
+        run: The run.
+        effects: What a tool commits, by its name.
+        read_only: Tools that change nothing.
+        stale: What a cache would hold, by the tool's name: a function of its arguments.
+        errors: Exception classes that tools raise on purpose; `ToolException` is known.
+        egress: Tools that send what they are given out of the organisation.
+        handoffs: Tools that hand work to another agent, by name, with the agent's name: their calls are messages.
+        types: Classes of states, or of what tools return, beyond plain data and LangChain's own.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        *,
+        effects: Mapping[str, EffectRule] | None = None,
+        read_only: Iterable[str] = (),
+        stale: Mapping[str, Callable[[Mapping[str, Plain]], Plain]] | None = None,
+        errors: Sequence[type[Exception]] = (),
+        egress: Iterable[str] = (),
+        handoffs: Mapping[str, str] | None = None,
+        types: Iterable[type] = (),
+    ) -> None:
+        raised: tuple[type[Exception], ...] = (ToolException, Bubbled, *errors)
+        self._tools = Tools(effects or {}, tuple(read_only), stale or {}, raised, tuple(egress))
+        self._handoffs = dict(handoffs or {})
+        self.run, self.doors, self.codec = run, FrameworkDoors(run, self._tools), Codec(types)
+        self._threads = Threads()
+        self._known: set[str] = set()
+        self._told: dict[tuple[str, ...], Any] = {}
+        self._asked_by: dict[str, str] = {}
+        self._answered_by: dict[str, str] = {}
+
+    # ------------------------------------------------------------------ what an agent is made of
+
+    def create_agent(
+        self,
+        model: Any,
+        tools: Sequence[Any] | None = None,
+        *,
+        name: str | None = None,
+        middleware: Sequence[Any] = (),
+        store: BaseStore | None = None,
+        checkpointer: Any = None,
+        **options: Any,
+    ) -> Any:
+        """Make an agent as LangChain's `create_agent` does, with all doors in place.
+
+        A name is also what the agent is called in hooks, `service:refund[1]@desk`; give one to all agents or to none.
+
+        Raises:
+            TargetError: Two tools share a name.
+        """
+        self._learn(tools or ())
+        return create_agent(
+            model,
+            tools,
+            name=name,
+            middleware=[*middleware, self.middleware(name or "")],
+            store=None if store is None else self.store(store),
+            checkpointer=self.checkpointer(checkpointer)
+            if isinstance(checkpointer, BaseCheckpointSaver)
+            else checkpointer,
+            **options,
+        )
+
+    def middleware(self, agent: str = "") -> Any:
+        """Return the doors of models and tools for `create_agent(middleware=[..., doors.middleware()])`."""
+        return DoorMiddleware(self, agent)
+
+    def model(self, model: Any, agent: str = "") -> Any:
+        """Return a chat model whose answers come through a door."""
+        if isinstance(model, DoorModel):
+            return model
+        return DoorModel.around(model, lambda *asked: self._complete(agent, *asked), self._threads.now)
+
+    def tools(self, tools: Sequence[Any], agent: str = "") -> list[Any]:
+        """Return tools whose calls cross doors; functions become tools.
+
+        Raises:
+            TargetError: Two tools share a name.
+        """
+        made = [one if isinstance(one, BaseTool | dict) else made_tool(one) for one in tools]
+        self._learn(made)
+        return [self.tool(one, agent) if isinstance(one, BaseTool) else one for one in made]
+
+    def tool(self, tool: Any, agent: str = "") -> Any:
+        """Return a tool whose function stands behind a door; all that LangChain puts around it stays before it."""
+        return door_tool(tool, lambda *call: self._call(agent, *call), self._threads.now)
+
+    def store(self, store: BaseStore) -> BaseStore:
+        """Return a store behind the door `memory:store`."""
+        return DoorStore(store, self._memory("store"), self._threads.now, self.codec, self.run.clock.now)
+
+    def checkpointer(self, saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
+        """Return a checkpointer behind the door `memory:checkpoints`, where `graph` acts."""
+        return DoorSaver(saver, self._memory("checkpoints", GRAPH), self._threads.now, self.codec)
+
+    # ------------------------------------------------------------------ crossings
+
+    async def _complete(self, agent: str, messages: list[Any], options: dict[str, Any], ask: Any) -> Any:
+        """Take what a model is asked, and what it answers, through its door."""
+        self._check()
+        for message in messages:
+            self.codec.names.alias("message", message.id)
+        with self._acting(agent):
+            if options.get("tools"):
+                options = {**options, "tools": await self._toolbox(agent, options["tools"])}
+            request = request_of(messages, options)
+
+            async def answer(altered: dict[str, Any]) -> dict[str, Plain]:
+                same = altered["messages"] == request["messages"]
+                asked = messages if same else messages_from(altered["messages"], messages)
+                if getattr(ask, "native", False):
+                    return answer_of(await ask(asked, options), self.codec)
+                return answer_of(await self._threads.apart(lambda: ask(asked, options)), self.codec)
+
+            told = await _given(self.doors.model("chat", request, in_world(answer)))
+            result = result_from(told, messages, self.codec)
+            self._link_model(messages, result.generations[0].message)
+            return result
+
+    async def _toolbox(self, agent: str, tools: list[Any]) -> list[Any]:
+        """Ask once for each list of tools what the agent is told of them."""
+        listed = [described(tool) for tool in tools]
+        key = (agent, *(tool["name"] for tool in listed))
+        if key not in self._told:
+            self._told[key] = await _given(self.doors.listed("toolbox", lambda _: listed))
+        return tools_from(self._told[key] or (), tools)
+
+    async def _call(self, agent: str, name: str, call_id: str, arguments: dict[str, Any], invoke: Any) -> Any:
+        """Take a call of a tool through its door, and return what its function returned."""
+
+        async def answer(altered: dict[str, Any]) -> Plain:
+            try:
+                returned = await (invoke(altered) if invoke.native else self._threads.apart(lambda: invoke(altered)))
+            except GraphInterrupt as error:
+                raise Bubbled("interrupt", self.codec.encode(list(error.args[0]))) from error
+            except ParentCommand as error:
+                raise Bubbled("command", self.codec.encode(error.args[0])) from error
+            return self.codec.encode(returned)
+
+        with self._acting(agent):
+            try:
+                told = await self._called(name, arguments, answer)
+            except Bubbled as bubbled:
+                raise self._bubbling(bubbled) from None
+            self._link_tool(call_id)
+            return self.codec.decode(told)
+
+    async def _called(self, name: str, arguments: dict[str, Any], answer: Callable[[dict[str, Any]], Any]) -> Any:
+        peer = self._handoffs.get(name)
+        if peer is None:
+            return await _given(self.doors.tool(name, arguments, in_world(answer)))
+
+        async def deliver(altered: dict[str, Any]) -> Plain:
+            return {"reply": await answer(altered["body"])}
+
+        told = await _given(self.doors.message("handoffs", peer, arguments, in_world(deliver)))
+        return told["reply"] if isinstance(told, Mapping) else f"Successfully transferred to {peer}"
+
+    def _bubbling(self, bubbled: Bubbled) -> Any:
+        kind, inside = bubbled.args
+        return (ParentCommand if kind == "command" else GraphInterrupt)(self.codec.decode(inside))
+
+    def _memory(self, name: str, agent: str = "") -> Any:
+        async def cross(operation: str, request: Mapping[str, Any], handler: Any) -> Any:
+            with self._acting(agent):
+                return await _given(self.doors.memory(name, operation, request, in_world(handler)))
+
+        return cross
+
+    def _acting(self, agent: str) -> AbstractContextManager[None]:
+        return self.run.agent(agent) if agent else nullcontext()
+
+    # ------------------------------------------------------------------ what is known of tools and answers
+
+    def _learn(self, tools: Iterable[Any]) -> None:
+        names = [_name_of(tool) for tool in tools]
+        for name in names:
+            if names.count(name) > 1:
+                raise TargetError(f"two tools are called {name!r}: their calls could not be told apart. Rename one.")
+        self._known.update(names)
+
+    def _check(self) -> None:
+        """Refuse what is said of tools that no agent has, once all are made: when the first model is asked."""
+        if not self._known:
+            return
+        self._tools.check(self._known)
+        for name in self._handoffs:
+            if name not in self._known:
+                raise UnknownNameError("tool", name, self._known, "handoffs")
+
+    def _link_model(self, messages: Iterable[Any], answer: Any) -> None:
+        """Declare that an answer was derived from what tools said, and remember what it asks of them."""
+        if WORLD.get():  # a replay does not go there
+            return
+        artifact = self.run.artifact()
+        for message in messages:
+            source = self._answered_by.get(getattr(message, "tool_call_id", ""))
+            if source:
+                self.run.link(artifact, "derived_from", source)
+        for call in answer.tool_calls:
+            self._asked_by[call["id"]] = artifact
+
+    def _link_tool(self, call_id: str) -> None:
+        if WORLD.get():  # a replay does not go there
+            return
+        artifact = self._answered_by[call_id] = self.run.artifact()
+        if call_id in self._asked_by:
+            self.run.link(artifact, "derived_from", self._asked_by[call_id])
+
+
+class DoorMiddleware(AgentMiddleware):  # type: ignore[misc]  # LangChain is not in every checkout
+    """Puts the doors of one agent in place: before its model, and before the functions of its tools.
+
+    Args:
+        doors: Of the run.
+        agent: The agent's name, empty for none.
+    """
+
+    def __init__(self, doors: LangGraphDoors, agent: str) -> None:
+        super().__init__()
+        self._doors, self._agent = doors, agent
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        return handler(self._before_model(request))
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        return await handler(self._before_model(request))
+
+    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        return handler(self._before_tool(request))
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        return await handler(self._before_tool(request))
+
+    def _before_model(self, request: Any) -> Any:
+        self._doors._learn(request.tools)
+        return request.override(model=self._doors.model(request.model, self._agent))
+
+    def _before_tool(self, request: Any) -> Any:
+        if request.tool is None:  # the model made it up; LangGraph tells it so
+            return request
+        return request.override(tool=self._doors.tool(request.tool, self._agent))
+
+
+def _name_of(tool: Any) -> str:
+    if isinstance(tool, Mapping):
+        return str(described(tool)["name"])
+    return str(getattr(tool, "name", None) or getattr(tool, "__name__", tool))
+
+
+def _is_saver(checkpointer: Any) -> bool:
+    """Whether it keeps something: a graph inside of a graph may also say `True` or `False`."""
+    return isinstance(checkpointer, BaseCheckpointSaver)
+
+
+async def _given(answer: Any) -> Any:
+    return await answer if hasattr(answer, "__await__") else answer
