@@ -1,0 +1,81 @@
+"""What doors cost agents of a framework: the framework alone, with doors in earnest, and with doors in a traced run.
+
+Run: python -m chaosagent.experiments.benchmarks.frameworks [NAME ...]
+
+Nothing is injected. Each piece is one conversation of the framework's example with its scripted model, so that hardly
+anything but the framework and the doors costs time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+from chaosagent.errors import MissingExtraError, UnknownNameError
+from chaosagent.execution.execute import Experiment, execute
+from chaosagent.execution.untraced import UntracedRun
+from chaosagent.experiments.benchmarks.measuring import machine, medians, table
+from chaosagent.extras import require
+from chaosagent.faults.schedule import EMPTY
+from chaosagent.targets.target import Target
+
+ALONE, UNTRACED, TRACED = "framework alone", "with doors, in earnest", "with doors, traced"
+
+Pieces = Mapping[str, Callable[[], int]]
+
+
+def openai_agents() -> Pieces:
+    """Return the support desk of the OpenAI Agents SDK, without its own tracing."""
+    agents = require("agents", extra="openai-agents", needed_by="this benchmark")
+    from chaosagent.experiments.openai_agents.target import desk
+    from chaosagent.experiments.openai_agents.without_doors import serve
+
+    agents.set_tracing_disabled(True)
+    texts = ["Hello, my parcel A-17 never came.", "Yes, please."]
+    return {ALONE: _alone(lambda: asyncio.run(serve(texts, fixed=False))), **with_doors(desk)}
+
+
+FRAMEWORKS: Mapping[str, Callable[[], Pieces]] = {"openai_agents": openai_agents}
+"""What each framework's pieces are, by its name; a piece returns how many conversations it was."""
+
+
+def with_doors(target: Target) -> Pieces:
+    """Return the first task of a target in earnest and traced, in its first configuration."""
+    task, config = next(iter(target.tasks.values())), next(iter(target.configs.values()))
+    experiment = Experiment(target, task, config, seed=1)
+    return {
+        UNTRACED: _alone(lambda: asyncio.run(target.run(task, UntracedRun(task, config)))),
+        TRACED: _alone(lambda: execute(experiment, EMPTY)),
+    }
+
+
+def _alone(work: Callable[[], object]) -> Callable[[], int]:
+    def once() -> int:
+        work()
+        return 1
+
+    return once
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print a table for each framework that is installed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(FRAMEWORKS)}; all by default")
+    parser.add_argument("--rounds", type=int, default=30)
+    options = parser.parse_args(arguments)
+    print(machine())
+    for name in options.names or FRAMEWORKS:
+        if name not in FRAMEWORKS:
+            raise UnknownNameError("framework", name, FRAMEWORKS)
+        try:
+            pieces = FRAMEWORKS[name]()
+        except MissingExtraError as error:
+            print(f"\n{name}: {error}")
+            continue
+        print(f"\n{name}")
+        print(table(medians(pieces, rounds=options.rounds), unit="ms", scale=1000, baseline=ALONE))
+
+
+if __name__ == "__main__":
+    main()
