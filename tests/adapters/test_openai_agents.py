@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import importlib.metadata
+import re
 import sys
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -451,3 +454,20 @@ def test_nothing_of_the_sdk_is_traced_in_a_run_unless_it_is_wanted() -> None:
     assert not through_doors(run, desk([]), sdk_tracing=True).run_config.tracing_disabled
     assert openai_agents.EXTRA == "openai-agents"
     assert StatusError(429).status == 429
+
+
+def test_the_readme_shows_how(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    found = re.search(r"^```python title=frameworks/with_openai_agents\.py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    mine: Any = ModuleType("my_agents")
+    mine.triage = desk([calls(READ), says("It is lost.")])
+    monkeypatch.setitem(sys.modules, "my_agents", mine)
+    names: dict[str, Any] = {}
+    exec(compile(found[1], "README.md", "exec"), names)
+
+    trace = execute(Experiment(names["desk"], names["desk"].task("late"), SystemConfig(), 1), parse("")).trace
+
+    assert trace.outcome.message == "It is lost."
+    assert "service:get_order" in [step.interface for step in trace.steps]
+    assert len([line for line in found[1].splitlines() if line]) <= 12
