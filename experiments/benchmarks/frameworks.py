@@ -36,7 +36,15 @@ def openai_agents() -> Pieces:
     return {ALONE: _alone(lambda: asyncio.run(serve(texts, fixed=False))), **with_doors(desk)}
 
 
-FRAMEWORKS: Mapping[str, Callable[[], Pieces]] = {"openai_agents": openai_agents}
+def pydantic_ai() -> Pieces:
+    """Return the support desk of pydantic-ai; alone, its doors are there and do nothing."""
+    require("pydantic_ai", extra="pydantic-ai", needed_by="this benchmark")
+    from chaosagent.experiments.pydantic_ai.target import converse, support_desk
+
+    return {ALONE: _alone(lambda: asyncio.run(converse(careful=False))), **with_doors(support_desk)}
+
+
+FRAMEWORKS: Mapping[str, Callable[[], Pieces]] = {"openai_agents": openai_agents, "pydantic_ai": pydantic_ai}
 """What each framework's pieces are, by its name; a piece returns how many conversations it was."""
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -421,3 +423,20 @@ def test_files_and_answers_in_parts_cross_whole() -> None:
     assert returned.metadata == {"kept": True}
     assert [part.content for part in extra if isinstance(part, UserPromptPart)] == ["look at it"]
     assert isinstance(seen[1][0], ModelRequest)
+
+
+def test_the_readme_shows_how(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    found = re.search(r"^```python title=frameworks/with_pydantic_ai\.py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    mine: Any = ModuleType("my_agents")
+    mine.support = _agent()
+    monkeypatch.setitem(sys.modules, "my_agents", mine)
+    names: dict[str, Any] = {}
+    exec(compile(found[1], "README.md", "exec"), names)
+
+    trace = execute(Experiment(names["desk"], names["desk"].task("late"), SystemConfig(), 1), EMPTY).trace
+
+    assert trace.outcome.message == "refunded 40 for 7"
+    assert "service:refund" in [step.interface for step in trace.steps]
+    assert len([line for line in found[1].splitlines() if line]) <= 12
