@@ -92,7 +92,7 @@ class FrameworkDoors:
             What the agent is told, to be awaited; in a synchronous target the answer itself. Raises what the tool
             raised, or what was injected, where it would have raised it.
         """
-        return _through(self._tool_door(name), CALL, arguments, handler)
+        return through(self._tool_door(name), CALL, arguments, handler)
 
     def model(self, name: str, request: Mapping[str, Any], handler: Handler, *, pure: bool = True) -> Any:
         """Ask a model through its door, in the same way.
@@ -104,23 +104,23 @@ class FrameworkDoors:
                 and `arguments`, a mapping) and whatever else is needed to make the framework's own answer of it again.
             pure: The answer depends on the request and on chance alone.
         """
-        return _through(self.run.model(name, handed_over, pure=pure), COMPLETE, request, handler)
+        return through(self.run.model(name, handed_over, pure=pure), COMPLETE, request, handler)
 
     def retrieval(self, name: str, request: Mapping[str, Any], handler: Handler) -> Any:
         """Ask a retriever through its door; answers are lists of mappings with `id` and `text`, best first."""
-        return _through(self.run.retrieval(name, handed_over), "search", request, handler)
+        return through(self.run.retrieval(name, handed_over), "search", request, handler)
 
     def memory(self, name: str, operation: str, request: Mapping[str, Any], handler: Handler) -> Any:
         """Reach a shared memory through its door; operations are `read` and `write`, with `key` and `value`."""
-        return _through(self.run.memory(name, handed_over), operation, request, handler)
+        return through(self.run.memory(name, handed_over), operation, request, handler)
 
     def message(self, name: str, to: str, body: Any, handler: Handler) -> Any:
         """Hand something on to another agent through a channel; the handler is given `to` and `body`."""
-        return _through(self.run.message(name, handed_over), "send", {"to": to, "body": body}, handler)
+        return through(self.run.message(name, handed_over), "send", {"to": to, "body": body}, handler)
 
     def listed(self, name: str, handler: Handler) -> Any:
         """Ask which tools there are; answers are lists of mappings with `name` and `description`."""
-        return _through(self.run.tools(name, handed_over), "list", {}, handler)
+        return through(self.run.tools(name, handed_over), "list", {}, handler)
 
     def _tool_door(self, name: str) -> Door:
         effect, stale = self._tools.effects.get(name), self._tools.stale.get(name)
@@ -135,8 +135,15 @@ class FrameworkDoors:
         )
 
 
-def _through(door: Door, operation: str, arguments: Mapping[str, Any], handler: Handler) -> Any:
-    """Call a door with a world of its own for this call; tasks that the call makes inherit it."""
+def through(door: Callable[..., Any], operation: str, arguments: Mapping[str, Any], handler: Handler) -> Any:
+    """Call a door to `handed_over` with a world of its own for this call; tasks that the call makes inherit it.
+
+    Args:
+        door: The door, or whatever calls it.
+        operation: What is asked.
+        arguments: Plain data.
+        handler: As for `FrameworkDoors.tool`.
+    """
     token = _HANDLER.set(handler)
     try:
         answer = door(operation, **arguments)
