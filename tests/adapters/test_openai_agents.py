@@ -407,6 +407,36 @@ def test_a_tool_that_is_an_agent_crosses_with_all_that_the_agent_calls() -> None
     ]
 
 
+def test_tools_of_an_mcp_server_cross_doors() -> None:
+    mcp, types = pytest.importorskip("agents.mcp"), pytest.importorskip("mcp.types")
+
+    class Books(mcp.MCPServer):  # type: ignore[name-defined,misc]  # untyped where the extra is missing
+        name = "books"
+
+        async def connect(self) -> None: ...
+        async def cleanup(self) -> None: ...
+        async def list_prompts(self) -> Any: ...
+        async def get_prompt(self, name: str, arguments: Any = None) -> Any: ...
+
+        async def list_tools(self, *_: Any) -> list[Any]:
+            schema = {"type": "object", "properties": {"order": {"type": "string"}}}
+            return [types.Tool(name="look", description="Look.", inputSchema=schema)]
+
+        async def call_tool(self, tool_name: str, arguments: Any, meta: Any = None) -> Any:
+            WORLD.append(f"{tool_name} {arguments} {meta}")
+            return types.CallToolResult(content=[types.TextContent(type="text", text="paid once")])
+
+    def make() -> Any:
+        model = testing.ScriptedModel([calls(("look", {"order": "A"})), says("done")])
+        return agents.Agent(name="triage", model=model, mcp_servers=[Books()])
+
+    run = ran(target_of(make, tools=False), "service:look[1]@triage lost_response")
+
+    assert WORLD == ["look {'order': 'A'} None"]
+    assert "An error occurred" in asked(run, 1)
+    assert "paid once" in asked(ran(target_of(make, tools=False)), 1)
+
+
 # ---------------------------------------------------------------------- bad input
 
 

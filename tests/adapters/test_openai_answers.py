@@ -95,7 +95,7 @@ def test_an_answer_comes_back_as_it_was(output: list[Any], tokens: int, response
 def test_what_crosses_has_names_for_ids_and_is_rebuilt_in_a_replay_too(output: list[Any]) -> None:
     response = agents.ModelResponse(output=output, usage=agents.Usage(), response_id=None)
 
-    crossed = plain(answers.answer_of(response, answers.Names()))
+    crossed: Any = plain(answers.answer_of(response, answers.Names()))
     replayed = answers.response_of(crossed, answers.Names())
 
     for item in (*crossed["items"], *crossed["tool_calls"]):
