@@ -34,6 +34,7 @@ functions, tools that the provider runs itself, and realtime sessions. List `doo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from chaosagent.adapters.doors import Tools
@@ -95,6 +96,7 @@ def through_doors(
     return AgentDoors(run, list(agents), tools, tuple(handoffs))
 
 
+@cache
 def _check_installed() -> None:
     needed_by = "chaosagent.adapters.pydantic_ai"
     require_version("pydantic-ai-slim", lowest="2.68", below="3", extra="pydantic-ai", needed_by=needed_by)

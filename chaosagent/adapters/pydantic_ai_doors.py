@@ -55,6 +55,7 @@ class AgentDoors:
         self.run, self.handoffs = run, frozenset(handoffs)
         said = Tools(tools.effects, tools.read_only, tools.stale, (*tools.errors, *OWN), tools.egress)
         self.doors = FrameworkDoors(run, said)
+        self.threads = InTurn()
         self._token: Token[AgentDoors | None] | None = None
 
     def __enter__(self) -> AgentDoors:
@@ -66,6 +67,7 @@ class AgentDoors:
     ) -> None:
         if self._token is not None:
             _ACTIVE.reset(self._token)
+        self.threads.shutdown()
 
     def memory(self, store: ConversationStore, name: str = "conversations") -> ConversationStore:
         """Return a store of conversations behind the door `memory:<name>`."""
@@ -106,7 +108,7 @@ class OneAgentRun(AbstractCapability[Any]):  # type: ignore[misc]  # pydantic-ai
 
     def __init__(self, owner: AgentDoors, agent: str) -> None:
         self.run, self.doors, self.handoffs, self.agent = owner.run, owner.doors, owner.handoffs, agent
-        self.is_inside = WITHIN.get()
+        self._threads, self.is_inside = owner.threads, WITHIN.get()
         self.asked_in: dict[str, str] = {}
         self.told: list[str] = []
         self._listed: list[dict[str, Plain]] | None = None
@@ -133,7 +135,7 @@ class OneAgentRun(AbstractCapability[Any]):  # type: ignore[misc]  # pydantic-ai
         """In virtual time, run synchronous tools in a thread that the loop waits for."""
         if not isinstance(asyncio.get_running_loop(), VirtualLoop):
             return await handler()
-        with InTurn() as executor, Agent.using_thread_executor(executor):
+        with Agent.using_thread_executor(self._threads):
             return await handler()
 
 
@@ -143,11 +145,13 @@ class InTurn(Executor):
     def __init__(self) -> None:
         self._pool = ThreadPool(1)
         self._thread: int | None = None
+        self._last: Future[Any] | None = None
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """See `concurrent.futures.Executor`."""
         if threading.get_ident() != self._thread:
-            return self._pool.submit(self._call, fn, args, kwargs)
+            self._last = self._pool.submit(self._call, fn, args, kwargs)
+            return self._last
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
@@ -156,8 +160,11 @@ class InTurn(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
-        """Wait for what has begun; nothing acts after its run."""
-        self._pool.close()
+        """End the thread; what it still waits for is the loop's to give, so that the loop must not wait for it."""
+        if self._last is None or self._last.done():
+            self._pool.close()
+        else:
+            threading.Thread(target=self._pool.close, daemon=True).start()
 
     def _call(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         self._thread = threading.get_ident()

@@ -14,8 +14,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from chaosagent.adapters.pydantic_ai import through_doors
+from chaosagent.canonical import plain
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.execution.served import serve
 from chaosagent.execution.untraced import UntracedRun
@@ -423,6 +426,60 @@ def test_files_and_answers_in_parts_cross_whole() -> None:
     assert returned.metadata == {"kept": True}
     assert [part.content for part in extra if isinstance(part, UserPromptPart)] == ["look at it"]
     assert isinstance(seen[1][0], ModelRequest)
+
+
+def test_a_synchronous_tool_may_wait_for_the_loop_beyond_its_time_limit() -> None:
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    def slow(order: str) -> str:
+        waiting = asyncio.run_coroutine_threadsafe(asyncio.sleep(60.0, order), loops[-1])
+        return waiting.result()
+
+    def model(messages: Any, _: Any) -> Any:
+        loops.append(asyncio.get_running_loop())
+        told = _told(messages)
+        return ModelResponse(parts=[TextPart(told["slow"])]) if told else _calls(("slow", {"order": "7"}))
+
+    async def thinking(messages: Any, info: Any) -> Any:
+        return model(messages, info)
+
+    agent = _agent(thinking, [slow])
+    hasty = _agent(thinking, [slow], tool_timeout=5)
+
+    assert _executed(_target(agent)).trace.outcome.message == "7"
+    assert "Timed out" in _executed(_target(hasty)).trace.outcome.message
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    parts=st.lists(
+        st.one_of(
+            st.builds(lambda text: ("text", text), st.text(max_size=8)),
+            st.builds(lambda text: ("thinking", text), st.text(max_size=8)),
+            st.builds(
+                lambda name, value: ("call", (name, {"value": value})),
+                st.sampled_from(["a", "b"]),
+                st.one_of(st.integers(-(2**53), 2**53), st.text(max_size=5), st.none(), st.lists(st.booleans())),
+            ),
+        ),
+        max_size=6,
+    )
+)
+def test_an_answer_is_the_same_after_crossing(parts: list[tuple[str, Any]]) -> None:
+    from chaosagent.adapters.pydantic_ai_messages import CallIds, plain_answer, response_of
+
+    made = {
+        "text": TextPart,
+        "thinking": ThinkingPart,
+        "call": lambda call: ToolCallPart(call[0], call[1], tool_call_id=f"own-{call[0]}"),
+    }
+    response = ModelResponse(parts=[made[kind](value) for kind, value in parts], model_name="m")
+    ids = CallIds()
+
+    back = response_of(plain(plain_answer(response, ids)), ids)
+
+    assert back.parts == response.parts
+    assert (back.model_name, back.usage) == (response.model_name, response.usage)
 
 
 def test_the_readme_shows_how(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from chaosagent.adapters import pydantic_ai
 from chaosagent.adapters.pydantic_ai import through_doors
 from chaosagent.errors import TargetError, UnknownNameError, UsageError
 from chaosagent.execution.untraced import UntracedRun
@@ -62,6 +63,7 @@ def test_a_missing_package_names_the_extra() -> None:
 
 @pytest.mark.parametrize("installed", ["1.9.3", "2.67.9", "3.0.0"])
 def test_an_unsupported_version_is_refused(installed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pydantic_ai._check_installed.cache_clear()
     monkeypatch.setattr(importlib.metadata, "version", lambda _: installed)
 
     with pytest.raises(UsageError, match=rf"from 2\.68 on and below 3, and {installed} is installed"):
