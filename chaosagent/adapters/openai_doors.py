@@ -22,7 +22,16 @@ from chaosagent.adapters.doors import FrameworkDoors, Tools
 from chaosagent.adapters.openai_answers import Names, answer_of, as_plain, response_of
 from chaosagent.adapters.openai_errors import as_plain_error, as_sdk_error
 from chaosagent.adapters.openai_models import DoorModel, NamedModel, model_name
-from chaosagent.adapters.openai_tools import description, parsed, rebuilt, result_of, shown, told_of, written
+from chaosagent.adapters.openai_tools import (
+    defaults_of,
+    description,
+    parsed,
+    rebuilt,
+    result_of,
+    shown,
+    told_of,
+    written,
+)
 from chaosagent.canonical import digest_of, plain
 from chaosagent.errors import TargetError
 from chaosagent.targets.target import Run
@@ -130,7 +139,7 @@ class AgentDoors:
             asked = None
         if not isinstance(asked, dict):  # no call at all: the SDK's own complaint, which reaches no tool
             return await tool.on_invoke_tool(context, text)
-        named = plain(self.names.value(asked))
+        named = plain(self.names.value({**defaults_of(tool), **asked}))
 
         async def handler(arguments: dict[str, Any]) -> Any:
             said = text

@@ -91,6 +91,12 @@ def written(value: Plain) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
+def defaults_of(tool: Any) -> dict[str, Any]:
+    """Return the values of arguments that a model may leave out, as far as the tool's schema has them."""
+    properties = tool.params_json_schema.get("properties") or {}
+    return {name: about["default"] for name, about in properties.items() if "default" in about}
+
+
 def told_of(tool: Any) -> dict[str, Any]:
     """Return what a model is told of a tool."""
     return {"name": tool.name, "description": tool.description, "parameters": tool.params_json_schema}

@@ -234,6 +234,26 @@ def test_a_delay_runs_into_the_time_out_of_the_sdk() -> None:
     assert "Tool 'refund' timed out after 5 seconds." in asked(run, 1)
 
 
+def test_an_argument_that_the_model_leaves_out_identifies_an_effect_by_its_default() -> None:
+    async def pay(order: str, currency: str = "EUR") -> str:
+        WORLD.append(f"{order} {currency}")
+        return "paid"
+
+    @target
+    async def optional(_: Task, run: Run) -> Outcome:
+        tool = agents.function_tool(pay, strict_mode=False)
+        model = testing.ScriptedModel([calls(("pay", {"order": "A"})), says("done")])
+        said = Tools(effects={"pay": effect("order", "currency")})
+        doors = through_doors(run, agents.Agent(name="triage", model=model, tools=[tool]), tools=said)
+        await agents.Runner.run(doors.agent, "Pay.", run_config=doors.run_config)
+        return Outcome("done", success=True)
+
+    (done,) = ran(optional).trace.effects
+
+    assert done.identity == {"order": "A", "currency": "EUR"}
+    assert WORLD == ["A EUR"]
+
+
 def test_an_altered_answer_is_what_the_model_reads() -> None:
     schedule = "service:get_order[1]@triage field_corruption(kind=null, index=0)"
     run = ran(target_of(lambda: desk([calls(READ), says("done")])), schedule)
