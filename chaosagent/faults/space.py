@@ -92,6 +92,11 @@ class Space:
         self._seen: set[tuple[str, str]] = set()
 
     @property
+    def interfaces(self) -> frozenset[str]:
+        """The interfaces that were asked for so far: with none, the target calls no door."""
+        return frozenset(interface for interface, _ in self._seen)
+
+    @property
     def unmatched(self) -> tuple[str, ...]:
         """The patterns of interfaces and agents that no place asked for so far has matched, with their operators."""
         interfaces = [interface for interface, _ in sorted(self._seen)]

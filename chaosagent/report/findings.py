@@ -341,19 +341,26 @@ def _tell_empty_proofs(page: Page, findings: Findings) -> None:
     searches = findings.result.searches
     empty = [search for search in searches if search.certificate.safe and not search.injectable]
     if empty:
-        cheapest = findings.plan.space.cost_min
-        short = cheapest > findings.plan.budget
         page.gap().line(
-            notice(f"In {counted(len(empty), 'search', 'searches')} nothing could be injected: "),
-            f"the cheapest fault costs {cheapest:g}, and the budget is {findings.plan.budget:g}. Raise the budget."
-            if short
-            else "nothing is proved there. Allow operators that fit the target's interfaces, or raise the budget.",
+            notice(f"In {counted(len(empty), 'search', 'searches')} nothing could be injected: "), _why_empty(findings)
         )
     if searches and not findings.errors and not any(search.effect_count for search in searches):
         page.gap().line(
             notice("No task commits an effect in its run without faults: "),
             "most default contracts compare effects. If the target changes its world, declare `effects` at its doors.",
         )
+
+
+def _why_empty(findings: Findings) -> str:
+    space, budget = findings.plan.space, findings.plan.budget
+    if not space.interfaces:
+        return (
+            "the target calls no door, so that nothing is proved. Put its models and tools behind doors of its run, by "
+            "hand or with an adapter."
+        )
+    if space.cost_min > budget:
+        return f"the cheapest fault costs {space.cost_min:g}, and the budget is {budget:g}. Raise the budget."
+    return "nothing is proved there. Allow operators that fit the target's interfaces, or raise the budget."
 
 
 def work_of(result: StudyResult) -> str:
