@@ -25,6 +25,16 @@ ALONE, UNTRACED, TRACED = "framework alone", "with doors, in earnest", "with doo
 Pieces = Mapping[str, Callable[[], int]]
 
 
+def langgraph() -> Pieces:
+    """Return the desk of two LangChain agents."""
+    require("langgraph", extra="langgraph", needed_by="this benchmark")
+    from chaosagent.experiments.langgraph.desk import serve
+    from chaosagent.experiments.langgraph.shop import Shop
+    from chaosagent.experiments.langgraph.target import ONCE, desk
+
+    return {ALONE: _alone(lambda: asyncio.run(serve(ONCE, Shop(), careful=False))), **with_doors(desk)}
+
+
 def openai_agents() -> Pieces:
     """Return the support desk of the OpenAI Agents SDK, without its own tracing."""
     agents = require("agents", extra="openai-agents", needed_by="this benchmark")
@@ -44,7 +54,11 @@ def pydantic_ai() -> Pieces:
     return {ALONE: _alone(lambda: asyncio.run(converse(careful=False))), **with_doors(support_desk)}
 
 
-FRAMEWORKS: Mapping[str, Callable[[], Pieces]] = {"openai_agents": openai_agents, "pydantic_ai": pydantic_ai}
+FRAMEWORKS: Mapping[str, Callable[[], Pieces]] = {
+    "langgraph": langgraph,
+    "openai_agents": openai_agents,
+    "pydantic_ai": pydantic_ai,
+}
 """What each framework's pieces are, by its name; a piece returns how many conversations it was."""
 
 

@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Any
 
 import pytest
@@ -512,3 +515,20 @@ def test_what_cannot_be_made_again_is_refused_unless_its_class_is_named() -> Non
     trace = execute(_experiment(_agent([pay], [[("pay", {})]])), EMPTY).trace
 
     assert "could not be made again in a replay" in trace.ending_detail
+
+
+def test_the_readme_shows_how(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    found = re.search(r"^```python title=frameworks/with_langgraph\.py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    mine: Any = ModuleType("my_agents")
+    mine.get_order, mine.refund, mine.model = get_order, refund, Scripted(calls=BOTH)
+    monkeypatch.setitem(sys.modules, "my_agents", mine)
+    names: dict[str, Any] = {}
+    exec(compile(found[1], "README.md", "exec"), names)
+
+    trace = execute(Experiment(names["desk"], names["desk"].task("late"), SystemConfig(), seed=1), EMPTY).trace
+
+    assert trace.outcome.message == '{"amount": 40, "order": 7} | paid 7'
+    assert [made.kind for made in trace.effects] == ["refund.call"]
+    assert len([line for line in found[1].splitlines() if line]) <= 12

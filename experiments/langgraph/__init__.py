@@ -1,0 +1,1 @@
+"""A support desk of two LangChain agents on LangGraph, and what breaks it."""
