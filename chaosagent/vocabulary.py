@@ -20,6 +20,7 @@ class Boundary(enum.Enum):
     MEMORY = "memory"
     MESSAGE = "message"
     TOOLS = "tools"
+    NETWORK = "network"
 
 
 class ClockKind(enum.Enum):

@@ -46,6 +46,17 @@ _FILES: Mapping[str, tuple[str, ...]] = {
         "truncated_stream",
         "wrong_tool",
     ),
+    "network": (
+        "bandwidth",
+        "down",
+        "jitter",
+        "latency",
+        "limit_data",
+        "reset_peer",
+        "slicer",
+        "slow_close",
+        "timeout",
+    ),
     "prompt": (
         "ambiguity",
         "distractor",

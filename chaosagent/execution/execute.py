@@ -16,6 +16,7 @@ from chaosagent.execution.crashed import place_of_crash, with_place
 from chaosagent.execution.failures import message_of
 from chaosagent.execution.frozen import Answers, Frozen, FrozenAnswer, asked_of
 from chaosagent.execution.injector import Injector
+from chaosagent.execution.network import close_links
 from chaosagent.execution.recorder import Recorder, redacted_identity
 from chaosagent.execution.run import LiveRun
 from chaosagent.execution.watch import Watch
@@ -183,10 +184,12 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
     except BaseException:  # an interrupt: nobody will go on with what the run has begun
         close_unawaited(run.asked)
         close_unbegun(run.loop)
+        close_links(run)
         raise
     spent = _spent(run, ending)
     run.over = True
     run.loop.end()
+    close_links(run)
     recorder = run.recorder
     unawaited = close_unawaited(run.asked)
     run.let_go()
@@ -301,6 +304,9 @@ def _play(experiment: Experiment, run: LiveRun) -> _Played:
         played = _Played(Ending.FINISHED, "", result)
     except (KeyboardInterrupt, MemoryError):
         raise  # of this process, not of the target
+    except TargetError as error:  # its own word that the run is worthless, such as a server that is not there
+        run.recorder.refuse(error)
+        played = _Played(Ending.CRASHED, str(error))
     except BaseException as error:  # whatever else a target raises is a verdict on it
         detail = f"{type(error).__name__}: {message_of(error)}"
         played = _Played(Ending.CRASHED, detail, crashed_at=place_of_crash(error))

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from contextvars import Token
 from typing import TYPE_CHECKING
 
 from chaosagent.canonical import Plain, copied, pack_plain, plain, plain_mapping
-from chaosagent.errors import TargetError, UsageError
+from chaosagent.errors import PluginError, TargetError, UsageError
 from chaosagent.execution.acting import INSIDE
 from chaosagent.execution.failures import failure_of, message_of
-from chaosagent.faults.crossing import Exchange, Proceed, Request, Response
+from chaosagent.execution.late import reach_later
+from chaosagent.faults.crossing import Exchange, Proceed, Request, Response, Toxic
 from chaosagent.faults.dry import (
     RecordedCrossing,
     earlier_in,
@@ -147,7 +149,13 @@ class Passage:
 
     def defer(self, seconds: float, proceed: Proceed, request: Request) -> None:  # noqa: ARG002  # the protocol's
         self.deferred = True
-        self._run.defer(self, seconds, request)
+        reach_later(self._run, self, seconds, request)
+
+    def disturbed(self, toxic: Toxic) -> AbstractAsyncContextManager[None]:
+        raise PluginError(
+            f"{self.interface} has no connection that {toxic.type!r} could disturb: operators do so only at the "
+            "boundary `network`."
+        )
 
     async def proceed(self, request: Request) -> Response:
         """Hand a request to the world; the operator gets a copy of the answer."""

@@ -22,15 +22,16 @@ from chaosagent.execution.doors import DictionaryMemory, DoorOptions, LiveDoor, 
 from chaosagent.execution.failures import exception_of, failure_of, message_of
 from chaosagent.execution.frozen import Frozen
 from chaosagent.execution.injector import Armed, Injector
+from chaosagent.execution.network import Far, NetworkPassage, link_of
 from chaosagent.execution.passage import Passage
 from chaosagent.execution.recorder import Recorder, RunEnded
-from chaosagent.faults.crossing import Request, Response
+from chaosagent.faults.crossing import Response
 from chaosagent.faults.dry import RecordedCrossing, pack_response
 from chaosagent.faults.evaluation import Fingerprint, Fingerprinting
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.governance.mediator import Mediator
 from chaosagent.seeds import derive
-from chaosagent.targets.target import EffectRule, Implementation
+from chaosagent.targets.target import Committed, Connect, EffectRule, Implementation
 from chaosagent.trace.step import Landed, Link, StepKind
 from chaosagent.virtual_time import VirtualLoop
 from chaosagent.vocabulary import Boundary, Landing, Outcome, SystemConfig, Task
@@ -134,6 +135,20 @@ class LiveRun:
     def tools(self, name: str, implementation: Implementation) -> LiveDoor:
         behind = tool_list(implementation)
         return self._door(Boundary.TOOLS, name, behind, DoorOptions(read_only=True))
+
+    def network(
+        self,
+        name: str,
+        upstream: str,
+        connect: Connect,
+        *,
+        committed: Committed | None = None,
+        effects: Mapping[str, EffectRule] | None = None,
+        read_only: bool | Iterable[str] = False,
+        errors: Sequence[type[Exception]] = (),
+    ) -> LiveDoor:
+        link = link_of(self, Far(name, upstream, connect, committed), effects, read_only, errors)
+        return self._door(Boundary.NETWORK, name, link, link.options)
 
     def prompt(self, name: str) -> LiveDoor:
         return self._door(Boundary.PROMPT, name, read_text, DoorOptions(read_only=True))
@@ -304,7 +319,8 @@ class LiveRun:
         self, door: LiveDoor, place_of: Callable[[str], Place], operation: str, arguments: dict[str, Any]
     ) -> Passage:
         agent, role = ACTING.get()
-        passage = Passage(self, door, place_of(agent), operation, arguments)
+        kind = NetworkPassage if door.boundary is Boundary.NETWORK else Passage
+        passage = kind(self, door, place_of(agent), operation, arguments)
         passage.role = role
         passage.take_request()
         self.position += 1
@@ -372,27 +388,6 @@ class LiveRun:
                 "and the run's loop, or from the loop itself."
             )
         )
-
-    def defer(self, passage: Passage, seconds: float, request: Request) -> None:
-        """Let a request reach the world later, through a passage and as a step of its own."""
-        late = Passage(self, passage.door, passage.place, request.operation, request.arguments)
-        late.role, late.decision = passage.role, passage.decision
-        late.take_request()
-        late.asked, late.asked_at = passage.asked, passage.asked_at
-
-        async def later() -> None:
-            await asyncio.sleep(seconds)
-            try:
-                waiting = late.call_world(late.operation, late.arguments)
-                if waiting is not None:
-                    await waiting
-                if not self.over:
-                    now = self.loop.now
-                    self.recorder.append(late, StepKind.LATE, now, told=late.response_bytes, value=late.value)
-            except ChaosAgentError as error:
-                self.recorder.refuse(error)
-
-        self.loop.create_task(later())
 
 
 def _stop() -> NoReturn:

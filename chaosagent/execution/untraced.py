@@ -20,10 +20,11 @@ from chaosagent.canonical import Plain
 from chaosagent.clock import Clock, monotonic
 from chaosagent.execution.acting import ACTING, As
 from chaosagent.execution.doors import DictionaryMemory, Mailbox, by_name, dispatcher, function_of, read_text, tool_list
+from chaosagent.execution.network import Direct, Far
 from chaosagent.governance.action import Action
 from chaosagent.governance.mediator import Mediator
 from chaosagent.seeds import derive
-from chaosagent.targets.target import Door, EffectRule, Implementation
+from chaosagent.targets.target import Committed, Connect, Door, EffectRule, Implementation
 from chaosagent.vocabulary import ActionBlocked, Boundary, Mediation, SystemConfig, Task
 
 
@@ -79,6 +80,19 @@ class UntracedRun:
 
     def tools(self, name: str, implementation: Implementation) -> Door:
         return self._door(Boundary.TOOLS, name, tool_list(implementation))
+
+    def network(
+        self,
+        name: str,
+        upstream: str,
+        connect: Connect,
+        *,
+        committed: Committed | None = None,  # noqa: ARG002
+        effects: Mapping[str, EffectRule] | None = None,  # noqa: ARG002
+        read_only: bool | Iterable[str] = False,  # noqa: ARG002
+        errors: Sequence[type[Exception]] = (),  # noqa: ARG002
+    ) -> Door:
+        return self._door(Boundary.NETWORK, name, Direct(Far(name, upstream, connect)))
 
     def prompt(self, name: str) -> Door:
         return self._door(Boundary.PROMPT, name, read_text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, Protocol, TypeAlias
 
 from chaosagent.canonical import Plain
@@ -29,6 +30,21 @@ class Exchange(NamedTuple):
 
     request: Request
     response: Response
+
+
+class Toxic(NamedTuple):
+    """What disturbs a connection while a call is made over it.
+
+    Attributes:
+        type: As Toxiproxy calls it: `"latency"`, `"bandwidth"`, `"slow_close"`, `"timeout"`, `"reset_peer"`,
+            `"slicer"` or `"limit_data"`; or `"down"`, while which nothing gets through at all.
+        stream: `"upstream"` towards the server, or `"downstream"` from it; nothing for `"down"`.
+        attributes: Numbers in Toxiproxy's units, mostly milliseconds.
+    """
+
+    type: str
+    stream: str = "downstream"
+    attributes: Mapping[str, int] = {}
 
 
 Proceed: TypeAlias = Callable[[Request], Awaitable[Response]]
@@ -77,6 +93,13 @@ class Crossing(Protocol):
 
     def defer(self, seconds: float, proceed: Proceed, request: Request) -> None:
         """Let a request reach the world later, on its own; its answer is nobody's."""
+        ...
+
+    def disturbed(self, toxic: Toxic) -> AbstractAsyncContextManager[None]:
+        """Disturb the connection inside an `async with` block, really; only at the boundary `network`.
+
+        The target's own connections are open by then, and the toxic is gone when the block is left.
+        """
         ...
 
 

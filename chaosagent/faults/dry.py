@@ -5,10 +5,10 @@ from __future__ import annotations
 import enum
 import random
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple, NoReturn, cast
 
 from chaosagent.canonical import Plain, pack, unpack
-from chaosagent.faults.crossing import HISTORY_MAX, Exchange, Proceed, Request, Response
+from chaosagent.faults.crossing import HISTORY_MAX, Exchange, Proceed, Request, Response, Toxic
 from chaosagent.faults.injection import Place
 from chaosagent.faults.operator import Operator, Phase
 from chaosagent.seeds import derive
@@ -228,6 +228,10 @@ class _DryCrossing:
 
     def defer(self, seconds: float, proceed: Proceed, request: Request) -> None:  # noqa: ARG002  # the protocol's
         self.deferred = True
+
+    def disturbed(self, toxic: Toxic) -> NoReturn:  # noqa: ARG002  # the protocol's
+        """What comes of a disturbed connection nobody can tell."""
+        raise _Unknown
 
     async def proceed(self, request: Request) -> Response:
         if pack_request(request) != self._recorded.request:

@@ -16,6 +16,8 @@ from chaosagent.governance.mediator import Mediator
 from chaosagent.vocabulary import ClockKind, Effect, Impact, Outcome, SystemConfig, Task
 
 Implementation: TypeAlias = "Callable[..., Any] | Mapping[str, Callable[..., Any]] | object"
+Connect: TypeAlias = Callable[[str, int], Any]
+Committed: TypeAlias = "Callable[[], Iterable[Effect] | Awaitable[Iterable[Effect]]]"
 EffectRule: TypeAlias = "EffectOf | Callable[[Mapping[str, Plain], Plain], Effect | Iterable[Effect] | None]"
 
 
@@ -132,6 +134,38 @@ class Run(Protocol):
 
         Answers are lists of mappings with `name` and `description`, as the agent is shown them; what else describes a
         tool, such as a schema under `parameters`, is left alone. The implementation may be such a list.
+        """
+        ...
+
+    def network(
+        self,
+        name: str,
+        upstream: str,
+        connect: Connect,
+        *,
+        committed: Committed | None = None,
+        effects: Mapping[str, EffectRule] | None = None,
+        read_only: bool | Iterable[str] = False,
+        errors: Sequence[type[Exception]] = (),
+    ) -> Door:
+        """Open the door to a real server that is reached over TCP; its connections can be disturbed, call by call.
+
+        A target with such a door has `clock="wall"`. In a study a Toxiproxy server stands between the two; a replay in
+        mode `exact` connects to nothing.
+
+        Args:
+            name: Of the interface.
+            upstream: Where the server is: `"host:port"`.
+            connect: Is given a host and a port, once before the first call, and returns what stands behind the door, as
+                for other doors, or something to be awaited for it. What is a context manager, asynchronous or not, is
+                entered, and left at the end of the run. What connects by itself must use that address.
+            committed: Returns all effects that the server holds by now, or something to be awaited for them; it asks
+                the server itself and not over the link. What a call has added is its effect, also where the answer
+                was lost.
+            effects: Which operations commit what, for a server that cannot tell; then what was committed by a call
+                whose answer was lost is missed.
+            read_only: Operations that change nothing, or `True` for all.
+            errors: Exception classes that the client raises, so that a replay can raise them again.
         """
         ...
 

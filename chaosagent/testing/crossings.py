@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from chaosagent.canonical import DEPTH_MAX, Plain
-from chaosagent.faults.crossing import Exchange, Proceed, Request, Response
+from chaosagent.canonical import Plain
+from chaosagent.faults.crossing import Exchange, Proceed, Request, Response, Toxic
 from chaosagent.faults.dry import (
     RecordedCrossing,
     earlier_in,
@@ -19,7 +20,8 @@ from chaosagent.faults.dry import (
 )
 from chaosagent.faults.injection import Place
 from chaosagent.faults.operator import Operator
-from chaosagent.vocabulary import Boundary, Failure
+from chaosagent.testing.hostile import hostile_answers
+from chaosagent.vocabulary import Boundary
 
 
 class Sample(NamedTuple):
@@ -93,6 +95,7 @@ class FakeCrossing:
         calls: The requests that reached the world, in order.
         waits: Seconds and the number of calls before, for every time the operator let time pass.
         deferred: Seconds and request, for everything that reaches the world later.
+        toxics: What disturbed the connection, each with the number of calls that it met.
         history_was_read: Whether the operator looked at `history` or called `earlier()`.
     """
 
@@ -101,6 +104,7 @@ class FakeCrossing:
         self.calls: list[Request] = []
         self.waits: list[tuple[float, int]] = []
         self.deferred: list[tuple[float, Request]] = []
+        self.toxics: list[tuple[Toxic, int]] = []
         self.history_was_read = False
 
     @property
@@ -154,6 +158,19 @@ class FakeCrossing:
         """Note what would reach the world later."""
         self.deferred.append((seconds, request))
 
+    @contextlib.asynccontextmanager
+    async def disturbed(self, toxic: Toxic) -> AsyncIterator[None]:
+        """Note what would disturb the connection, and which calls it would meet.
+
+        Raises:
+            AssertionError: There is no connection at this boundary.
+        """
+        if self.boundary is not Boundary.NETWORK:
+            raise AssertionError(f"{toxic.type!r} at {self.interface}: only a network's connections can be disturbed.")
+        before = len(self.calls)
+        yield
+        self.toxics.append((toxic, len(self.calls) - before))
+
     async def proceed(self, request: Request) -> Response:
         """Be the world."""
         self.calls.append(request)
@@ -202,74 +219,12 @@ def samples(boundary: Boundary) -> Iterator[Sample]:
                 yield Sample(boundary, request, answer, (Exchange(request, answer),))
 
 
-def hostile_answers() -> Iterator[Response]:
-    """Yield answers that no operator may stumble over: of any type, empty, deep, strange, and failures."""
-    for value in _HOSTILE:
-        yield Response(value)
-    for failure in _FAILURES:
-        yield Response(failure=failure)
-
-
-def _nested(value: Plain, depth: int) -> Plain:
-    for level in range(depth):
-        value = {"text": value} if level % 2 else [value]
-    return value
-
-
 def _responses(values: Iterable[Plain]) -> tuple[Response, ...]:
     return tuple(Response(value) for value in values)
 
 
-_HOSTILE: tuple[Plain, ...] = (
-    None,
-    False,
-    0,
-    -1.5,
-    2**70,
-    float("nan"),
-    float("-inf"),
-    "",
-    " ",
-    "a",
-    "\ud800\udfff \x00 é \N{PILE OF POO} e\u0301",
-    "9" * 40 + " is not 2026-02-30T25:61:00Z",
-    b"",
-    b"\xff\x00",
-    [],
-    {},
-    [[]],
-    [{}],
-    ({"": {}}, None),
-    [None, True, 1, 1.5, "x", b"y", [], {}],
-    {"": None, " ": "", "\ud800": "\udfff", "a.b": {"*": [1]}, "[x]": 2},
-    {"order_id": 1, "orderId": 2, "OrderId": 3, "_": 4, "__a": 5},
-    {"id": None, "updated_at": "yesterday", "version": "", "created": "0001-01-01", "expires": "9999-12-31T23:59:59Z"},
-    {"id": "000", "timestamp": 2**70, "date": float("inf"), "version": 0, "seq": True, "rev": [1, {"id": b"1"}]},
-    {"text": 1, "body": None, "content": ["x"], "tool_calls": "none"},
-    {"content": "", "tool_calls": [None]},
-    {"content": None, "tool_calls": [{}, {"name": 1, "arguments": None}]},
-    {"tool_calls": [{"name": "", "arguments": {"n": float("nan"), "b": b"\xff", "s": "\ud800", "deep": [{}]}}]},
-    {"tool_calls": [{"name": "pay", "arguments": '{"amount": '}]},
-    [{"id": 1, "text": None, "score": "high"}],
-    [{"id": "p", "text": "", "score": float("nan")}, {"text": "is"}],
-    [{"id": "p", "text": "x"}, "not a passage"],
-    {"hits": [{"id": "p", "text": "5 is 5"}], "more": [{"text": "no"}]},
-    list(range(100)),
-    "word " * 200,
-    _nested("leaf", DEPTH_MAX),
-    _nested({}, DEPTH_MAX - 1),
-)
-
 # One operation for each way in which operators tell operations apart; more would only take longer.
 _TRIED_WITH_HOSTILE_ANSWERS = frozenset({"get_order", "search", "read", "write", "complete", "send"})
-
-_FAILURES = (
-    Failure("timeout", "timed out"),
-    Failure("connection", ""),
-    Failure("status", "Too Many Requests", 429, 1.5),
-    Failure("blocked", "not allowed"),
-    Failure("KeyError", "\ud800"),
-)
 
 _ORDER: dict[str, Plain] = {
     "order_id": "A-1006",
@@ -375,6 +330,10 @@ _USUAL: dict[Boundary, tuple[tuple[Request, tuple[Response, ...]], ...]] = {
     Boundary.TOOLS: (
         (Request("list", {}), _responses([[], _TOOLS])),
         (Request("list", {"cursor": None}), _responses([{"tools": _TOOLS, "next": None}])),
+    ),
+    Boundary.NETWORK: (
+        (Request("transfer", {"to": "bob", "amount": 40}), _responses([{"balance": 60}])),
+        (Request("balance", {"of": "bob"}), _responses([100, 140])),
     ),
     Boundary.MESSAGE: (
         (Request("send", {"to": "verifier", "body": {"refund": "A-1006"}}), _responses([None])),

@@ -266,7 +266,8 @@ class _Applied:
         crossing = self.crossing
         calls = [pack_request(request) for request in crossing.calls]
         deferred = [(seconds, pack_request(request)) for seconds, request in crossing.deferred]
-        return pack([pack_response(self.response), calls, crossing.waits, deferred])
+        toxics = [[toxic.type, toxic.stream, toxic.attributes, count] for toxic, count in crossing.toxics]
+        return pack([pack_response(self.response), calls, crossing.waits, deferred, toxics])
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +315,8 @@ def _changes(sample: Sample, applied: _Applied) -> bool:
     crossing = applied.crossing
     as_asked = [pack_request(request) for request in crossing.calls] == [pack_request(sample.request)]
     as_answered = pack_response(applied.response) == pack_response(sample.answer)
-    return not (as_asked and as_answered and crossing.seconds == 0.0 and not crossing.deferred)
+    met = any(count for _, count in crossing.toxics)
+    return not (as_asked and as_answered and crossing.seconds == 0.0 and not crossing.deferred and not met)
 
 
 def _phase_complaint(phase: Phase, sample: Sample, applied: _Applied) -> str:

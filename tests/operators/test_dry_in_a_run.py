@@ -153,7 +153,16 @@ CASES = [
     pytest.param(name, boundary, id=f"{name} at {boundary.value}")
     for name in OPERATORS
     for boundary in sorted(OPERATORS.get(name).boundaries, key=lambda each: each.value)
+    if boundary is not Boundary.NETWORK  # what comes of a disturbed connection is never claimed to be known
 ]
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATORS if Boundary.NETWORK in OPERATORS.get(name).boundaries])
+def test_nothing_is_claimed_to_be_known_of_a_disturbed_connection(name: str) -> None:
+    for operator in lattice(OPERATORS.get(name)):
+        for sample in samples(Boundary.NETWORK):
+            recorded = sample.recorded()
+            assert apply_dry(operator, recorded[-1], recorded, SEED).kind is DryKind.UNPREDICTABLE
 
 
 @pytest.mark.slow

@@ -1,0 +1,335 @@
+"""Doors to real servers: a Toxiproxy stands between the target and the server, and disturbs single calls."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from chaosagent.canonical import Plain, plain
+from chaosagent.errors import ChaosAgentError, TargetError
+from chaosagent.execution import toxiproxy
+from chaosagent.execution.crashed import with_place
+from chaosagent.execution.doors import DoorOptions, dispatcher
+from chaosagent.execution.passage import Passage
+from chaosagent.faults.crossing import Toxic
+from chaosagent.targets.target import Committed, Connect, EffectRule
+from chaosagent.vocabulary import Effect
+from chaosagent.wall import WallLoop
+
+if TYPE_CHECKING:
+    from chaosagent.execution.run import LiveRun
+
+REACH_SECONDS = 5.0
+"""How long a server may take to accept a connection before the first call."""
+SETTLING_SECONDS = 0.05
+"""How long what a toxic has held up has to reach the server, once the toxic is gone."""
+
+_ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})")
+
+
+@dataclass(frozen=True, slots=True)
+class Far:
+    """What a target says of a server; see `chaosagent.targets.target.Run.network`."""
+
+    name: str
+    upstream: str
+    connect: Connect
+    committed: Committed | None = None
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port.
+
+        Raises:
+            TargetError: The upstream does not name both.
+        """
+        found = _ADDRESS.fullmatch(str(self.upstream))
+        if found is None or not 0 < int(found["port"]) < 65_536:
+            raise TargetError(
+                f"network:{self.name}: the upstream is {self.upstream!r:.200}; write host:port, such as "
+                "'127.0.0.1:5432'."
+            )
+        return found["host"].strip("[]"), int(found["port"])
+
+
+class Link:
+    """What stands behind a network door: connects at the first call, through a proxy that is made for the run.
+
+    Args:
+        run: The run.
+        far: The server.
+        options: Of the door.
+    """
+
+    def __init__(self, run: LiveRun, far: Far, options: DoorOptions) -> None:
+        self.far, self.options = far, options
+        self._run = run
+        self._proxy: toxiproxy.Proxy | None = None
+        self._opening: asyncio.Future[_Call] | None = None
+        self._seen: Counter[str] = Counter()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Link) and self.far == other.far
+
+    def __hash__(self) -> int:
+        return hash(self.far)
+
+    async def __call__(self, operation: str, /, **arguments: Any) -> Any:
+        """Make a call over the link."""
+        call = await self.opened()
+        value = call(operation, arguments)
+        return await value if hasattr(value, "__await__") else value
+
+    async def opened(self) -> _Call:
+        """Return how operations are called, connecting at the first time.
+
+        Raises:
+            ChaosAgentError: There is no Toxiproxy, nobody listens at the upstream, or `connect` raised.
+        """
+        if self._opening is None:
+            self._opening = self._run.loop.create_future()
+            self._run.loop.create_task(self._keep(self._opening))
+        return await asyncio.shield(self._opening)
+
+    @asynccontextmanager
+    async def disturbed(self, toxic: Toxic, name: str) -> AsyncIterator[None]:
+        """Put a toxic on the connections, which are open by then, and take it off again.
+
+        Raises:
+            ChaosAgentError: As `opened`, or Toxiproxy does not know the toxic.
+        """
+        await self.opened()
+        proxy = self._proxy
+        assert proxy is not None
+        proxy.put(toxic, name)
+        try:
+            yield
+        finally:
+            proxy.take(toxic, name)
+            await asyncio.sleep(SETTLING_SECONDS)
+
+    async def news(self) -> tuple[Effect, ...]:
+        """Return the effects that the server holds and did not hold when it was asked last.
+
+        Raises:
+            TargetError: `committed` raised, or gave something else than effects.
+        """
+        held: Counter[str] = Counter()
+        fresh = []
+        for effect in await self._held():
+            held[effect.key] += 1
+            if held[effect.key] > self._seen[effect.key]:
+                fresh.append(effect)
+        self._seen |= held
+        return tuple(fresh)
+
+    def close(self) -> None:
+        """Remove the proxy, and with it every connection."""
+        proxy, self._proxy = self._proxy, None
+        if proxy is not None:
+            with suppress(ChaosAgentError):  # the server has ended, and its proxies with it
+                proxy.remove()
+
+    def masked(self, error: BaseException) -> BaseException:
+        """Name the server's own port in the place of the proxy's, which differs from run to run."""
+        if self._proxy is not None:
+            ours, theirs = re.compile(rf"(?<!\d){self._proxy.port}(?!\d)"), str(self.far.address[1])
+            error.args = tuple(_replaced(argument, ours, theirs) for argument in error.args)
+            for name, value in list(vars(error).items()):
+                with suppress(AttributeError, TypeError):
+                    setattr(error, name, _replaced(value, ours, theirs))
+            if isinstance(error, OSError) and isinstance(error.strerror, str):
+                error.strerror = ours.sub(theirs, error.strerror)
+        return error
+
+    async def _keep(self, opening: asyncio.Future[_Call]) -> None:
+        """Hold the connection until the run has ended; some must be closed by the task that has opened them."""
+        stack = AsyncExitStack()
+        try:
+            call = dispatcher(f"network:{self.far.name}", await self._connected(stack))
+            await self.news()
+            opening.set_result(call)
+            await self._run.loop.create_future()
+        except ChaosAgentError as error:
+            opening.set_exception(error)
+        except Exception as error:  # a mistake in `connect` must not look like an answer of the server
+            opening.set_exception(TargetError(f"connect of network:{self.far.name}: {with_place(error)}"))
+        finally:
+            with suppress(Exception):  # a disturbed client may not even be able to say good-bye
+                await stack.aclose()
+
+    async def _connected(self, stack: AsyncExitStack) -> Any:
+        host, port = self.far.address
+        try:
+            async with asyncio.timeout(REACH_SECONDS):
+                _, writer = await asyncio.open_connection(host, port)
+        except OSError as error:
+            why = os.strerror(error.errno) if error.errno else f"nobody answered in {REACH_SECONDS:g} s"
+            raise TargetError(
+                f"network:{self.far.name}: no server can be reached at {self.far.upstream} ({why}). Start it, or "
+                "correct the address."
+            ) from error
+        writer.close()
+        self._proxy = toxiproxy.server().proxy(self.far.name, self.far.upstream)
+        behind = self.far.connect(self._proxy.host, self._proxy.port)
+        return await entered(behind, stack)
+
+    async def _held(self) -> Iterable[Effect]:
+        if self.far.committed is None:
+            return ()
+        try:
+            found = self.far.committed()
+            listed = tuple(await found if isinstance(found, Awaitable) else found)
+            return [_checked(effect) for effect in listed]
+        except Exception as error:  # a declaration's mistake must not look like an answer of the server
+            raise TargetError(f"committed of network:{self.far.name}: {with_place(error)}") from error
+
+
+_Call = Callable[[str, Mapping[str, Any]], Any]
+
+
+def link_of(
+    run: LiveRun,
+    far: Far,
+    effects: Mapping[str, EffectRule] | None,
+    read_only: bool | Iterable[str],  # noqa: FBT001  # a set of operations, or all of them
+    errors: Sequence[type[Exception]],
+) -> Link:
+    """Return what stands behind a network door.
+
+    Raises:
+        TargetError: The target has virtual time, the address is none, or effects are declared twice.
+    """
+    if not isinstance(run.loop, WallLoop):
+        raise run.recorder.refuse(
+            TargetError(
+                f"network:{far.name} leads to a real server, and the time of this target is virtual. Write "
+                '@target(clock="wall").'
+            )
+        )
+    if effects and far.committed is not None:
+        raise run.recorder.refuse(
+            TargetError(
+                f"network:{far.name} declares `committed` and `effects`; each would count. Leave out one of them."
+            )
+        )
+    try:
+        far.address  # noqa: B018  # looked at for its error
+    except TargetError as error:
+        raise run.recorder.refuse(error) from None
+    options = DoorOptions(
+        effects=dict(effects or {}),
+        read_only=read_only if isinstance(read_only, bool) else frozenset(read_only),
+        errors={error.__name__: error for error in errors},
+    )
+    return Link(run, far, options)
+
+
+def close_links(run: LiveRun) -> None:
+    """Remove what a run has put between the target and real servers."""
+    for door in run.doors.values():
+        if isinstance(door.implementation, Link):
+            door.implementation.close()
+
+
+class NetworkPassage(Passage):
+    """A passage over a link.
+
+    Attributes:
+        is_met: A call was made while a toxic was on the link.
+        toxic_count: Toxics that this passage has on the link at this moment.
+    """
+
+    __slots__ = ("is_met", "toxic_count")
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.is_met, self.toxic_count = False, 0
+
+    @property
+    def link(self) -> Link:
+        """What stands behind the door."""
+        return cast(Link, self.door.implementation)
+
+    @asynccontextmanager
+    async def disturbed(self, toxic: Toxic) -> AsyncIterator[None]:
+        before = self.started
+        async with self.link.disturbed(toxic, f"{toxic.type} {self.asked}.{self.toxic_count}".replace(" ", "-")):
+            self.toxic_count += 1
+            try:
+                yield
+            finally:
+                self.toxic_count -= 1
+                self.is_met = self.is_met or self.started > before
+        await self._see_commits()
+
+    async def _wait_for(self, *given: Any, **named: Any) -> None:
+        await super()._wait_for(*given, **named)
+        if not self.toxic_count:  # else what the toxic holds up may still reach the server
+            await self._see_commits()
+
+    async def _see_commits(self) -> None:
+        self.effects += await self.link.news()
+
+    def _take_error(self, error: BaseException, *, is_disturbed: bool) -> None:
+        if isinstance(error, ChaosAgentError):  # ours, and no answer of the server
+            raise error
+        super()._take_error(self.link.masked(error), is_disturbed=is_disturbed)
+
+    @property
+    def meddled(self) -> bool:
+        """Whether the call was made over a disturbed link; what it would have been without nobody knows."""
+        return self.is_met or super().meddled
+
+
+class Direct:
+    """What stands behind a network door outside a study: the server itself; connected to at the first call.
+
+    Args:
+        far: The server. What `connect` returns stays open as long as the process: such a run has no end that is told.
+    """
+
+    def __init__(self, far: Far) -> None:
+        self._far = far
+        self._stack = AsyncExitStack()
+        self._opening: asyncio.Task[_Call] | None = None
+        self._call: _Call | None = None
+
+    async def __call__(self, operation: str, /, **arguments: Any) -> Any:
+        """Make a call."""
+        if self._call is None:
+            if self._opening is None:
+                self._opening = asyncio.ensure_future(self._opened())
+            self._call = await asyncio.shield(self._opening)
+        value = self._call(operation, arguments)
+        return await value if hasattr(value, "__await__") else value
+
+    async def _opened(self) -> _Call:
+        behind = await entered(self._far.connect(*self._far.address), self._stack)
+        return dispatcher(f"network:{self._far.name}", behind)
+
+
+async def entered(connected: Any, stack: AsyncExitStack) -> Any:
+    """Return what stands behind a door, awaited and entered where it is something for that."""
+    behind = await connected if hasattr(connected, "__await__") else connected
+    if hasattr(behind, "__aenter__"):
+        return await stack.enter_async_context(behind)
+    return stack.enter_context(behind) if hasattr(behind, "__enter__") else behind
+
+
+def _checked(effect: object) -> Effect:
+    if not isinstance(effect, Effect):
+        raise TypeError(f"{effect!r:.80} is no Effect")
+    return effect._replace(identity=cast("dict[str, Plain]", plain(effect.identity)))
+
+
+def _replaced(value: Any, ours: re.Pattern[str], theirs: str) -> Any:
+    if isinstance(value, str):
+        return ours.sub(theirs, value)
+    return int(theirs) if type(value) is int and ours.fullmatch(str(value)) else value

@@ -1,0 +1,1 @@
+"""Operators on real TCP connections."""
