@@ -28,7 +28,7 @@ from chaosagent.experiments.benchmarks.scripted import CROSSINGS, five_contracts
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.space import Space
-from chaosagent.limits import StudyLimits
+from chaosagent.limits import RunLimits, StudyLimits
 from chaosagent.study.plan import Plan
 from chaosagent.study.searcher import SEARCHERS, Problem, Proposal, Standing
 from chaosagent.study.store import StudyStore
@@ -42,6 +42,8 @@ LOOP = "the study's loop"
 SLOTS, LEVELS = 4, 15
 """Of Optuna's space: as many injections as the budget allows, and about as many levels at a crossing."""
 PROFILED = 25
+VIRTUAL_SECONDS_MAX = 365 * 86_400.0
+"""So much that no delay brings a run near it, where rule R3 would be given up."""
 
 
 class Keeping:
@@ -137,6 +139,7 @@ def plan_of(searcher: str, trials_max: int, found: Target = six_crossings) -> Pl
         budget=BUDGET,
         searcher=searcher,
         limits=StudyLimits(trials_max=trials_max),
+        run_limits=RunLimits(virtual_seconds_max=VIRTUAL_SECONDS_MAX),
         audit=0,
         stochastic=None,
     )

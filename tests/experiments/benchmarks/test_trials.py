@@ -23,6 +23,16 @@ def test_a_search_with_runs_that_cost_nothing_goes_the_same_way(searcher: str, f
     assert all(bool(evaluation.fingerprints) == (found is remembering) for evaluation in search.told.values())
 
 
+@pytest.mark.parametrize("searcher", ["exact", "anytime"])
+def test_checkpoints_are_made_use_of(searcher: str) -> None:
+    search = recorded(plan_of(searcher, 300, remembering))
+
+    certificate = Study(search.plan, Ready(search.told)).run().searches[0].certificate
+
+    assert certificate.pruned["R3"] > 0
+    assert certificate.level == "C2"
+
+
 def test_a_searcher_that_costs_nothing_makes_the_same_runs() -> None:
     search = recorded(plan_of("exact", 30))
 
