@@ -33,9 +33,10 @@ from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from chaosagent.adapters.langgraph import LangGraphDoors
+from chaosagent.errors import TargetError
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.execution.served import serve
 from chaosagent.execution.untraced import UntracedRun
@@ -91,6 +92,12 @@ async def refund(order: int, note: str = "") -> str:
 BOTH = [[("get_order", {"order": 7}), ("refund", {"order": 7})]]
 
 Ask = Callable[[LangGraphDoors], Any]
+
+
+class Amount(BaseModel):
+    """What a tool may return."""
+
+    amount: int
 
 
 def _target(play: Ask, **said: Any) -> Target:
@@ -470,23 +477,21 @@ def test_nothing_is_left_patched() -> None:
 
 
 def test_what_is_said_of_an_unknown_tool_names_the_nearest() -> None:
-    trace = execute(_experiment(_agent(), effects={"refunds": effect("order")}), EMPTY).trace
-
-    assert trace.ending is Ending.CRASHED
-    assert "unknown tool 'refunds'. Did you mean 'refund'?" in trace.ending_detail
+    for said in ({"effects": {"refunds": effect("order")}}, {"handoffs": {"refunds": "clerk"}}):
+        with pytest.raises(TargetError, match=r"unknown tool 'refunds'. Did you mean 'refund'?"):
+            execute(_experiment(_agent(), **said), EMPTY)
 
 
 def test_two_tools_of_one_name_are_refused() -> None:
-    trace = execute(_experiment(_agent([refund, _sync_refund])), EMPTY).trace
-
-    assert "two tools are called 'refund'" in trace.ending_detail
+    with pytest.raises(TargetError, match="two tools are called 'refund'"):
+        execute(_experiment(_agent([refund, _sync_refund])), EMPTY)
 
 
 @pytest.mark.parametrize(
     ("patch", "told"),
     [
         ("raise importlib.metadata.PackageNotFoundError(name)", "pip install 'chaosagent[langgraph]'"),
-        ("return '0.6.1'", "needs langgraph from 1.2 on and below 2, and 0.6.1 is installed"),
+        ("return '0.6.1'", "needs langgraph from 1.2.22 on and below 2, and 0.6.1 is installed"),
     ],
 )
 def test_a_framework_that_is_missing_or_too_old_is_named(patch: str, told: str) -> None:
@@ -508,13 +513,15 @@ def test_what_cannot_be_made_again_is_refused_unless_its_class_is_named() -> Non
         pass
 
     @tool
-    def pay() -> Any:
+    def pay(amount: int = 0) -> Any:
         """Pay."""
-        return Money()
+        return Amount(amount=amount) if amount else Money()
 
-    trace = execute(_experiment(_agent([pay], [[("pay", {})]])), EMPTY).trace
+    with pytest.raises(TargetError, match=r"Money crosses a door .* could not be made again in a replay"):
+        execute(_experiment(_agent([pay], [[("pay", {})]])), EMPTY)
 
-    assert "could not be made again in a replay" in trace.ending_detail
+    trace = _run(_agent([pay], [[("pay", {"amount": 4})]]), types=[Amount])
+    assert trace.outcome.message == "amount=4"
 
 
 def test_the_readme_shows_how(monkeypatch: pytest.MonkeyPatch) -> None:

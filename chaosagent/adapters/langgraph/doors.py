@@ -1,34 +1,4 @@
-"""Agents of LangChain and graphs of LangGraph.
-
-    from chaosagent.adapters.langgraph import LangGraphDoors
-
-    @chaosagent.target(tasks=[...])
-    async def desk(task, run):
-        doors = LangGraphDoors(run, effects={"refund": chaosagent.effect("order")}, read_only=["get_order"])
-        agent = doors.create_agent(model, [get_order, refund], store=store)   # instead of create_agent(...)
-        answer = await agent.ainvoke({"messages": [("user", task.input["question"])]})
-        return answer["messages"][-1].text
-
-In a graph of one's own the same doors are put in place one by one: `doors.model(model)`, `doors.tools([...])`,
-`doors.store(...)`, `doors.checkpointer(...)`; an agent that is made elsewhere takes `middleware=[doors.middleware()]`.
-
-What crosses: every attempt of a model (`model:chat`, `complete`), the tools that it is told of (`tools:toolbox`, once
-for each list), every tool (`service:<tool>`, `call`), every operation of a store (`memory:store`) and of a checkpointer
-(`memory:checkpoints`), and work handed over by a tool that is declared in `handoffs` (`message:handoffs`). A tool fails
-inside of what LangChain puts around its function, a model inside of what it puts around a provider: arguments are
-validated before, and `handle_tool_errors`, `ToolRetryMiddleware` and their like see what they would see of a failure.
-
-What had to be pinned:
-
-* Ids of tool calls are given here, `call-1`, `call-2`, ... within a conversation: providers draw them. Ids of messages,
-  checkpoints, tasks and interrupts cross under names by first appearance, or not at all.
-* Tools that are plain functions run in threads, as LangGraph does it, but in a study one after the other, in the order
-  of the model's message. Asynchronous ones run at the same time.
-* `agent.invoke` belongs into a thread (`asyncio.to_thread`), with `{"max_concurrency": 1}`: without it, LangGraph
-  starts parallel tools in threads of its own, in an order that depends on chance.
-* Tokens do not stream: an answer crosses as a whole.
-* Times of items of a store are those of the run's clock, and versions of channels are counted.
-"""
+"""The doors of one run for agents of LangChain and graphs of LangGraph."""
 
 from __future__ import annotations
 
@@ -36,27 +6,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.tools import BaseTool, ToolException
+from langchain_core.tools import tool as made_tool
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.errors import GraphInterrupt, ParentCommand
+from langgraph.store.base import BaseStore
+
 from chaosagent.adapters.doors import FrameworkDoors, Tools
-from chaosagent.adapters.langgraph_threads import Threads
-from chaosagent.canonical import Plain
-from chaosagent.errors import TargetError, UnknownNameError
-from chaosagent.extras import require, require_version
-from chaosagent.targets.target import EffectRule, Run
-
-for _package, _lowest, _below in (("langgraph", "1.2", "2"), ("langchain", "1.4", "2")):
-    require_version(_package, lowest=_lowest, below=_below, extra="langgraph", needed_by="an agent of LangGraph")
-require("langchain.agents", extra="langgraph", needed_by="an agent of LangGraph")
-
-from langchain.agents import create_agent  # noqa: E402  # not before it is known to be there
-from langchain.agents.middleware import AgentMiddleware  # noqa: E402
-from langchain_core.tools import BaseTool, ToolException  # noqa: E402
-from langchain_core.tools import tool as made_tool  # noqa: E402
-from langgraph.checkpoint.base import BaseCheckpointSaver  # noqa: E402
-from langgraph.errors import GraphInterrupt, ParentCommand  # noqa: E402
-from langgraph.store.base import BaseStore  # noqa: E402
-
-from chaosagent.adapters.langgraph_memory import DoorSaver, DoorStore  # noqa: E402
-from chaosagent.adapters.langgraph_model import (  # noqa: E402
+from chaosagent.adapters.langgraph.memory import DoorSaver, DoorStore
+from chaosagent.adapters.langgraph.model import (
     DoorModel,
     answer_of,
     described,
@@ -65,8 +25,12 @@ from chaosagent.adapters.langgraph_model import (  # noqa: E402
     result_from,
     tools_from,
 )
-from chaosagent.adapters.langgraph_plain import WORLD, Codec, in_world  # noqa: E402
-from chaosagent.adapters.langgraph_tool import door_tool  # noqa: E402
+from chaosagent.adapters.langgraph.plain import WORLD, Codec, in_world
+from chaosagent.adapters.langgraph.threads import Threads
+from chaosagent.adapters.langgraph.tool import door_tool
+from chaosagent.canonical import Plain
+from chaosagent.errors import TargetError, UnknownNameError
+from chaosagent.targets.target import EffectRule, Run
 
 GRAPH = "graph"
 """Who acts where LangGraph itself does: it writes checkpoints for all agents."""
@@ -269,10 +233,13 @@ class LangGraphDoors:
         """Refuse what is said of tools that no agent has, once all are made: when the first model is asked."""
         if not self._known:
             return
-        self._tools.check(self._known)
-        for name in self._handoffs:
-            if name not in self._known:
-                raise UnknownNameError("tool", name, self._known, "handoffs")
+        try:
+            self._tools.check(self._known)
+            for name in self._handoffs:
+                if name not in self._known:
+                    raise UnknownNameError("tool", name, self._known, "handoffs")
+        except UnknownNameError as error:  # in the middle of a run it is the run that is worth nothing
+            raise TargetError(str(error)) from error
 
     def _link_model(self, messages: Iterable[Any], answer: Any) -> None:
         """Declare that an answer was derived from what tools said, and remember what it asks of them."""

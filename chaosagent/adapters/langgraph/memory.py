@@ -10,7 +10,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.serde.types import RESUME
 from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, PutOp, SearchItem, SearchOp
 
-from chaosagent.adapters.langgraph_plain import Codec
+from chaosagent.adapters.langgraph.plain import Codec
 from chaosagent.canonical import Plain
 
 Cross = Callable[[str, Mapping[str, Any], Callable[[dict[str, Any]], Any]], Awaitable[Any]]
