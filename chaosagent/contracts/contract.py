@@ -141,6 +141,15 @@ def sees_faults(contract: Contract) -> bool:
     return bool(getattr(contract, "sees_faults", False)) or (required is not None and sees_faults(required))
 
 
+def needs_nominal(contract: Contract) -> bool:
+    """Whether a contract, or what it requires, compares with the run without injections and says nothing without it.
+
+    Such a contract has `needs_nominal: ClassVar[bool] = True`, or a property of that name.
+    """
+    required = contract.requires
+    return bool(getattr(contract, "needs_nominal", False)) or (required is not None and needs_nominal(required))
+
+
 def judges_outcome_only(contract: Contract) -> bool:
     """Whether a contract, and what it requires, looks at the outcome of a run and at nothing else of it.
 

@@ -116,6 +116,17 @@ class Watch:
             verdicts.append(ContractVerdict(watched.contract_id, reading.verdict, reading.margin, violation, unfair))
         return tuple(verdicts)
 
+    def cut_off(self) -> tuple[ContractVerdict, ...]:
+        """Return the verdicts on a run whose end is not known: what is not violated by now is unknown."""
+        verdicts = []
+        for number, watched in enumerate(self._watched):
+            violation, required = watched.violation, self._required.get(number)
+            verdict = Verdict.UNKNOWN if violation is None else Verdict.VIOLATED
+            unfair = violation is not None and required is not None and required.violation is not None
+            margin = 0.0 if violation is None else watched.reading.margin
+            verdicts.append(ContractVerdict(watched.contract_id, verdict, margin, violation, unfair))
+        return tuple(verdicts)
+
     def fingerprint(self, position: int, common: bytes) -> Fingerprint:
         """Return the fingerprint of target and monitors at this moment."""
         return Fingerprint(

@@ -27,6 +27,7 @@ class AllOrNothing(Terms):
     Without a nominal run the contract holds.
     """
 
+    needs_nominal: ClassVar[bool] = True
     id: str = "all-or-nothing"
 
     def monitor(self, setting: Setting) -> Monitor:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.canonical import Plain
-from chaosagent.contracts.contract import Contract, End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.contract import Contract, End, Monitor, Reading, Setting, needs_nominal, violated
 from chaosagent.contracts.defaults import default_contracts
 from chaosagent.contracts.terms import BROKEN, Terms, check_whole, settle
 from chaosagent.errors import UsageError
@@ -52,6 +52,11 @@ class Containment(Terms):
         if not isinstance(final, list | tuple) or not all(isinstance(contract, Contract) for contract in final):
             raise UsageError(f"{self.id}(final={final!r}): final must be a list of contracts, or of their names.")
         settle(self, final=tuple(final))
+
+    @property
+    def needs_nominal(self) -> bool:
+        """Whether one of the final contracts compares with the run without injections."""
+        return any(needs_nominal(contract) for contract in (default_contracts() if self.final is None else self.final))
 
     def monitor(self, setting: Setting) -> Monitor:
         """Return a fresh check for one run."""

@@ -24,6 +24,7 @@ class NoExtraEffects(Terms):
     How often it is committed belongs to `at-most-once`. Without a nominal run the contract holds.
     """
 
+    needs_nominal: ClassVar[bool] = True
     id: str = "no-extra-effects"
 
     def monitor(self, setting: Setting) -> Monitor:

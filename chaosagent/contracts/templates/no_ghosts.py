@@ -25,6 +25,7 @@ class NoGhosts(Terms):
     final message, the contract holds. The margin of a violation is minus the share of those claims that are left out.
     """
 
+    needs_nominal: ClassVar[bool] = True
     id: str = "no-ghosts"
 
     def monitor(self, setting: Setting) -> Monitor:
