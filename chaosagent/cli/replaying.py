@@ -16,7 +16,7 @@ from chaosagent.replays.rerun import DRAWS, Replay, ReplayOutcome, rerun_exact, 
 from chaosagent.replays.store import find_records, read_record
 from chaosagent.report.page import Cell, Page, Span, bad, faint, good, name, notice
 from chaosagent.report.story import counted
-from chaosagent.targets.loading import load_target
+from chaosagent.targets.loading import COMMAND_FILES, load_target
 from chaosagent.targets.target import Target
 
 SOUND = frozenset({ReplayOutcome.HELD, ReplayOutcome.REPRODUCED})
@@ -110,7 +110,9 @@ def refuse_foreign_code(record: ReplayRecord, *, trusts_target: bool) -> None:
             name of a module.
     """
     reference = record.target_reference
-    if not trusts_target and ":" in reference and not _stays_inside(reference.rpartition(":")[0]):
+    is_file = reference.endswith(COMMAND_FILES)
+    place = reference if is_file else reference.rpartition(":")[0]
+    if not trusts_target and (is_file or ":" in reference) and not _stays_inside(place):
         raise RecordError(
             f"the record names its target as {reference!r}, outside the working directory; a record alone does not get "
             "such code imported. If you trust it, name the target with --target."
@@ -137,7 +139,7 @@ def _refuse_other_target(record: ReplayRecord, target: Target | ChaosAgentError)
 
 def _stays_inside(place: str) -> bool:
     """Whether a place is a relative file without `..`, or the name of a module."""
-    if place.endswith(".py"):
+    if place.endswith((".py", *COMMAND_FILES)):
         path = PurePosixPath(place)
         return not path.is_absolute() and ".." not in path.parts
     return all(part.isidentifier() for part in place.split("."))

@@ -22,7 +22,7 @@ from chaosagent.study.searcher import Problem, factory_of
 from chaosagent.study.searcher_settings import check_setting, settings_of
 from chaosagent.studyfile.file import StudyFile
 from chaosagent.studyfile.space import space_of
-from chaosagent.targets.loading import load_target
+from chaosagent.targets.loading import COMMAND_FILES, load_target
 from chaosagent.targets.target import Target
 from chaosagent.vocabulary import Severity
 
@@ -77,13 +77,15 @@ def plan_of(study: StudyFile) -> Plan:
 
 def portable_reference(reference: str, folder: Path) -> str:
     """Return a reference that works without its folder: a file below the working directory is named from there."""
-    place, _, attribute = reference.rpartition(":")
-    if not place.endswith(".py"):
+    place, colon, attribute = reference.rpartition(":")
+    if reference.endswith(COMMAND_FILES):
+        place, colon, attribute = reference, "", ""
+    elif not place.endswith(".py"):
         return reference
     path = (folder / place).resolve()
     here = Path.cwd().resolve()
     named = path.relative_to(here) if path.is_relative_to(here) else path
-    return f"{named.as_posix()}:{attribute}"
+    return f"{named.as_posix()}{colon}{attribute}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,8 @@ def code_of(target: Target, folders: Iterable[Path], without: str = "") -> dict[
     spared = _file_of(sys.modules.get(without))
     if spared is not None and spared != _file_of(inspect.getmodule(target.run)) and not _is_used(without, ours):
         ours = [file for file in ours if file != spared]
-    return {str(file): digest for file in ours if (digest := _digest_of(file)) is not None}
+    named = getattr(target.run, "files", ())  # a command's, which no module tells
+    return {str(file): digest for file in [*ours, *named] if (digest := _digest_of(file)) is not None}
 
 
 def _file_of(module: ModuleType | None) -> Path | None:

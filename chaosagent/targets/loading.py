@@ -15,6 +15,9 @@ from chaosagent.registry import Registry
 from chaosagent.targets.target import Target
 
 MESSAGE_MAX = 500
+COMMAND_FILES = (".yaml", ".yml")
+"""How files end that describe a command as a target."""
+
 BUILTIN: Mapping[str, tuple[str, str]] = {
     "dojo-banking": ("chaosagent.experiments.dojo.target:banking", "AgentDojo's banking suite (extra dojo)"),
     "dojo-slack": ("chaosagent.experiments.dojo.target:slack", "AgentDojo's slack suite (extra dojo)"),
@@ -40,7 +43,7 @@ def load_target(reference: str, *, where: str = "", folder: Path | None = None) 
     """Return the target that a reference names.
 
     Args:
-        reference: A name, `module:attribute`, or `file.py:attribute`.
+        reference: A name, `module:attribute`, `file.py:attribute`, or a file `agent.yaml` that describes a command.
         where: What messages call the place of the reference.
         folder: Where a relative file is looked for; the working directory by default.
 
@@ -49,6 +52,9 @@ def load_target(reference: str, *, where: str = "", folder: Path | None = None) 
         UsageError: The module, the file or the attribute does not exist, or is no target.
         TargetError: The module or file fails on import.
     """
+    if reference.endswith(COMMAND_FILES):
+        reader = importlib.import_module("chaosagent.adapters.command_file")  # adapters stand above this layer
+        return _made(reader.load_command((folder or Path.cwd()) / reference, where), reference)
     if ":" not in reference:
         if reference.endswith(".py"):
             prefix = f"{where}: " if where else ""
@@ -71,6 +77,19 @@ def load_target(reference: str, *, where: str = "", folder: Path | None = None) 
             f"{prefix}{reference} is {type(found).__name__}, not a target. "
             "Decorate the function with @chaosagent.target()."
         )
+    return found
+
+
+def load_object(reference: str, *, where: str = "", folder: Path | None = None) -> object:
+    """Return what `module:attribute` or `file.py:attribute` names, whatever it is; errors as `load_target`."""
+    place, _, attribute = reference.rpartition(":")
+    prefix = f"{where}: " if where else ""
+    if not place:
+        raise UsageError(f"{prefix}{reference!r} names no code. Write module:attribute or file.py:attribute.")
+    module = _from_file(place, folder, where) if place.endswith(".py") else _from_module(place, where)
+    if not hasattr(module, attribute):
+        raise UnknownNameError(f"attribute of {place}", attribute, vars(module), where)
+    found: object = getattr(module, attribute)
     return found
 
 

@@ -1,0 +1,291 @@
+"""Agents in any language: a command, whose models and services are reached through a proxy of the run.
+
+from chaosagent.adapters.command import Service, command
+
+agent = command(
+    "node agent.mjs",
+    models={"openai": "https://api.openai.com"},
+    services={"shop": Service("http://127.0.0.1:8080", effects={"POST /refunds": chaosagent.effect("order")})},
+    tasks=[chaosagent.Task("refund", {"order": "A-17"})],
+)
+
+A study file names it as `target: agent.py:agent`; without any Python, as `target: agent.yaml`: see
+`chaosagent.adapters.command_file`.
+
+What the process is told: `OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL` (`<NAME>_BASE_URL` of any other model) and
+`<SERVICE>_URL`, which are addresses of this run's proxy; the task, as JSON, in `CHAOSAGENT_TASK` and on stdin, with
+`CHAOSAGENT_CONFIG` beside it. What it tells: the last line of stdout, if it is a JSON object, has the fields of
+`chaosagent.Outcome` (`message`, `success`, `claims`, `state`, `refused`); otherwise all of stdout is the final message.
+Another exit code than 0 is a crash.
+
+Pinned, so that a run repeats: ids and times in what models answer are made anew; calls at the same time are put into an
+order; the port of the proxy is taken out of what crosses and of what the process says. Not pinned: what the process
+draws by itself, such as random numbers, times and ids of its own, as far as it shows them to a model, a service or in
+its outcome. An idempotency key in a header does not cross, one in a body does.
+
+The process runs in a session of its own, which is killed when the run ends, for whatever reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import shlex
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from chaosagent.canonical import Plain, plain
+from chaosagent.errors import TargetError, UsageError
+from chaosagent.proxy.proxy import Behind, Proxy
+from chaosagent.proxy.service import Service
+from chaosagent.targets.target import Run, Target, target
+from chaosagent.vocabulary import Claim, Outcome, SystemConfig, Task
+
+__all__ = ["Service", "command"]
+
+SECONDS_MAX = 300.0
+OUTPUT_MAX = 1_000_000
+"""Bytes of stdout that are kept, the last ones."""
+
+COMPLAINT_MAX = 300
+LINES_KEPT = 200
+END_SECONDS = 1.0
+"""How long is waited for the rest of what a process has said, once it has ended."""
+
+_RUNS = itertools.count(1)
+_FIELDS = frozenset({"message", "success", "claims", "state", "refused"})
+
+# The shell reads from a pipe whose other end only this process holds. When this process ends, even by kill -9, the pipe
+# is closed, and the group of the agent goes, too.
+_GUARD = '(read -r _ <&"$1"; kill -9 0) </dev/null >/dev/null 2>&1 & shift; exec "$@"'
+
+
+class CommandFailed(Exception):
+    """The command ended with another exit code than 0, or not in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """How an agent is run as a process.
+
+    Attributes:
+        argv: The program and its arguments.
+        behind: What stands behind the proxy.
+        folder: In which it runs; the working directory when `None`.
+        environment: Further variables.
+        seconds_max: Real seconds after which the process is killed; then it has crashed.
+        files: What it is made of, as far as is known; a change makes it another target.
+    """
+
+    argv: tuple[str, ...]
+    behind: Behind
+    folder: Path | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    seconds_max: float = SECONDS_MAX
+    files: tuple[Path, ...] = ()
+
+    async def __call__(self, task: Task, run: Run) -> Outcome:
+        """Run the process once.
+
+        Raises:
+            CommandFailed: It failed; or the run was over before it ended.
+            TargetError: It cannot be started, or something behind the proxy cannot be reached.
+        """
+        proxy = Proxy(run, self.behind, f"{os.getpid()}-{next(_RUNS)}")
+        async with proxy.open() as variables:
+            ended = await self._ended(task, run, proxy, variables)
+            if proxy.troubles.unreachable:
+                raise TargetError(proxy.troubles.unreachable[0])
+            outcome = _outcome(proxy.neutral(ended), self.argv)
+            state = await proxy.state()
+            if state and outcome.state is None:
+                return Outcome(outcome.message, outcome.success, outcome.claims, state, outcome.refused)
+            return outcome
+
+    async def _ended(self, task: Task, run: Run, proxy: Proxy, variables: Mapping[str, str]) -> str:
+        """Return what the process has said when it ended well."""
+        told = json.dumps({"id": task.id, "input": plain(task.input)}, default=repr)
+        config = json.dumps({"name": run.config.name, "settings": plain(run.config.settings)}, default=repr)
+        own = {"CHAOSAGENT_TASK": told, "CHAOSAGENT_CONFIG": config, "CHAOSAGENT_SEED": str(run.seed)}
+        reading, writing = os.pipe()
+        try:
+            process = await self._started({**os.environ, **self.environment, **variables, **own}, reading)
+        finally:
+            os.close(reading)
+        said: deque[bytes] = deque()
+        complained: deque[bytes] = deque(maxlen=LINES_KEPT)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        tasks = [
+            asyncio.ensure_future(_written(process, told)),
+            asyncio.ensure_future(_kept(process.stdout, said)),
+            asyncio.ensure_future(_kept(process.stderr, complained)),
+        ]
+        try:
+            code = await self._waited(process, proxy)
+        finally:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            os.close(writing)
+            await asyncio.wait(tasks, timeout=END_SECONDS)
+            for one in tasks:
+                one.cancel()
+            await process.wait()
+        if code:
+            complaint = proxy.neutral(_complaint(b"".join(complained).decode("utf-8", "replace")))
+            how = f"exit code {code}" if code > 0 else f"killed by signal {-code}"
+            raise CommandFailed(f"{how}{': ' if complaint else ''}{complaint}")
+        return b"".join(said)[-OUTPUT_MAX:].decode("utf-8", "replace")
+
+    async def _started(self, environment: Mapping[str, str], pipe: int) -> asyncio.subprocess.Process:
+        folder = self.folder or Path.cwd()
+        try:
+            return await asyncio.create_subprocess_exec(
+                *("/bin/sh", "-c", _GUARD, "sh", str(pipe), *self.argv),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=folder,
+                env=environment,
+                pass_fds=(pipe,),
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise TargetError(f"{shlex.join(self.argv)} cannot be started in {folder}: {error.strerror}.") from error
+
+    async def _waited(self, process: asyncio.subprocess.Process, proxy: Proxy) -> int:
+        """Return the exit code of a process that ended by itself and in time."""
+        ending = asyncio.ensure_future(process.wait())
+        over = asyncio.ensure_future(proxy.over.wait())
+        try:
+            await asyncio.wait([ending, over], timeout=self.seconds_max, return_when=asyncio.FIRST_COMPLETED)
+            if over.done() and not ending.done():  # it is told so with its next answer, and may have something to say
+                await asyncio.wait([ending], timeout=END_SECONDS)
+        finally:
+            over.cancel()
+            ending.cancel()
+        if ending.done() and not ending.cancelled():
+            return ending.result()
+        why = "the run is over" if proxy.over.is_set() else f"it did not end within {self.seconds_max:g} s"
+        raise CommandFailed(why)
+
+
+def command(
+    argv: str | Sequence[str],
+    *,
+    models: Mapping[str, str | Callable[[Mapping[str, Any]], Any]] | None = None,
+    services: Mapping[str, Service] | None = None,
+    tasks: Iterable[Task] = (),
+    configs: Iterable[SystemConfig] = (),
+    **options: Any,
+) -> Target:
+    """Make a target of a command.
+
+    Args:
+        argv: The program and its arguments; a text is split as a shell does it, but no shell runs it.
+        models: URL of each model's API by name, or a function in its place: it takes a request and returns a text, or a
+            mapping with `content` and `tool_calls` (mappings with `name` and `arguments`).
+        services: The tools and services, by name.
+        tasks: The task instances.
+        configs: The configurations.
+        options: `prompts`, `pure` and `together_seconds` as in `chaosagent.proxy.proxy.Behind`; `folder`,
+            `environment` and `seconds_max` as in `Command`; `name`, `objective` and `secrets` as of
+            `chaosagent.target`.
+
+    Raises:
+        UsageError: There is no such option, the command is empty, or a URL or an operation is none.
+        TargetError: Two tasks, configurations, models or services share a name.
+    """
+    words = tuple(shlex.split(argv)) if isinstance(argv, str) else tuple(argv)
+    if not words:
+        raise UsageError("command: it is empty. Write the program and its arguments, such as 'node agent.mjs'.")
+    known = {
+        "prompts",
+        "pure",
+        "together_seconds",
+        "folder",
+        "environment",
+        "seconds_max",
+        "name",
+        "objective",
+        "secrets",
+    }
+    for name in options:
+        if name not in known:
+            raise UsageError(f"command({name}=...): there is no such option. Known: {', '.join(sorted(known))}.")
+    of_behind = {name: options[name] for name in ("prompts", "pure", "together_seconds") if name in options}
+    of_command = {name: options[name] for name in ("environment", "seconds_max") if name in options}
+    of_target = {name: options[name] for name in ("objective", "secrets") if name in options}
+    folder = Path(options["folder"]).resolve() if options.get("folder") else None
+    behind = Behind(dict(models or {}), dict(services or {}), **of_behind)
+    program = Command(words, behind, folder, files=tuple(_files(words, folder)), **of_command)
+    called = options.get("name") or Path(words[0]).name
+    return target(name=called, tasks=tasks, configs=configs, clock="wall", **of_target)(program)
+
+
+def _files(words: Iterable[str], folder: Path | None) -> Iterator[Path]:
+    """Yield the files that a command names, relative ones in its folder."""
+    for word in words:
+        path = (folder or Path.cwd()) / word
+        if path.is_file():
+            yield path.resolve()
+
+
+async def _written(process: asyncio.subprocess.Process, text: str) -> None:
+    """Write to stdin; a process need not read it."""
+    assert process.stdin is not None
+    with contextlib.suppress(ConnectionError):
+        process.stdin.write(text.encode())
+        await process.stdin.drain()
+        process.stdin.close()
+
+
+async def _kept(stream: asyncio.StreamReader, into: deque[bytes]) -> None:
+    """Read a stream to its end and keep the last of it."""
+    size = 0
+    while piece := await stream.read(65_536):
+        into.append(piece)
+        size += len(piece)
+        while size - len(into[0]) > OUTPUT_MAX and len(into) > 1:
+            size -= len(into.popleft())
+
+
+def _complaint(text: str) -> str:
+    """Return the line of stderr that says most: the last one that names an error, else the last one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    naming = [line for line in lines if "Error" in line or "Exception" in line or "error:" in line]
+    return (naming or lines or [""])[-1][:COMPLAINT_MAX]
+
+
+def _outcome(text: str, argv: Sequence[str]) -> Outcome:
+    """Return the outcome that a process told.
+
+    Raises:
+        TargetError: Its last line is an object with the fields of an outcome, and one of them is of the wrong kind.
+    """
+    lines = text.strip().splitlines()
+    try:
+        found = json.loads(lines[-1]) if lines else None
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not _FIELDS.issuperset(found) or not found:
+        return Outcome(text.strip())
+    try:
+        claims = tuple(_claim(claim) for claim in found.get("claims") or ())
+    except (KeyError, TypeError, AttributeError) as error:
+        raise TargetError(
+            f"{shlex.join(argv)} told claims that are none: each is an object with `kind` and `identity`."
+        ) from error
+    state: Plain = found.get("state")
+    return Outcome(found.get("message") or "", found.get("success"), claims, state, bool(found.get("refused")))
+
+
+def _claim(claim: Mapping[str, Any]) -> Claim:
+    return Claim(str(claim["kind"]), dict(claim["identity"]), str(claim.get("evidence", "")))

@@ -1,0 +1,207 @@
+"""A command as a target, described in a file: no Python is needed.
+
+    command: node agent.mjs
+    models: {openai: https://api.openai.com}
+    services:
+      shop: {upstream: "http://127.0.0.1:8080", effects: {POST /refunds: [order, amount]}}
+    tasks: [{id: late-parcel, input: {order: A-17}}]
+
+A study file names it as `target: agent.yaml`. Where a URL stands, there may be `scripted:file.py:function` or
+`scripted:module:function`, or `canned:answers.yaml` for a model; for a service the function returns the functions that
+stand in its place, see `chaosagent.proxy.service.Service`. Files are looked for in the folder of the description, in
+which the command runs, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from chaosagent.adapters.command import SECONDS_MAX, command
+from chaosagent.errors import UnknownNameError, UsageError
+from chaosagent.importable import make_importable
+from chaosagent.proxy.service import Service
+from chaosagent.proxy.together import SECONDS
+from chaosagent.proxy.upstream import answers_in, base_url, canned
+from chaosagent.targets.loading import load_object
+from chaosagent.targets.target import EffectOf, EffectRule, Target
+from chaosagent.vocabulary import Impact, Labels, SystemConfig, Task
+
+SCRIPTED, CANNED = "scripted:", "canned:"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Effect(_Strict):
+    identity: list[str]
+    impact: Impact = Impact.HIGH
+    kind: str = ""
+
+
+class _Service(_Strict):
+    upstream: str
+    effects: dict[str, list[str] | _Effect | str] = {}
+    read_only: list[str] = []
+    routes: list[str] = []
+    egress: bool = False
+    reset: str = ""
+
+
+class _Labels(_Strict):
+    misuse: bool = False
+    forbidden: list[str] = []
+    canaries: list[str] = []
+
+
+class _Task(_Strict):
+    id: str
+    input: Any = None
+    category: str = "tool use"
+    untrusted: list[str] = []
+    labels: _Labels = _Labels()
+
+
+class _Config(_Strict):
+    name: str
+    settings: dict[str, Any] = {}
+
+
+class _CommandFile(_Strict):
+    command: Annotated[str | list[str], Field(min_length=1)]
+    models: dict[str, str] = {}
+    services: dict[str, _Service] = {}
+    tasks: list[_Task] = []
+    configs: list[_Config] = []
+    name: str = ""
+    environment: dict[str, str] = {}
+    objective: str = ""
+    secrets: list[str] = []
+    prompts: bool = False
+    pure: bool = True
+    together_seconds: Annotated[float, Field(ge=0, le=1)] = SECONDS
+    seconds_max: Annotated[float, Field(gt=0)] = SECONDS_MAX
+
+
+def load_command(file: Path, where: str = "") -> Target:
+    """Return the target that a file describes.
+
+    Args:
+        file: The description.
+        where: What messages call the place that names it.
+
+    Raises:
+        UsageError: The file cannot be read, or says what is not allowed.
+        TargetError: Something that it names cannot be loaded.
+    """
+    said = _read(file, where)
+    folder = file.resolve().parent
+    make_importable(folder)
+    models = {name: model_of(place, folder, f"{file}: models.{name}") for name, place in said.models.items()}
+    services = {name: _service(entry, folder, f"{file}: services.{name}") for name, entry in said.services.items()}
+    objective: Any = load_object(said.objective, where=f"{file}: objective", folder=folder) if said.objective else None
+    tasks = [
+        Task(task.id, task.input, task.category, tuple(task.untrusted), _labels(task.labels)) for task in said.tasks
+    ]
+    return command(
+        said.command,
+        models=models,
+        services=services,
+        tasks=tasks,
+        configs=[SystemConfig(config.name, config.settings) for config in said.configs],
+        name=said.name or folder.name,
+        folder=folder,
+        objective=objective,
+        **said.model_dump(include={"environment", "secrets", "prompts", "pure", "together_seconds", "seconds_max"}),
+    )
+
+
+def model_of(place: str, folder: Path, where: str) -> str | Callable[[Mapping[str, Any]], Any]:
+    """Return the URL of a model, or the function that stands in its place.
+
+    Raises:
+        UsageError: It is neither, or the function or file is not there.
+        TargetError: The code of the function fails on import.
+    """
+    if place.startswith(CANNED):
+        return canned(answers_in(folder / place.removeprefix(CANNED), where))
+    if place.startswith(SCRIPTED):
+        return _function(place, folder, where)
+    base_url(place, where)
+    return place
+
+
+def service_of(place: str, folder: Path, where: str) -> str | Callable[[], Mapping[str, Callable[..., Any]]]:
+    """Return the URL of a service, or the function that returns what stands in its place; errors as `model_of`."""
+    if place.startswith(SCRIPTED):
+        return _function(place, folder, where)
+    base_url(place, where)
+    return place
+
+
+def _read(file: Path, where: str) -> _CommandFile:
+    prefix = f"{where}: " if where else ""
+    try:
+        found = yaml.safe_load(file.read_text("utf-8"))
+    except OSError as error:
+        raise UsageError(f"{prefix}{file} cannot be read: {error.strerror}.") from error
+    except (ValueError, yaml.YAMLError) as error:
+        raise UsageError(f"{prefix}{file} is no YAML: {error}") from error
+    if not isinstance(found, dict) or "command" not in found:
+        raise UsageError(f"{prefix}{file} describes no command: it needs a key `command`, such as `node agent.mjs`.")
+    try:
+        return _CommandFile.model_validate(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            known = _keys_at(first["loc"][:-1])
+            raise UnknownNameError("key", str(first["loc"][-1]), known, f"{prefix}{file}: {place}") from error
+        raise UsageError(f"{prefix}{file}: {place}: {first['msg']}.") from error
+
+
+def _keys_at(path: tuple[int | str, ...]) -> list[str]:
+    """Return the keys that are known at a place of the file."""
+    kinds: dict[str, type[BaseModel]] = {"services": _Service, "tasks": _Task, "configs": _Config}
+    kind: type[BaseModel] = kinds.get(str(path[0]), _CommandFile) if path else _CommandFile
+    if "labels" in path[1:]:
+        kind = _Labels
+    elif "effects" in path[1:]:
+        kind = _Effect
+    return sorted(kind.model_fields)
+
+
+def _service(entry: _Service, folder: Path, where: str) -> Service:
+    return Service(
+        service_of(entry.upstream, folder, where),
+        effects={name: _effect(rule, folder, f"{where}.effects") for name, rule in entry.effects.items()},
+        read_only=tuple(entry.read_only),
+        routes=tuple(entry.routes),
+        egress=entry.egress,
+        reset=entry.reset,
+    )
+
+
+def _effect(rule: list[str] | _Effect | str, folder: Path, where: str) -> EffectRule:
+    if isinstance(rule, str):
+        return cast("EffectRule", _function(f"{SCRIPTED}{rule}", folder, where))
+    if isinstance(rule, list):
+        return EffectOf(tuple(rule))
+    return EffectOf(tuple(rule.identity), rule.impact, rule.kind)
+
+
+def _function(place: str, folder: Path, where: str) -> Callable[..., Any]:
+    reference = place.removeprefix(SCRIPTED)
+    found = load_object(reference, where=where, folder=folder)
+    if not callable(found):
+        raise UsageError(f"{where}: {reference} is {type(found).__name__}, not a function.")
+    return found
+
+
+def _labels(labels: _Labels) -> Labels:
+    return Labels(labels.misuse, tuple(labels.forbidden), tuple(labels.canaries))

@@ -1,0 +1,1 @@
+"""The doors of a run as HTTP servers on loopback, for targets in any language."""

@@ -1,0 +1,321 @@
+"""The proxy of one run: one server on loopback, with the doors of the run behind its paths.
+
+=====================================  =========================================================================
+`/r/<run>/<upstream>/v1/...`           a model: chat completions, responses and messages cross `model:<upstream>`,
+                                       the tools that they offer `tools:<upstream>`; any other path, such as
+                                       `/v1/models`, crosses `service:<upstream>`
+`/r/<run>/<service>/...`               a tool or service: crosses `service:<service>` as `METHOD /path`
+=====================================  =========================================================================
+
+A time-out or a broken connection is one for the agent, too: nothing is answered, the connection is reset; an answer
+that was to be streamed begins and breaks off. Keys of the agent (Authorization, x-api-key) go to the upstream with the
+other headers and nowhere else: headers of a request do not cross. A stream is read to its end, crosses as a whole, and
+is streamed again, so its first piece comes when the last one has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from chaosagent.canonical import Plain
+from chaosagent.errors import ChaosAgentError
+from chaosagent.extras import require
+from chaosagent.proxy.chat_completions import ChatCompletions
+from chaosagent.proxy.dialect import Body, Dialect
+from chaosagent.proxy.failing import ErrorAnswer, error_answer, service_error
+from chaosagent.proxy.messages import Messages
+from chaosagent.proxy.model import ModelDoor
+from chaosagent.proxy.responses import Responses
+from chaosagent.proxy.server import EXTRA, LOOPBACK, Connections, bound_socket, serving
+from chaosagent.proxy.service import Call, Handlers, Service, ServiceDoor, refuse_unnamed
+from chaosagent.proxy.sse import written
+from chaosagent.proxy.together import SECONDS, Together
+from chaosagent.proxy.upstream import Client, Reply, Scripted, Server, Troubles, base_url
+from chaosagent.targets.target import Run
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp
+
+T = TypeVar("T")
+
+BAD_REQUEST, NOT_FOUND = 400, 404
+_METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
+_DIALECTS: tuple[Dialect, ...] = (ChatCompletions(), Responses(), Messages())
+
+_READ_ONLY = ("GET /v1/models", "GET /v1/models/{model}", "POST /v1/embeddings", "POST /v1/messages/count_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """What stands behind a proxy.
+
+    Attributes:
+        models: URL of a model's API, or a function in its place, by name.
+        services: By name.
+        prompts: What tools answered crosses `prompt:<model>` before a model reads it.
+        pure: A model's answer depends on the request and on chance alone.
+        together_seconds: How long a call waits for others that the agent makes at the same time.
+
+    Raises:
+        TargetError: A name is not fit for one, or two are the same.
+        UsageError: A service declares what is no operation, or a URL is none.
+    """
+
+    models: Mapping[str, str | Callable[[Mapping[str, Any]], Any]] = field(default_factory=dict)
+    services: Mapping[str, Service] = field(default_factory=dict)
+    prompts: bool = False
+    pure: bool = True
+    together_seconds: float = SECONDS
+
+    def __post_init__(self) -> None:
+        refuse_unnamed([*self.models, *self.services])
+        for name, model in self.models.items():
+            if isinstance(model, str):
+                base_url(model, name)
+        for name, service in self.services.items():
+            service.check()
+            if isinstance(service.upstream, str):
+                base_url(service.upstream, name)
+
+
+class Proxy:
+    """The proxy of one run.
+
+    Args:
+        run: The run.
+        behind: What stands behind it.
+        run_id: Stands in the paths, so that a process which another run has left behind is told from this one's.
+
+    Attributes:
+        troubles: What went wrong behind the proxy.
+        over: Set when the run can go no further, whatever the agent still wants.
+    """
+
+    def __init__(self, run: Run, behind: Behind, run_id: str = "run") -> None:
+        self._run, self._behind, self._id = run, behind, run_id
+        self._connections = Connections()
+        self._port = 0
+        self._models: dict[str, ModelDoor] = {}
+        self._services: dict[str, ServiceDoor] = {}
+        self.troubles = Troubles()
+        self.over = asyncio.Event()
+
+    @contextlib.asynccontextmanager
+    async def open(self, port: int = 0) -> AsyncIterator[dict[str, str]]:
+        """Serve for as long as a `with` block lasts.
+
+        Args:
+            port: Where; any free one for 0.
+
+        Yields:
+            The variables that tell an agent where to ask: `OPENAI_BASE_URL`, `<SERVICE>_URL`, ...
+
+        Raises:
+            UsageError: The port is taken.
+            MissingExtraError: What the proxy needs is not installed.
+        """
+        bound = bound_socket(port)
+        self._port = bound.getsockname()[1]
+        async with contextlib.AsyncExitStack() as opened:
+            opened.callback(bound.close)
+            client = Client()
+            opened.push_async_callback(client.close)
+            self._make_doors(client)
+            await opened.enter_async_context(serving(self._application(), self._connections, bound))
+            yield self.variables
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Where to ask, by the name of the variable."""
+        base = f"http://{LOOPBACK}:{self._port}/r/{self._id}"
+        found = {}
+        for name in self._behind.models:
+            # Anthropic's clients put the version of the API in front of their paths themselves.
+            found[f"{_capitals(name)}_BASE_URL"] = f"{base}/{name}" + ("" if name == "anthropic" else "/v1")
+        return found | {f"{_capitals(name)}_URL": f"{base}/{name}" for name in self._behind.services}
+
+    def neutral(self, value: Any) -> Any:
+        """Return plain data in which no text names the port of this run."""
+        if isinstance(value, str):
+            if str(self._port) not in value:
+                return value
+            for before in (f"{LOOPBACK}:", "localhost:", "port=", "port "):
+                value = value.replace(f"{before}{self._port}", f"{before}0")
+            return value
+        if isinstance(value, list):
+            return [self.neutral(item) for item in value]
+        if isinstance(value, dict):
+            return {name: self.neutral(item) for name, item in value.items()}
+        return value
+
+    async def state(self) -> dict[str, Plain]:
+        """Return the final states of the services that tell them, by name."""
+        told = {name: await door.state() for name, door in self._services.items()}
+        return {name: state for name, state in told.items() if state is not None}
+
+    def _make_doors(self, client: Client) -> None:
+        together = Together(self._behind.together_seconds if self._run.clock.of_study else 0.0)
+        for name, place in self._behind.models.items():
+            self._models[name] = ModelDoor(
+                self._run,
+                name,
+                Server(name, place, self.troubles, client) if isinstance(place, str) else Scripted(place),
+                together=together,
+                neutral=self.neutral,
+                with_prompts=self._behind.prompts,
+                pure=self._behind.pure,
+            )
+            beside = Service(place if isinstance(place, str) else _scripted_paths, read_only=_READ_ONLY)
+            self._services[name] = self._service_door(name, beside, together, client)
+        for name, service in self._behind.services.items():
+            known = service if self._run.clock.of_study else replace(service, reset="")
+            self._services[name] = self._service_door(name, known, together, client)
+
+    def _service_door(self, name: str, service: Service, together: Together, client: Client) -> ServiceDoor:
+        place = service.upstream
+        server = Server(name, place, self.troubles, client) if isinstance(place, str) else None
+        return ServiceDoor(self._run, name, service, server=server, together=together, neutral=self.neutral)
+
+    # ------------------------------------------------------------------ what is answered over HTTP
+
+    def _application(self) -> ASGIApp:
+        applications = require("starlette.applications", extra=EXTRA, needed_by="the proxy")
+        routing = require("starlette.routing", extra=EXTRA, needed_by="the proxy")
+        application: ASGIApp = applications.Starlette(
+            routes=[routing.Route("/{path:path}", self._answer, methods=_METHODS)]
+        )
+        return application
+
+    async def _answer(self, request: Request) -> Response:
+        raw = request.scope.get("raw_path") or request.url.path.encode()
+        _, marker, run_id, name, path = (raw.decode("ascii", "replace").split("/", 4) + [""] * 5)[:5]
+        if marker != "r" or run_id != self._id:
+            return _plain_error(
+                NOT_FOUND, f"this is the proxy of another run; the addresses of this one begin with /r/{self._id}/"
+            )
+        if name not in self._services:
+            known = ", ".join(sorted(self._services)) or "none"
+            return _plain_error(NOT_FOUND, f"nothing here is called {name!r}; known are: {known}")
+        path = f"/{path}"
+        dialect = next((one for one in _DIALECTS if one.path == path), None)
+        if request.method == "POST" and name in self._models and dialect is not None:
+            return await self._asked(request, self._models[name], dialect)
+        return await self._called(request, self._services[name], path)
+
+    async def _asked(self, request: Request, door: ModelDoor, dialect: Dialect) -> Response:
+        try:
+            wanted = json.loads(await request.body())
+        except ValueError:
+            wanted = None
+        if not isinstance(wanted, dict):
+            return _sent(
+                ErrorAnswer(BAD_REQUEST, _dumped(dialect.error_body(BAD_REQUEST, "the body is no JSON object")), {})
+            )
+        told = await self._crossed(request, door.complete(dialect, wanted, request.headers.items()))
+        if isinstance(told, dict):
+            return _streamed(dialect, told, wanted) if wanted.get("stream") is True else _json(told)
+        error = error_answer(told, dialect.error_body)
+        if error is not None:
+            return _sent(error)
+        if wanted.get("stream") is True:
+            return self._broken_off(request, dialect, wanted)
+        return await self._hung_up(request)
+
+    async def _called(self, request: Request, door: ServiceDoor, path: str) -> Response:
+        call = Call(request.method, path, request.url.query, request.headers.items(), await request.body())
+        told = await self._crossed(request, door.cross(call))
+        if isinstance(told, Reply):
+            return _sent(ErrorAnswer(told.status, told.body, told.headers))
+        error = error_answer(told, service_error)
+        return await self._hung_up(request) if error is None else _sent(error)
+
+    async def _crossed(self, request: Request, crossing: Coroutine[Any, Any, T]) -> T | BaseException:
+        """Return what a door answered or raised; the call is given up when its caller goes away."""
+        task = asyncio.ensure_future(crossing)
+        gone = asyncio.ensure_future(_gone(request))
+        try:
+            await asyncio.wait([task, gone], return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task])
+        finally:
+            gone.cancel()
+            task.cancel()
+        if task.cancelled():
+            return ConnectionError("the caller has gone away")
+        error = task.exception()
+        if error is None:
+            return task.result()
+        if not isinstance(error, Exception) or isinstance(error, ChaosAgentError):
+            self.over.set()
+        return error
+
+    async def _hung_up(self, request: Request) -> Response:
+        """Answer nothing."""
+        assert request.client is not None
+        self._connections.hang_up((request.client.host, request.client.port))
+        await _gone(request)
+        return _plain_error(NOT_FOUND, "nobody reads this")
+
+    def _broken_off(self, request: Request, dialect: Dialect, wanted: Body) -> Response:
+        """Begin a stream that never comes to its end."""
+        responses = require("starlette.responses", extra=EXTRA, needed_by="the proxy")
+        client = request.client
+        assert client is not None
+
+        async def beginning() -> AsyncIterator[bytes]:
+            yield written(next(dialect.events_of(dialect.body_of({"content": ""}, "broken"), wanted)))
+            self._connections.hang_up((client.host, client.port), gently=True)
+            await _gone(request)
+
+        response: Response = responses.StreamingResponse(beginning(), media_type="text/event-stream")
+        return response
+
+
+def _scripted_paths() -> Handlers:
+    """Return what a model answers that is a function: which models there are."""
+    known = {"id": "scripted", "object": "model", "created": 0, "owned_by": "nobody"}
+    return {"GET /v1/models": lambda: {"object": "list", "data": [known]}}
+
+
+def _capitals(name: str) -> str:
+    return name.upper().replace("-", "_")
+
+
+async def _gone(request: Request) -> None:
+    """Wait until a caller has gone away."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _streamed(dialect: Dialect, body: Body, wanted: Body) -> Response:
+    responses = require("starlette.responses", extra=EXTRA, needed_by="the proxy")
+    whole = b"".join(written(event) for event in dialect.events_of(body, wanted))
+    response: Response = responses.Response(whole, media_type="text/event-stream")
+    return response
+
+
+def _json(body: Mapping[str, Any]) -> Response:
+    return _sent(ErrorAnswer(200, _dumped(body), {"content-type": "application/json"}))
+
+
+def _plain_error(status: int, message: str) -> Response:
+    return _sent(ErrorAnswer(status, _dumped({"error": {"message": f"chaosagent proxy: {message}"}}), {}))
+
+
+def _sent(answer: ErrorAnswer) -> Response:
+    responses = require("starlette.responses", extra=EXTRA, needed_by="the proxy")
+    headers = {"content-type": "application/json", **answer.headers}
+    response: Response = responses.Response(answer.body, answer.status, headers)
+    return response
+
+
+def _dumped(body: Mapping[str, Any]) -> bytes:
+    return json.dumps(body, ensure_ascii=False).encode("utf-8", "backslashreplace")

@@ -1,0 +1,142 @@
+"""An ASGI server on the event loop of a run: it ends with the run, and can hang up on a caller."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import struct
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from chaosagent.errors import UsageError
+from chaosagent.extras import require
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+LOOPBACK = "127.0.0.1"
+EXTRA = "proxy"
+_RESET = struct.pack("ii", 1, 0)
+"""With this setting of SO_LINGER a connection is reset where it would be closed."""
+
+KEEP_ALIVE_SECONDS = 3_600
+"""Longer than a run: a client that finds its connection closed may ask again by itself."""
+
+
+def bound_socket(port: int) -> socket.socket:
+    """Return a socket on loopback that listens to a port, any free one for 0.
+
+    Raises:
+        UsageError: The port is taken, or may not be used.
+    """
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((LOOPBACK, port))
+    except (OSError, OverflowError) as error:
+        bound.close()
+        why = getattr(error, "strerror", None) or str(error)
+        raise UsageError(
+            f"port {port} on {LOOPBACK} cannot be had: {why}. Choose another one; 0 takes a free one."
+        ) from error
+    return bound
+
+
+class Connections:
+    """The open connections of a server, by the caller's address."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, int], asyncio.Transport] = {}
+
+    def opened(self, transport: asyncio.Transport) -> None:
+        """Remember a connection."""
+        self._open[tuple(transport.get_extra_info("peername")[:2])] = transport
+
+    def closed(self, transport: asyncio.Transport) -> None:
+        """Forget a connection."""
+        self._open = {caller: known for caller, known in self._open.items() if known is not transport}
+
+    def hang_up(self, caller: tuple[str, int], *, gently: bool = False) -> None:
+        """Reset the connection of a caller; gently, it is closed after what was sent."""
+        transport = self._open.get(caller)
+        if transport is not None and gently:
+            transport.close()
+        elif transport is not None:
+            transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            transport.abort()
+
+    def hang_up_all(self) -> None:
+        """Reset every connection."""
+        for transport in list(self._open.values()):
+            transport.abort()
+
+
+@contextlib.asynccontextmanager
+async def serving(application: ASGIApp, connections: Connections, bound: socket.socket) -> AsyncIterator[None]:
+    """Serve an application on the running loop for as long as a `with` block lasts.
+
+    Args:
+        application: What answers.
+        connections: Is told of the connections.
+        bound: Where to listen; it is closed in the end.
+
+    Raises:
+        MissingExtraError: uvicorn is not installed.
+    """
+    uvicorn = require("uvicorn", extra=EXTRA, needed_by="the proxy")
+    h11_protocol = require("uvicorn.protocols.http.h11_impl", extra=EXTRA, needed_by="the proxy").H11Protocol
+
+    class Protocol(h11_protocol):  # type: ignore[misc,valid-type]  # known when it is loaded
+        def connection_made(self, transport: Any) -> None:
+            connections.opened(transport)
+            super().connection_made(transport)
+
+        def connection_lost(self, error: Exception | None) -> None:
+            connections.closed(self.transport)
+            super().connection_lost(error)
+
+    config = uvicorn.Config(
+        application,
+        http=Protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        date_header=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+    )
+    over = asyncio.Event()
+    server = _server_class(uvicorn.Server, connections, over)(config)
+    task = asyncio.ensure_future(server.serve(sockets=[bound]))
+    try:
+        while not server.started and not task.done():
+            await asyncio.sleep(0)
+        yield
+    finally:
+        over.set()
+        connections.hang_up_all()
+        await asyncio.wait([task])
+        bound.close()
+
+
+def _server_class(base: Any, connections: Connections, over: asyncio.Event) -> Callable[[Any], Any]:
+    """Return a server that leaves signals to whoever runs the loop, and ends at once instead of within 0.2 s."""
+
+    class LoopServer(base):  # type: ignore[misc]  # known when it is loaded
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
+        async def main_loop(self) -> None:
+            await over.wait()
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            for listening in self.servers:
+                listening.close()
+            for one in sockets or ():
+                one.close()
+            connections.hang_up_all()
+
+    return LoopServer

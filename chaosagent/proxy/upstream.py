@@ -1,0 +1,286 @@
+"""What stands behind the proxy: servers elsewhere, or functions in place of them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import ssl
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from chaosagent.errors import UsageError
+from chaosagent.extras import require
+from chaosagent.proxy.dialect import Body, Dialect, MalformedAnswerError, list_of
+from chaosagent.proxy.server import EXTRA
+from chaosagent.proxy.sse import BrokenStreamError, read
+from chaosagent.vocabulary import StatusError
+
+SECONDS_MAX = 600.0
+"""How long a server may be silent."""
+
+CONNECT_SECONDS_MAX = 10.0
+MESSAGE_MAX = 1_500
+BAD_GATEWAY = 502
+_HOP_BY_HOP = frozenset(
+    {
+        "host",
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "content-length",
+        "accept-encoding",
+        "expect",
+    }
+)
+
+Headers = Iterable[tuple[str, str]]
+
+
+class Reply(NamedTuple):
+    """What a server answered.
+
+    Attributes:
+        status: Below 400.
+        headers: By lower-case name.
+        body: As bytes.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class ModelUpstream(Protocol):
+    """A model behind the proxy."""
+
+    async def ask(self, dialect: Dialect, request: Mapping[str, Any], headers: Headers) -> Body:
+        """Return the response to a request of an API.
+
+        Raises:
+            StatusError: It answered with an error, or could not be understood (502).
+            ConnectionError: The connection broke.
+        """
+        ...
+
+
+@dataclass(slots=True)
+class Troubles:
+    """What went wrong behind the proxy, for whoever runs it; the agent is told, too.
+
+    Attributes:
+        unreachable: Servers that nobody could connect to.
+        tell: Is called with each trouble, a sentence.
+    """
+
+    tell: Callable[[str], None] = lambda _: None
+    unreachable: list[str] = field(default_factory=list)
+
+    def refused(self, message: str) -> StatusError:
+        """Return what is raised for an answer that is no answer."""
+        self.tell(message)
+        return StatusError(BAD_GATEWAY, message[:MESSAGE_MAX])
+
+
+class Client:
+    """A client of httpx that is made when it is needed: making one takes as long as a run without.
+
+    It knows no proxies of the environment: what is on loopback is meant.
+    """
+
+    def __init__(self) -> None:
+        self._client: Any = None
+
+    async def request(self, method: str, url: str, headers: list[tuple[str, str]], content: bytes) -> Any:
+        """Send a request and return httpx's answer; raises httpx's errors."""
+        if self._client is None:
+            httpx = require("httpx", extra=EXTRA, needed_by="the proxy")
+            timeout = httpx.Timeout(SECONDS_MAX, connect=CONNECT_SECONDS_MAX)
+            self._client = httpx.AsyncClient(timeout=timeout, trust_env=False, verify=_trusted())
+        return await self._client.request(method, url, headers=headers, content=content)
+
+    async def close(self) -> None:
+        """Close its connections."""
+        if self._client is not None:
+            await self._client.aclose()
+
+
+class Server:
+    """A server elsewhere.
+
+    Args:
+        name: As messages call it.
+        url: Of it, without the path of an API.
+        troubles: Takes what goes wrong.
+        client: Of this run.
+
+    Raises:
+        UsageError: The URL is none.
+    """
+
+    def __init__(self, name: str, url: str, troubles: Troubles, client: Client) -> None:
+        self._name, self._url, self._troubles, self._client = name, base_url(url, name), troubles, client
+
+    async def send(self, method: str, path: str, headers: Headers, body: bytes) -> Reply:
+        """Send a request and return the answer.
+
+        Raises:
+            StatusError: It is an error, or the server cannot be reached (502).
+            ConnectionError: The connection broke off.
+            TimeoutError: The server was silent for too long.
+        """
+        httpx = require("httpx", extra=EXTRA, needed_by="the proxy")
+        kept = [(name, value) for name, value in headers if name.lower() not in _HOP_BY_HOP]
+        try:
+            answer = await self._client.request(method, f"{self._url}{path}", headers=kept, content=body)
+        except httpx.ConnectError as error:
+            message = (
+                f"{self._name} cannot be reached at {self._url}: {str(error) or type(error).__name__}. Is it running?"
+            )
+            self._troubles.unreachable.append(message)
+            raise self._troubles.refused(message) from error
+        except httpx.TimeoutException as error:
+            raise TimeoutError(f"{self._name} was silent for {SECONDS_MAX:g} s") from error
+        except httpx.HTTPError as error:
+            message = f"{self._name} at {self._url} broke off: {str(error) or type(error).__name__}"
+            self._troubles.tell(message)
+            raise ConnectionError(message) from error
+        if answer.status_code >= 400:
+            raise StatusError(
+                answer.status_code, answer.text[:MESSAGE_MAX], _seconds(answer.headers.get("retry-after"))
+            )
+        return Reply(
+            answer.status_code, {name.lower(): value for name, value in answer.headers.items()}, answer.content
+        )
+
+    async def ask(self, dialect: Dialect, request: Mapping[str, Any], headers: Headers) -> Body:
+        """See `ModelUpstream`."""
+        content = json.dumps(request, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        reply = await self.send("POST", dialect.path, headers, content)
+        try:
+            if reply.headers.get("content-type", "").startswith("text/event-stream"):
+                return dialect.gathered(read(reply.body.decode("utf-8", "replace")))
+            found = json.loads(reply.body)
+        except BrokenStreamError as error:
+            raise self._troubles.refused(f"{self._name} at {self._url}: {error}.") from error
+        except ValueError as error:
+            shown = reply.body[:80].decode("utf-8", "replace")
+            raise self._troubles.refused(
+                f"{self._name} at {self._url} answered {dialect.path} with what is no JSON: {shown!r}."
+            ) from error
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            raise self._troubles.refused(
+                f"{self._name} at {self._url}: its stream does not keep to {dialect.name}: {error!r}."
+            ) from error
+        try:
+            if not isinstance(found, dict):
+                raise MalformedAnswerError("it is no JSON object")
+            dialect.answer_of(found)
+        except (MalformedAnswerError, KeyError, TypeError, AttributeError) as error:
+            raise self._troubles.refused(
+                f"{self._name} at {self._url} answered {dialect.path} with what is no answer of {dialect.name}: "
+                f"{error}."
+            ) from error
+        return found
+
+
+class Scripted:
+    """A function in place of a model.
+
+    Args:
+        function: Takes the request, as its API has it, and returns a text or a mapping with `content` and
+            `tool_calls` (mappings with `name` and `arguments`); asynchronous or not.
+    """
+
+    def __init__(self, function: Callable[[Mapping[str, Any]], Any]) -> None:
+        self._function = function
+
+    async def ask(self, dialect: Dialect, request: Mapping[str, Any], headers: Headers) -> Body:  # noqa: ARG002
+        """See `ModelUpstream`."""
+        found = self._function(request)
+        answer = await found if inspect.isawaitable(found) else found
+        return dialect.body_of({"content": answer} if isinstance(answer, str) else answer, "upstream")
+
+
+def canned(answers: list[Any]) -> Callable[[Mapping[str, Any]], Any]:
+    """Return a model that has its answers ready: one for each turn of the conversation, the last ones again and again.
+
+    A turn is counted by what the request shows that the model has said, so that a request asked twice has one answer.
+    """
+
+    def answer(request: Mapping[str, Any]) -> Any:
+        said = list_of(request.get("messages")) or list_of(request.get("input"))
+        turns = sum(_is_turn(before, entry) for before, entry in zip([{}, *said], said, strict=False))
+        return answers[min(turns, len(answers) - 1)]
+
+    return answer
+
+
+def answers_in(file: Path, where: str) -> list[Any]:
+    """Return the answers of a YAML or JSON file.
+
+    Raises:
+        UsageError: There is no such file, or it holds no list of texts and mappings.
+    """
+    import yaml
+
+    try:
+        found = yaml.safe_load(file.read_text("utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UsageError(f"{where}: answers cannot be read from {file}: {error}") from error
+    if not isinstance(found, list) or not found or not all(isinstance(answer, str | dict) for answer in found):
+        raise UsageError(
+            f"{where}: {file} must hold a list of answers: texts, or mappings with `content` and `tool_calls`."
+        )
+    return found
+
+
+def base_url(url: str, name: str) -> str:
+    """Return a URL without what the paths of an API begin with.
+
+    Raises:
+        UsageError: It is no URL of a server.
+    """
+    if not url.startswith(("http://", "https://")) or not url.partition("://")[2].strip("/"):
+        raise UsageError(
+            f"{name}={url!r}: an upstream is a URL such as https://api.openai.com, scripted:module:function, "
+            "scripted:file.py:function, or canned:answers.yaml."
+        )
+    return url.rstrip("/").removesuffix("/v1")
+
+
+@functools.cache
+def _trusted() -> ssl.SSLContext:
+    """Return whom to trust, read once in a process."""
+    return ssl.create_default_context()
+
+
+async def called(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    """Call a function in place of a service, asynchronous or not."""
+    found = function(**arguments)
+    return await found if isinstance(found, Awaitable) else found
+
+
+def _is_turn(before: Any, entry: Any) -> bool:
+    """Whether an entry of a conversation begins something that the model said; an API may split it into several."""
+    return _is_models(entry) and not _is_models(before)
+
+
+def _is_models(entry: Any) -> bool:
+    if not isinstance(entry, Mapping):
+        return False
+    return entry.get("role") == "assistant" or entry.get("type") in ("function_call", "reasoning")
+
+
+def _seconds(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:  # a date
+        return None
