@@ -19,7 +19,7 @@ pytestmark = [
 ]
 agents: Any = pytest.importorskip("agents")
 responses: Any = pytest.importorskip("openai.types.responses")
-answers: Any = pytest.importorskip("chaosagent.adapters.openai_answers")
+answers: Any = pytest.importorskip("chaosagent.adapters.openai_agents.answers")
 usages: Any = pytest.importorskip("agents.usage")
 
 TEXTS = st.text(max_size=20)

@@ -7,8 +7,8 @@ from typing import Any
 
 from agents import OpenAIConversationsSession
 
-from chaosagent.adapters.openai_answers import as_plain
-from chaosagent.adapters.openai_doors import AgentDoors
+from chaosagent.adapters.openai_agents.answers import as_plain
+from chaosagent.adapters.openai_agents.doors import AgentDoors
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError
 

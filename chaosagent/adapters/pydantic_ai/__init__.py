@@ -43,7 +43,7 @@ from chaosagent.extras import require, require_version
 from chaosagent.targets.target import EffectRule, Run
 
 if TYPE_CHECKING:
-    from chaosagent.adapters.pydantic_ai_doors import AgentDoors
+    from chaosagent.adapters.pydantic_ai.crossings import AgentDoors
 
 __all__ = ["doors", "through_doors"]
 
@@ -55,7 +55,7 @@ def __getattr__(name: str) -> Any:
     if name != "doors":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     _check_installed()
-    from chaosagent.adapters.pydantic_ai_doors import DOORS
+    from chaosagent.adapters.pydantic_ai.crossings import DOORS
 
     return DOORS
 
@@ -90,7 +90,7 @@ def through_doors(
         UnknownNameError: Something is said of a tool that no agent has.
     """
     _check_installed()
-    from chaosagent.adapters.pydantic_ai_doors import AgentDoors
+    from chaosagent.adapters.pydantic_ai.crossings import AgentDoors
 
     tools = Tools(effects or {}, tuple(read_only), stale or {}, tuple(errors), tuple(egress))
     return AgentDoors(run, list(agents), tools, tuple(handoffs))

@@ -12,8 +12,8 @@ from pydantic_ai.conversation_store import ConversationStore
 from pydantic_ai.run import AgentRunResult
 
 from chaosagent.adapters.doors import FrameworkDoors
-from chaosagent.adapters.pydantic_ai_errors import crossing_error, own_error
-from chaosagent.adapters.pydantic_ai_messages import CallIds, messages_of, plain_messages
+from chaosagent.adapters.pydantic_ai.errors import crossing_error, own_error
+from chaosagent.adapters.pydantic_ai.messages import CallIds, messages_of, plain_messages
 from chaosagent.canonical import Plain, pack
 
 

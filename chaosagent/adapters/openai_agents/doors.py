@@ -19,10 +19,10 @@ from agents.tool import set_function_tool_failure_error_function, with_function_
 from pydantic import PydanticUserError
 
 from chaosagent.adapters.doors import FrameworkDoors, Tools
-from chaosagent.adapters.openai_answers import Names, answer_of, as_plain, response_of
-from chaosagent.adapters.openai_errors import as_plain_error, as_sdk_error
-from chaosagent.adapters.openai_models import DoorModel, NamedModel, model_name
-from chaosagent.adapters.openai_tools import (
+from chaosagent.adapters.openai_agents.answers import Names, answer_of, as_plain, response_of
+from chaosagent.adapters.openai_agents.errors import as_plain_error, as_sdk_error
+from chaosagent.adapters.openai_agents.models import DoorModel, NamedModel, model_name
+from chaosagent.adapters.openai_agents.tools import (
     defaults_of,
     description,
     parsed,

@@ -13,13 +13,13 @@ from pydantic_ai.toolsets import WrapperToolset
 from pydantic_ai.toolsets.function import FunctionToolsetTool
 from pydantic_core import PydanticSerializationError
 
-from chaosagent.adapters.pydantic_ai_errors import crossing_error, own_error
-from chaosagent.adapters.pydantic_ai_messages import plain_arguments, plain_result, result_of
+from chaosagent.adapters.pydantic_ai.errors import crossing_error, own_error
+from chaosagent.adapters.pydantic_ai.messages import plain_arguments, plain_result, result_of
 from chaosagent.canonical import Plain, pack
 from chaosagent.errors import TargetError
 
 if TYPE_CHECKING:
-    from chaosagent.adapters.pydantic_ai_doors import OneAgentRun
+    from chaosagent.adapters.pydantic_ai.crossings import OneAgentRun
 
 WITHIN: ContextVar[bool] = ContextVar("chaosagent_pydantic_ai_within", default=False)
 """Whether a tool is being called: what its function does is the world's."""

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from agents import Model, ModelProvider, RunConfig
 from agents.models.default_models import get_default_model
 
-from chaosagent.adapters.openai_answers import events_of, finished
+from chaosagent.adapters.openai_agents.answers import events_of, finished
 
 
 class Asking(Protocol):

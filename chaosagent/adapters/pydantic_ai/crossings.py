@@ -18,11 +18,11 @@ from pydantic_ai.conversation_store import ConversationStore
 from pydantic_ai.toolsets import FunctionToolset
 
 from chaosagent.adapters.doors import FrameworkDoors, Tools
-from chaosagent.adapters.pydantic_ai_errors import OWN
-from chaosagent.adapters.pydantic_ai_messages import clean
-from chaosagent.adapters.pydantic_ai_model import behind_door
-from chaosagent.adapters.pydantic_ai_store import StoreBehindDoor
-from chaosagent.adapters.pydantic_ai_tools import WITHIN, NamedTools, ToolsBehindDoors
+from chaosagent.adapters.pydantic_ai.errors import OWN
+from chaosagent.adapters.pydantic_ai.messages import clean
+from chaosagent.adapters.pydantic_ai.model import behind_door
+from chaosagent.adapters.pydantic_ai.store import StoreBehindDoor
+from chaosagent.adapters.pydantic_ai.tools import WITHIN, NamedTools, ToolsBehindDoors
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError, UnknownNameError
 from chaosagent.targets.target import Run

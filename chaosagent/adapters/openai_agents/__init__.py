@@ -87,9 +87,9 @@ def through_doors(
     """
     sdk = require("agents", extra=EXTRA, needed_by=__name__)
     require_version("openai-agents", lowest=LOWEST, below=BELOW, extra=EXTRA, needed_by=__name__)
-    from chaosagent.adapters.openai_doors import AgentDoors
-    from chaosagent.adapters.openai_models import config_of
-    from chaosagent.adapters.openai_session import DoorSession
+    from chaosagent.adapters.openai_agents.doors import AgentDoors
+    from chaosagent.adapters.openai_agents.models import config_of
+    from chaosagent.adapters.openai_agents.session import DoorSession
 
     config = sdk.RunConfig() if run_config is None else run_config
     said = Tools() if tools is None else tools

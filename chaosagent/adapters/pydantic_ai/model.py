@@ -13,8 +13,8 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_core import to_jsonable_python
 
-from chaosagent.adapters.pydantic_ai_errors import crossing_error, model_error
-from chaosagent.adapters.pydantic_ai_messages import (
+from chaosagent.adapters.pydantic_ai.errors import crossing_error, model_error
+from chaosagent.adapters.pydantic_ai.messages import (
     CallIds,
     clean,
     messages_of,
@@ -25,7 +25,7 @@ from chaosagent.adapters.pydantic_ai_messages import (
 from chaosagent.canonical import Plain, pack
 
 if TYPE_CHECKING:
-    from chaosagent.adapters.pydantic_ai_doors import OneAgentRun
+    from chaosagent.adapters.pydantic_ai.crossings import OneAgentRun
 
 Request = Callable[[Any, Any, Any], Awaitable[Any]]
 _SETTINGS = frozenset({"extra_headers", "extra_body"})
