@@ -99,8 +99,12 @@ def _altered(value: Plain) -> Plain:
     """Return a value with another last digit; one without digits as it is."""
     if isinstance(value, str):
         return _LAST_DIGIT.sub(lambda digit: str((int(digit[0]) + 1) % 10), value, 1)
-    if not is_number(value) or not math.isfinite(value):
+    if not is_number(value):
         return value
     if isinstance(value, int):
-        return value + 1 if value % 10 < 9 else value - 9
-    return float(str(_altered(repr(value)))) if "e" not in repr(value) else value * 10
+        step = 1 if abs(value) % 10 < 9 else -9
+        return value + step if value >= 0 else value - step
+    if not math.isfinite(value):
+        return value
+    digits, *exponent = repr(value).split("e")
+    return float("e".join([str(_altered(digits)), *exponent]))
