@@ -14,7 +14,10 @@ from chaosagent.operators.fields import Field, Path, fields, with_values
 from chaosagent.vocabulary import Boundary
 
 _NOT_A_LETTER = re.compile(r"[^a-z]")
-_CURSOR = re.compile(r"(next|end|start(ing)?)?(after|cursor|token|link|page(token)?|offset)|next|continuation(token)?")
+_CURSOR = re.compile(
+    r"(next|end|start(ing)?)?(after|cursor|page(token)?|offset)|next(token|link)?|(end|start(ing)?)token|"
+    r"continuation(token)?"
+)
 _FLAG = re.compile(r"(has)?(more|next(page)?)|(is)?truncated")
 _POSITIONS = frozenset(("page", "offset"))
 """Where this page is, which ends nothing."""
@@ -24,8 +27,8 @@ _POSITIONS = frozenset(("page", "offset"))
 class PartialPage:
     """The page is right, and what it says of the next one is not.
 
-    Fields like `next_cursor`, `nextPageToken` or `has_more` count. A page that lacks items and keeps its cursor is what
-    `service.partial_response` makes.
+    Fields like `next_cursor`, `nextPageToken` or `has_more` count, unless they belong to an item of a list. A page that
+    lacks items and keeps its cursor is what `service.partial_response` makes.
 
     Attributes:
         kind: `ended` (it says that nothing follows) or `looped` (the next page is the one that was asked for; not on
@@ -59,7 +62,7 @@ class PartialPage:
         response = await proceed(crossing.request)
         if not isinstance(response.value, Mapping):
             return response
-        found = fields(response.value)
+        found = [field for field in fields(response.value) if not any(isinstance(part, int) for part in field.path)]
         changes = _ended(found) if self.kind == "ended" else _looped(found, crossing.request.arguments)
         return response._replace(value=with_values(response.value, changes))
 
@@ -75,7 +78,8 @@ def _plain_name(name: str) -> str:
 
 
 def _is_cursor(field: Field) -> bool:
-    is_place = isinstance(field.value, str | int) and not isinstance(field.value, bool)
+    value = field.value
+    is_place = (isinstance(value, str) and value != "") or (isinstance(value, int) and not isinstance(value, bool))
     return is_place and _CURSOR.fullmatch(_plain_name(field.name)) is not None
 
 

@@ -50,6 +50,16 @@ def test_a_first_page_cannot_loop() -> None:
 
 
 @pytest.mark.parametrize("kind", ["ended", "looped"])
-@pytest.mark.parametrize("answer", [None, ITEMS, {"items": ITEMS, "next_cursor": None, "has_more": False}])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        ITEMS,
+        {"items": ITEMS, "next_cursor": None, "has_more": False},
+        {"items": ITEMS, "next_cursor": ""},
+        {"items": [{"link": "/refunds/1", "before": 5, "after": 6, "next": "R-2"}]},
+        {"token": "of a session", "link": "/me"},
+    ],
+)
 def test_the_last_page_and_what_is_no_page_stay(kind: str, answer: Plain) -> None:
     assert play(PartialPage(kind), _answered(answer, cursor="p-2")) == Response(answer)
