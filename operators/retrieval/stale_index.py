@@ -18,7 +18,7 @@ class StaleIndex:
     """The index has not been updated: passages come in an earlier version.
 
     That is the last differing answer to the same query. Without one, each passage comes as the oldest answer that had
-    its `id`, to whatever query, showed it. Otherwise nothing happens.
+    its `id`, to whatever query, showed it, with the score that it has now. Otherwise nothing happens.
     """
 
     name: ClassVar[str] = "retrieval.stale_index"
@@ -50,9 +50,7 @@ class StaleIndex:
             return earlier
         oldest = _oldest(crossing.history)
         return response._replace(
-            value=with_passages(
-                response.value, lambda passages: [oldest.get(_id(passage), passage) for passage in passages]
-            )
+            value=with_passages(response.value, lambda passages: [_aged(passage, oldest) for passage in passages])
         )
 
     def describe(self) -> str:
@@ -73,6 +71,12 @@ def _oldest(history: Sequence[Exchange]) -> dict[str, Passage]:
     for exchange in history:
         with_passages(exchange.response.value, keep)
     return found
+
+
+def _aged(passage: Passage, oldest: Mapping[str, Passage]) -> Passage:
+    older = oldest.get(_id(passage), passage)
+    # A score tells how well a passage answers the query of now; the older one belongs to another query.
+    return {**older, "score": passage["score"]} if "score" in passage else older
 
 
 def _id(passage: Passage) -> str:

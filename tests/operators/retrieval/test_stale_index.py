@@ -40,6 +40,15 @@ def test_a_passage_comes_as_another_query_has_shown_it_first() -> None:
     assert response == Response([OTHER, OLD])
 
 
+def test_a_score_of_another_query_is_not_taken_over() -> None:
+    def scored(passage: Plain, score: float) -> Plain:
+        assert isinstance(passage, dict)
+        return {**passage, "score": score}
+
+    assert _played([scored(NEW, 0.2)], _found("days", scored(OLD, 0.9))) == Response([scored(OLD, 0.2)])
+    assert _played([scored(NEW, 0.2)], _found("days", scored(NEW, 0.9))) == Response([scored(NEW, 0.2)])
+
+
 def test_without_an_older_version_nothing_happens() -> None:
     unknown: Plain = [{"text": "Without id."}, NEW]
 
