@@ -7,6 +7,7 @@ import os
 import random
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +21,19 @@ if TYPE_CHECKING:
 BEGINNING = 1_767_225_600
 """When runs begin, in seconds since 1970: 2026-01-01T00:00:00Z."""
 
+NODE = 0x02_00_00_00_00_01
+"""The machine in ids that name one (`uuid1`): a locally administered address."""
+
 
 @contextlib.contextmanager
 def deterministic(run: Run) -> Iterator[None]:
     """Pin what a target takes straight from Python, for as long as a `with` block lasts.
 
     Inside, random numbers (`random`, `os.urandom`, `secrets`, `uuid`, and `numpy.random` where it is loaded) follow
-    from the run's seed, and the time (`time`, `datetime`) begins at 2026-01-01T00:00:00Z and goes on with the run's
-    clock. Outside everything is as it was. It acts on the whole process, so that other threads see it, too; a process
-    makes one run at a time.
+    from the run's seed, and the time (`time`, `datetime`) begins at 2026-01-01T00:00:00Z, in the time zone UTC, and
+    goes on with the run's clock; nothing takes any of the processor's. Outside everything is as it was. It acts on the
+    whole process, so that other threads see it, too; a process makes one run at a time. What a module has taken before
+    stays real: `from os import urandom`, `from time import monotonic`, or a generator that it has made.
 
     In real time (`clock="wall"`) the time is left alone, and in a run that is not one of a study
     (`chaosagent.UntracedRun`) everything is.
@@ -57,6 +62,9 @@ def _random_numbers(seed: int) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         for module in (os, random):
             stack.enter_context(_replaced(module, "urandom" if module is os else "_urandom", drawn.randbytes))
+        for owner, seeding in _seeds(drawn):
+            stack.enter_context(_replaced(owner, "seed", seeding))
+        stack.enter_context(_replaced(uuid, "getnode", lambda: NODE))
         numpy = sys.modules.get("numpy.random")
         if numpy is not None:
             stack.callback(numpy.set_state, numpy.get_state())
@@ -67,18 +75,57 @@ def _random_numbers(seed: int) -> Iterator[None]:
             random.setstate(before)
 
 
+def _seeds(drawn: random.Random) -> Iterator[tuple[Any, Callable[..., None]]]:
+    """Yield who seeds, and a function that draws the seed where none is given; the usual one asks the system."""
+    of_class, of_module = random.Random.seed, random.seed  # noqa: TID251  # it is what is replaced
+
+    def given(a: Any) -> Any:
+        return drawn.getrandbits(256) if a is None else a
+
+    yield random.Random, lambda generator, a=None, version=2: of_class(generator, given(a), version)
+    yield random, lambda a=None, version=2: of_module(given(a), version)
+
+
 @contextlib.contextmanager
 def _time_of(clock: Clock) -> Iterator[None]:
     machine = require("time_machine", extra="deterministic", needed_by="chaosagent.deterministic")
     travel = machine.travel(BEGINNING + clock.now(), tick=False)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_in_utc())
         coordinates = stack.enter_context(travel)
         # The library leaves these alone, as event loops need them; that of a run has a clock of its own.
-        for name in ("monotonic", "perf_counter"):
-            stack.enter_context(_replaced(time, name, clock.now))
-            stack.enter_context(_replaced(time, f"{name}_ns", lambda: round(clock.now() * 1e9)))
+        for name in ("monotonic", "perf_counter", "process_time", "thread_time"):
+            now = (lambda: 0.0) if name.endswith("_time") else clock.now
+            stack.enter_context(_replaced(time, name, now))
+            stack.enter_context(_replaced(time, f"{name}_ns", lambda now=now: round(now() * 1e9)))
+        # And these take the real time where they are given none.
+        ctime, asctime = time.ctime, time.asctime
+        stack.enter_context(
+            _replaced(time, "ctime", lambda at=None: asctime(time.localtime()) if at is None else ctime(at))
+        )
+        stack.enter_context(_replaced(time, "asctime", lambda at=None: asctime(time.localtime() if at is None else at)))
         stack.enter_context(clock.followed_by(lambda now: coordinates.move_to(BEGINNING + now)))
         yield
+
+
+@contextlib.contextmanager
+def _in_utc() -> Iterator[None]:
+    """Let the local time zone be UTC, on whichever machine."""
+    before = os.environ.get("TZ")
+    _set_zone("UTC0")
+    try:
+        yield
+    finally:
+        _set_zone(before)
+
+
+def _set_zone(name: str | None) -> None:
+    if name is None:
+        os.environ.pop("TZ", None)
+    else:
+        os.environ["TZ"] = name
+    if hasattr(time, "tzset"):  # not on Windows
+        time.tzset()
 
 
 @contextlib.contextmanager

@@ -35,7 +35,17 @@ def _drawn() -> dict[str, Plain]:
         "now": datetime.datetime.now(datetime.UTC).isoformat(),
         "monotonic": time.monotonic(),
         "shuffled": random.sample(range(10), 10),
+        "own generator": random.Random().random(),
+        "unseeded": _unseeded(),
+        "local": datetime.datetime.now().isoformat(),  # noqa: DTZ005  # what is careless is tested
+        "told": f"{time.ctime()} {time.asctime()} {time.ctime(0)}",
+        "processor": [time.process_time(), time.thread_time_ns()],
     }
+
+
+def _unseeded() -> float:
+    random.seed()
+    return random.random()
 
 
 @target
@@ -65,7 +75,21 @@ def test_equal_runs_draw_the_same() -> None:
 def test_other_seeds_draw_something_else() -> None:
     first, second = _state(1)[0], _state(2)[0]
 
-    assert all(first[kind] != second[kind] for kind in ("random", "urandom", "token", "uuid4", "shuffled"))
+    kinds = ("random", "urandom", "token", "uuid4", "shuffled", "own generator", "unseeded")
+    assert all(first[kind] != second[kind] for kind in kinds)
+
+
+def test_what_is_seeded_by_the_target_is_as_everywhere() -> None:
+    def drawn() -> list[Plain]:
+        random.seed("s", version=2)
+        return [random.random(), random.Random(7).random(), random.Random("x").random()]
+
+    @target
+    async def agent(_: Task, run: Run) -> Outcome:
+        with deterministic(run):
+            return Outcome("done", success=True, state=drawn())
+
+    assert _executed(agent).trace.outcome.state == drawn()
 
 
 def test_the_time_goes_on_with_the_clock_of_the_run() -> None:
@@ -74,17 +98,29 @@ def test_the_time_goes_on_with_the_clock_of_the_run() -> None:
     assert before["now"] == "2026-01-01T00:00:00+00:00"
     assert after["now"] == "2026-01-01T00:01:30+00:00"
     assert after["time"] - before["time"] == after["monotonic"] - before["monotonic"] == 90.0
+    assert after["told"] == "Thu Jan  1 00:01:30 2026 Thu Jan  1 00:01:30 2026 Thu Jan  1 00:00:00 1970"
+    assert after["processor"] == [0.0, 0]
 
 
 def test_outside_everything_is_as_it_was() -> None:
-    known = (os.urandom, time.time, time.monotonic, random.random)
+    known = (os.urandom, time.time, time.monotonic, random.random, random.seed, random.Random.seed, uuid.getnode)
+    zone = (os.environ.get("TZ"), time.tzname)
     random.seed(7)
     expected = random.random()
     random.seed(7)
 
     _executed(careless)
 
-    assert known == (os.urandom, time.time, time.monotonic, random.random)
+    assert known == (
+        os.urandom,
+        time.time,
+        time.monotonic,
+        random.random,
+        random.seed,
+        random.Random.seed,
+        uuid.getnode,
+    )
+    assert zone == (os.environ.get("TZ"), time.tzname)
     assert random.random() == expected
     assert abs(time.time() - datetime.datetime.now(datetime.UTC).timestamp()) < 60
     assert os.urandom(8) != os.urandom(8)
@@ -130,9 +166,9 @@ HERE = (
 )
 
 
-@pytest.mark.parametrize("hash_seed", ["0", "7"])
-def test_another_process_draws_the_same(hash_seed: str) -> None:
-    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+@pytest.mark.parametrize(("hash_seed", "zone"), [("0", "UTC0"), ("7", "CET-1"), ("7", "EST5EDT")])
+def test_another_process_draws_the_same_wherever_it_is(hash_seed: str, zone: str) -> None:
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "TZ": zone}
     printed = subprocess.run(
         [sys.executable, "-c", HERE, __file__], env=environment, capture_output=True, text=True, check=True
     )
