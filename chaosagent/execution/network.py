@@ -18,7 +18,7 @@ from chaosagent.execution.crashed import with_place
 from chaosagent.execution.doors import DoorOptions, dispatcher
 from chaosagent.execution.passage import Passage
 from chaosagent.faults.crossing import Toxic
-from chaosagent.targets.target import Committed, Connect, EffectRule
+from chaosagent.targets.target import Committed, Connect, EffectRule, Upstream
 from chaosagent.vocabulary import Effect
 from chaosagent.wall import WallLoop
 
@@ -38,22 +38,21 @@ class Far:
     """What a target says of a server; see `chaosagent.targets.target.Run.network`."""
 
     name: str
-    upstream: str
+    upstream: Upstream
     connect: Connect
     committed: Committed | None = None
 
-    @property
     def address(self) -> tuple[str, int]:
-        """Host and port.
+        """Return host and port.
 
         Raises:
             TargetError: The upstream does not name both.
         """
-        found = _ADDRESS.fullmatch(str(self.upstream))
+        named = self.upstream() if callable(self.upstream) else self.upstream
+        found = _ADDRESS.fullmatch(str(named))
         if found is None or not 0 < int(found["port"]) < 65_536:
             raise TargetError(
-                f"network:{self.name}: the upstream is {self.upstream!r:.200}; write host:port, such as "
-                "'127.0.0.1:5432'."
+                f"network:{self.name}: the upstream is {named!r:.200}; write host:port, such as '127.0.0.1:5432'."
             )
         return found["host"].strip("[]"), int(found["port"])
 
@@ -71,7 +70,9 @@ class Link:
         self.far, self.options = far, options
         self._run = run
         self._proxy: toxiproxy.Proxy | None = None
+        self._port = 0
         self._opening: asyncio.Future[_Call] | None = None
+        self._keeper: asyncio.Task[None] | None = None
         self._seen: Counter[str] = Counter()
 
     def __eq__(self, other: object) -> bool:
@@ -94,7 +95,8 @@ class Link:
         """
         if self._opening is None:
             self._opening = self._run.loop.create_future()
-            self._run.loop.create_task(self._keep(self._opening))
+            # A task that nobody holds may be collected as garbage while it waits.
+            self._keeper = self._run.loop.create_task(self._keep(self._opening))
         return await asyncio.shield(self._opening)
 
     @asynccontextmanager
@@ -139,7 +141,7 @@ class Link:
     def masked(self, error: BaseException) -> BaseException:
         """Name the server's own port in the place of the proxy's, which differs from run to run."""
         if self._proxy is not None:
-            ours, theirs = re.compile(rf"(?<!\d){self._proxy.port}(?!\d)"), str(self.far.address[1])
+            ours, theirs = re.compile(rf"(?<!\d){self._proxy.port}(?!\d)"), str(self._port)
             error.args = tuple(_replaced(argument, ours, theirs) for argument in error.args)
             for name, value in list(vars(error).items()):
                 with suppress(AttributeError, TypeError):
@@ -165,18 +167,19 @@ class Link:
                 await stack.aclose()
 
     async def _connected(self, stack: AsyncExitStack) -> Any:
-        host, port = self.far.address
+        host, self._port = self.far.address()
+        upstream = f"[{host}]:{self._port}" if ":" in host else f"{host}:{self._port}"
         try:
             async with asyncio.timeout(REACH_SECONDS):
-                _, writer = await asyncio.open_connection(host, port)
+                _, writer = await asyncio.open_connection(host, self._port)
         except OSError as error:
             why = os.strerror(error.errno) if error.errno else f"nobody answered in {REACH_SECONDS:g} s"
             raise TargetError(
-                f"network:{self.far.name}: no server can be reached at {self.far.upstream} ({why}). Start it, or "
+                f"network:{self.far.name}: no server can be reached at {upstream} ({why}). Start it, or "
                 "correct the address."
             ) from error
         writer.close()
-        self._proxy = toxiproxy.server().proxy(self.far.name, self.far.upstream)
+        self._proxy = toxiproxy.server().proxy(self.far.name, upstream)
         behind = self.far.connect(self._proxy.host, self._proxy.port)
         return await entered(behind, stack)
 
@@ -219,10 +222,11 @@ def link_of(
                 f"network:{far.name} declares `committed` and `effects`; each would count. Leave out one of them."
             )
         )
-    try:
-        far.address  # noqa: B018  # looked at for its error
-    except TargetError as error:
-        raise run.recorder.refuse(error) from None
+    if not callable(far.upstream):
+        try:
+            far.address()
+        except TargetError as error:
+            raise run.recorder.refuse(error) from None
     options = DoorOptions(
         effects=dict(effects or {}),
         read_only=read_only if isinstance(read_only, bool) else frozenset(read_only),
@@ -311,7 +315,7 @@ class Direct:
         return await value if hasattr(value, "__await__") else value
 
     async def _opened(self) -> _Call:
-        behind = await entered(self._far.connect(*self._far.address), self._stack)
+        behind = await entered(self._far.connect(*self._far.address()), self._stack)
         return dispatcher(f"network:{self._far.name}", behind)
 
 

@@ -31,7 +31,7 @@ from chaosagent.faults.evaluation import Fingerprint, Fingerprinting
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.governance.mediator import Mediator
 from chaosagent.seeds import derive
-from chaosagent.targets.target import Committed, Connect, EffectRule, Implementation
+from chaosagent.targets.target import Committed, Connect, EffectRule, Implementation, Upstream
 from chaosagent.trace.step import Landed, Link, StepKind
 from chaosagent.virtual_time import VirtualLoop
 from chaosagent.vocabulary import Boundary, Landing, Outcome, SystemConfig, Task
@@ -139,7 +139,7 @@ class LiveRun:
     def network(
         self,
         name: str,
-        upstream: str,
+        upstream: Upstream,
         connect: Connect,
         *,
         committed: Committed | None = None,

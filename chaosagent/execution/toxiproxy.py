@@ -95,6 +95,10 @@ class Server:
                 removed.append(name)
         return removed
 
+    def proxies(self) -> list[str]:
+        """Return the names of all proxies that the server has, sorted."""
+        return sorted(self._asked(self._api().proxies))
+
     def end(self) -> None:
         """End the server, if this process has started it."""
         if self.companion is not None:

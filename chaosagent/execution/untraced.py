@@ -24,7 +24,7 @@ from chaosagent.execution.network import Direct, Far
 from chaosagent.governance.action import Action
 from chaosagent.governance.mediator import Mediator
 from chaosagent.seeds import derive
-from chaosagent.targets.target import Committed, Connect, Door, EffectRule, Implementation
+from chaosagent.targets.target import Committed, Connect, Door, EffectRule, Implementation, Upstream
 from chaosagent.vocabulary import ActionBlocked, Boundary, Mediation, SystemConfig, Task
 
 
@@ -84,7 +84,7 @@ class UntracedRun:
     def network(
         self,
         name: str,
-        upstream: str,
+        upstream: Upstream,
         connect: Connect,
         *,
         committed: Committed | None = None,  # noqa: ARG002

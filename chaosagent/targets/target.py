@@ -16,6 +16,7 @@ from chaosagent.governance.mediator import Mediator
 from chaosagent.vocabulary import ClockKind, Effect, Impact, Outcome, SystemConfig, Task
 
 Implementation: TypeAlias = "Callable[..., Any] | Mapping[str, Callable[..., Any]] | object"
+Upstream: TypeAlias = "str | Callable[[], str]"
 Connect: TypeAlias = Callable[[str, int], Any]
 Committed: TypeAlias = "Callable[[], Iterable[Effect] | Awaitable[Iterable[Effect]]]"
 EffectRule: TypeAlias = "EffectOf | Callable[[Mapping[str, Plain], Plain], Effect | Iterable[Effect] | None]"
@@ -140,7 +141,7 @@ class Run(Protocol):
     def network(
         self,
         name: str,
-        upstream: str,
+        upstream: Upstream,
         connect: Connect,
         *,
         committed: Committed | None = None,
@@ -155,7 +156,8 @@ class Run(Protocol):
 
         Args:
             name: Of the interface.
-            upstream: Where the server is: `"host:port"`.
+            upstream: Where the server is, `"host:port"`, or a function that returns it before the first call; it may
+                start the server.
             connect: Is given a host and a port, once before the first call, and returns what stands behind the door, as
                 for other doors, or something to be awaited for it. What is a context manager, asynchronous or not, is
                 entered, and left at the end of the run. What connects by itself must use that address.

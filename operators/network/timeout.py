@@ -16,7 +16,8 @@ from chaosagent.vocabulary import Boundary
 class Timeout:
     """Data disappear, and after some time the connection is closed.
 
-    With `downstream` the server has acted and nothing is heard of it; with `upstream` it never hears of the call.
+    With `downstream` the server has acted and nothing is heard of it; with `upstream` it never hears of the call. A
+    connection that the server closes by itself is closed at once.
 
     Attributes:
         seconds: Real seconds until the connection is closed; a client with a shorter time-out gives up earlier.

@@ -1,0 +1,35 @@
+"""Real servers for the tests that need them; where one is missing, the tests say so and are skipped."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from chaosagent.errors import UsageError
+from chaosagent.execution.toxiproxy import Server, server
+
+
+@pytest.fixture
+def toxiproxy() -> Server:
+    """Return the Toxiproxy server of this process."""
+    pytest.importorskip("toxiproxy", reason="needs the extra `network`")
+    try:
+        return server()
+    except UsageError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def redis_address() -> str:
+    """Return `host:port` of an empty Redis of this process."""
+    redis = pytest.importorskip("redis", reason="needs the package redis")
+    if shutil.which("redis-server") is None:
+        pytest.skip("redis-server is not on the PATH; install Redis")
+    from chaosagent.experiments.ledger.server import address
+
+    found = address()
+    host, _, port = found.rpartition(":")
+    with redis.Redis(host=host, port=int(port)) as client:
+        client.flushall()
+    return found
