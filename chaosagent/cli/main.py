@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from chaosagent.cli import output
+from chaosagent.cli.check import check
 from chaosagent.cli.demo import demo
 from chaosagent.cli.doctor import doctor
 from chaosagent.cli.init import init
@@ -43,6 +44,7 @@ VERBS: Mapping[str, tuple[Callable[..., int], str]] = {
     "search": (search, "Find the cheapest schedules that break a target, with proof."),
     "replay": (replay, "Run stored counterexamples again."),
     "show": (show, "Tell the story of a counterexample."),
+    "check": (check, "Check contracts on traces of production; nothing is executed."),
     "list": (list_kind, "List operators, searchers, contracts or targets."),
 }
 

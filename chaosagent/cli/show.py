@@ -24,6 +24,14 @@ def show(
     ],
     *,
     whole: Annotated[bool, typer.Option("--all", help="Show every step of the trace.")] = False,
+    spans: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the traces there as OpenTelemetry GenAI spans, a line each; - for stdout.",
+            metavar="FILE.jsonl",
+            show_default=False,
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Tell counterexamples as a person would: the faults, what happened, what broke, and why each fault is needed.
@@ -35,10 +43,14 @@ def show(
     chaosagent show chaosagent-out/triage/replays/refund-at-most-once-1f2e3d4c5b6a.replay
 
     chaosagent show chaosagent-out/triage/replays
+
+    chaosagent show chaosagent-out/triage/replays --spans spans.jsonl
     """
     from chaosagent.replays.store import find_records, read_record
     from chaosagent.report.story import story_json, story_of
 
+    if spans is not None:
+        return _export(find_records(paths), spans)
     if len(paths) == 1 and not paths[0].is_dir():
         record = read_record(paths[0])
         if json:
@@ -47,6 +59,23 @@ def show(
             output.answer(story_of(record, paths[0], whole=whole))
         return HELD
     return _show_each(find_records(paths), whole=whole, json=json)
+
+
+def _export(paths: list[Path], spans: Path) -> int:
+    """Write the traces of records as spans, in lines as the Collector's file exporter writes them."""
+    from chaosagent.replays.store import read_record
+    from chaosagent.trace.spans import export_line
+
+    records = (read_record(path) for path in paths)
+    lines = (export_line(record.trace, record.target_name) for record in records)
+    if spans == Path("-"):
+        for line in lines:
+            print(line)
+        return HELD
+    with spans.open("w", encoding="utf-8") as file:
+        count = sum(1 for line in lines if file.write(f"{line}\n"))
+    output.remark(f"{spans}: {count} traces written" if count != 1 else f"{spans}: one trace written")
+    return HELD
 
 
 def _show_each(paths: list[Path], *, whole: bool, json: bool) -> int:

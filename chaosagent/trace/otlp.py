@@ -27,13 +27,13 @@ _kept: dict[str, tuple[bool, str]] = {}
 
 
 class SourcePlace(NamedTuple):
-    """Where something stands: a file, and a line from 1."""
+    """Where something stands: a file, and a line from 1; line 0 is the whole file."""
 
     file: str
     line: int
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{self.file}:{self.line}" if self.line else self.file
 
 
 class Span(NamedTuple):

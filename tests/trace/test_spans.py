@@ -66,6 +66,14 @@ FAILURES = st.builds(
 )
 
 
+REQUESTS: st.SearchStrategy[dict[str, Plain]] = MAPPINGS | st.builds(
+    lambda text: {"messages": [{"role": "user", "content": text}]}, TEXTS
+)
+ANSWERS: st.SearchStrategy[Plain] = PLAIN | st.builds(
+    lambda text: {"content": text, "tool_calls": [{"name": "pay"}]}, TEXTS
+)
+
+
 @st.composite
 def steps(draw: st.DrawFn, index: int = 0) -> Step:
     """Return any step that a run can have, and some that none can."""
@@ -80,8 +88,8 @@ def steps(draw: st.DrawFn, index: int = 0) -> Step:
         role=draw(TEXTS),
         occurrence=draw(st.integers(1, 10**9)),
         attempt=draw(st.integers(0, 3)),
-        arguments=draw(MAPPINGS | st.builds(lambda text: {"messages": [{"role": "user", "content": text}]}, TEXTS)),
-        answer=draw(PLAIN | st.builds(lambda text: {"content": text, "tool_calls": [{"name": "pay"}]}, TEXTS)),
+        arguments=draw(REQUESTS),
+        answer=draw(ANSWERS),
         failure=draw(st.none() | FAILURES),
         asked_at=draw(SECONDS),
         arrived_at=draw(SECONDS),
@@ -205,8 +213,8 @@ def test_a_trace_of_which_a_span_is_missing_is_said_to_be_unfinished() -> None:
 
 
 def test_viewers_find_the_words_of_the_conventions() -> None:
-    asked = {"messages": [{"role": "system", "content": "Be kind."}]}
-    told = {"content": "", "tool_calls": [{"name": "refund", "arguments": {"order": 7}}]}
+    asked: dict[str, Plain] = {"messages": [{"role": "system", "content": "Be kind."}]}
+    told: Plain = {"content": "", "tool_calls": [{"name": "refund", "arguments": {"order": 7}}]}
     trace = trace_of(
         make_step(0, "model:planner", "complete", agent="reader", arguments=asked, answer=told),
         make_step(1, "service:refund", "call", agent="reader", arguments={"order": 7}, answer={"ok": True}),

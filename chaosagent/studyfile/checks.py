@@ -1,0 +1,159 @@
+"""What `chaosagent check` looks for: a file of contracts, and what spans do not say of tools.
+
+```yaml
+contracts: [at-most-once, no-leak]        # as in a study file; the default ones when left out
+effects:                                  # what tools commit, by the arguments that identify it
+  refund: [order]
+  mail.send: {identity: [to, subject], impact: harmless, kind: mail}
+read_only: [get_order]                    # tools that commit nothing
+egress: [mail.send]                       # tools that send what they are given out of the organisation
+canaries: [SECRET-1234]                   # texts that must not leave
+forbidden: ["account 666"]                # values that no action may carry
+```
+
+A study file is one too; what it says of anything else is passed over.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from chaosagent.canonical import Plain
+from chaosagent.contracts.catalogue import default_contracts, parse_contract
+from chaosagent.contracts.contract import Contract
+from chaosagent.errors import UnknownNameError, UsageError
+from chaosagent.execution.checking import Checks
+from chaosagent.importable import make_importable
+from chaosagent.studyfile.located import Keys, Located, read_yaml, shown
+from chaosagent.studyfile.settings import StudySettings
+from chaosagent.trace.genai_content import EffectRule, ToolRules
+from chaosagent.vocabulary import Impact, Labels
+
+KEYS = ("canaries", "contracts", "effects", "egress", "forbidden", "read_only")
+RULE_KEYS = ("identity", "impact", "kind")
+DEFAULT = "default"
+KIND = "file of contracts"
+
+
+def load_checks(path: Path | None, names: Sequence[str]) -> Checks:
+    """Return what traces are to be checked for.
+
+    Args:
+        path: A file of contracts or a study file; nothing is known of tools without one.
+        names: Contracts that take the place of the file's; `module:attribute` or names.
+
+    Raises:
+        UsageError: The file cannot be read, or says something that is not allowed.
+    """
+    if path is None:
+        make_importable(Path.cwd())
+        return Checks(_contracts([(name, "--contract") for name in names or (DEFAULT,)], Path.cwd()))
+    located = read_yaml(path, KIND)
+    _check_keys(located)
+    folder = path.resolve().parent
+    make_importable(folder)
+    given = located.data.get("contracts", [DEFAULT])
+    if not isinstance(given, list) or not given:
+        raise _refused(located, ("contracts",), "a list of contracts")
+    entries: list[tuple[Plain, str]] = [(name, "--contract") for name in names]
+    entries = entries or [(entry, located.where("contracts", index)) for index, entry in enumerate(given)]
+    effects = located.data.get("effects", {})
+    if not isinstance(effects, dict):
+        raise _refused(located, ("effects",), "a mapping from tools to the arguments that identify what they commit")
+    return Checks(
+        _contracts(entries, folder),
+        ToolRules(
+            {tool: _rule(located, tool) for tool in effects},
+            frozenset(_texts(located, "egress")),
+            frozenset(_texts(located, "read_only")),
+        ),
+        Labels(forbidden=_texts(located, "forbidden"), canaries=_texts(located, "canaries")),
+    )
+
+
+def _check_keys(located: Located) -> None:
+    known = sorted({*KEYS, *(StudySettings.model_fields if "target" in located.data else ())})
+    for key in located.data:
+        if key not in known:
+            nearest = difflib.get_close_matches(key, known, n=1, cutoff=0.4)
+            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+            raise UsageError(f"{located.where(key)}: unknown key {shown(key)}.{hint} Known: {', '.join(known)}.")
+
+
+def _contracts(entries: Sequence[tuple[Plain, str]], folder: Path) -> tuple[Contract, ...]:
+    """Return contracts, each once."""
+    contracts: dict[str, Contract] = {}
+    for entry, where in entries:
+        for contract in default_contracts() if entry == DEFAULT else (_contract(entry, where, folder),):
+            if contract.id in contracts:
+                raise UsageError(
+                    f"{where}: there is a contract {contract.id!r} already. Give one of them another `id`."
+                )
+            contracts[contract.id] = contract
+    return tuple(contracts.values())
+
+
+def _contract(entry: Plain, where: str, folder: Path) -> Contract:
+    try:
+        return parse_contract(_importable(entry, where, folder), where)
+    except UnknownNameError as error:
+        if not isinstance(entry, str):
+            raise
+        raise UnknownNameError(error.kind, error.name, (*error.known, DEFAULT), where) from error
+
+
+def _importable(entry: Plain, where: str, folder: Path) -> Plain:
+    """Turn `file.py:attribute` into `module:attribute`."""
+    if not isinstance(entry, str) or not entry.rpartition(":")[0].endswith(".py"):
+        return entry
+    place, _, attribute = entry.rpartition(":")
+    relative = PurePosixPath(place)
+    if relative.is_absolute() or ".." in relative.parts or not (folder / relative).is_file():
+        raise UsageError(
+            f"{where}: contract {entry!r}: name a file next to {folder.name}'s file of contracts or below."
+        )
+    return f"{'.'.join((*relative.parent.parts, relative.stem))}:{attribute}"
+
+
+def _rule(located: Located, tool: str) -> EffectRule:
+    keys = ("effects", tool)
+    given = _at(located, keys)
+    if isinstance(given, list | str):
+        return EffectRule(_texts(located, *keys))
+    if not isinstance(given, dict) or "identity" not in given:
+        raise _refused(located, keys, "a list of arguments, or a mapping with `identity`")
+    for key in given:
+        if key not in RULE_KEYS:
+            raise _refused(located, (*keys, key), f"one of {', '.join(RULE_KEYS)}", key)
+    kind, impact = given.get("kind", ""), given.get("impact", Impact.HIGH.value)
+    if not isinstance(kind, str):
+        raise _refused(located, (*keys, "kind"), "a text")
+    if impact not in [known.value for known in Impact]:
+        raise _refused(located, (*keys, "impact"), "one of " + ", ".join(known.value for known in Impact))
+    return EffectRule(_texts(located, *keys, "identity"), kind, Impact(impact))
+
+
+def _texts(located: Located, *keys: str) -> tuple[str, ...]:
+    """Return a list of texts, or the only one; none when the key is not there."""
+    given = _at(located, keys)
+    if given is None:
+        return ()
+    listed = [given] if isinstance(given, str) else given
+    if not isinstance(listed, list) or not all(isinstance(text, str) and text for text in listed):
+        raise _refused(located, keys, "a list of texts that are not empty")
+    return tuple(str(text) for text in listed)
+
+
+def _at(located: Located, keys: Keys) -> Plain:
+    value: Plain = located.data
+    for key in keys:
+        value = value.get(str(key)) if isinstance(value, dict) else None
+    return value
+
+
+def _refused(located: Located, keys: Keys, allowed: str, value: Plain = None) -> UsageError:
+    named = ".".join(map(str, keys))
+    found = _at(located, keys) if value is None else value
+    return UsageError(f"{located.where(*keys)}: {named} is {shown(found)}; it must be {allowed}.")
