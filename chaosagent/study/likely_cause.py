@@ -11,7 +11,7 @@ from chaosagent.trace.diff import Difference
 OR_PIN = "or pin it: `with chaosagent.deterministic(run):`"
 _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 _TIME = re.compile(r"\b(19|20)\d\d-[01]\d-[0-3]\d([T ]\d\d:\d\d)?|\b1[5-9]\d{8}(\.\d+)?\b")
-_HEXADECIMAL = re.compile(r"\b[0-9a-f]{16,}\b")
+_DRAWN = re.compile(r"\b[0-9a-f]{16,}\b|\b0\.\d{9,}")  # a token, or a float as random() gives them
 
 
 def likely_cause(difference: Difference, *, in_one_process: bool = True) -> str:
@@ -25,7 +25,7 @@ def likely_cause(difference: Difference, *, in_one_process: bool = True) -> str:
         return f"a uuid; draw it from run.rng(label), {OR_PIN}"
     if _TIME.search(expected) and _TIME.search(got):
         return f"the wall clock; ask run.clock.now(), {OR_PIN}"
-    if _HEXADECIMAL.search(expected) and _HEXADECIMAL.search(got):
+    if _DRAWN.search(expected) and _DRAWN.search(got):
         return f"a generated id or a random number; draw it from run.rng(label), {OR_PIN}"
     if expected != got and Counter(expected) == Counter(got):
         return "the order of a set, or of what threads finish; sort it"
