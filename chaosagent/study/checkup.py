@@ -14,7 +14,7 @@ from chaosagent.execution.execute import Execution
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.workbench import Answering, Job, Workbench
 from chaosagent.faults.dry import RecordedCrossing, unpack_request
-from chaosagent.faults.evaluation import Fingerprinting
+from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.study.determinism import examine
 from chaosagent.study.evaluator import Experimental
@@ -25,6 +25,9 @@ EFFECTS = 'Declare what they commit, effects={...: effect("id")}, or that they c
 CHECKPOINTS = (
     "Say run.checkpoint(place, state) where the program's state is complete; a search then merges equal states."
 )
+
+
+ELSEWHERE = "Mend it first: a search runs in other processes, too, which share nothing with this one."
 
 
 class Level(enum.Enum):
@@ -118,6 +121,10 @@ def _determinism(place: Place, tasks: Sequence[str]) -> Iterator[Remark]:
     elsewhere, equal = place.elsewhere(), 0
     try:
         for task in tasks:
+            told = _told_by(elsewhere, Job(task, place.seed, EMPTY))
+            if told.status is Status.ERROR:
+                yield Remark(Level.BAD, task, f"runs here, and in another process it does not: {told.error}", ELSEWHERE)
+                continue
             try:
                 nature = examine([Experimental(task, place.seed)], place.here, elsewhere)
             except StudyError as error:
@@ -134,6 +141,11 @@ def _determinism(place: Place, tasks: Sequence[str]) -> Iterator[Remark]:
     if equal:
         text = f"equal traces of {equal} of {len(tasks)} tasks, here and in another process with another hash seed"
         yield Remark(Level.GOOD, "determinism", text)
+
+
+def _told_by(elsewhere: Executor, job: Job) -> Evaluation:
+    elsewhere.submit(0, job)
+    return elsewhere.next_finished().evaluation
 
 
 def _doors(runs: Mapping[str, Execution]) -> Iterator[Remark]:
@@ -153,10 +165,10 @@ def _doors(runs: Mapping[str, Execution]) -> Iterator[Remark]:
 
 
 def _called(runs: Mapping[str, Execution]) -> set[tuple[str, str]]:
-    """Return the operations of services that were called and of which no effect was told."""
+    """Return the operations of services that have succeeded without an effect; one that failed may have none."""
     steps = [step for run in runs.values() for step in run.trace.steps if step.boundary is Boundary.SERVICE]
     committed = {(step.interface, step.operation) for step in steps if step.effects}
-    return {(step.interface, step.operation) for step in steps} - committed
+    return {(step.interface, step.operation) for step in steps if step.failure is None} - committed
 
 
 def _read(crossings: Iterable[RecordedCrossing]) -> set[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,31 @@ def test_what_could_be_declared_is_a_hint(look: Callable[..., Any]) -> None:
     assert told["effects"][0]["level"] == "hint"
     assert "run.checkpoint" in told["checkpoints"][0]["remedy"]
     assert told["default"][1]["text"] == "nothing says whether the outcome is right"
+
+
+def test_a_call_that_fails_says_nothing_of_what_it_commits(look: Callable[..., Any]) -> None:
+    code, told = look(
+        "def broken(key):\n    raise ConnectionError\n"
+        "bank = run.service('card', {'pay': broken}, effects={'pay': effect('key')})\n"
+        "try:\n    await bank('pay', key='a')\nexcept ConnectionError:\n    return Outcome('', success=True)"
+    )
+
+    assert code == 0
+    assert "effects" not in told
+
+
+def test_runs_that_end_another_process_are_not_called_equal(
+    look: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENDED_IN", str(os.getpid()))
+    code, told = look(
+        "import os\nawait bank('pay', key='a')\n"
+        "if str(os.getpid()) != os.environ['ENDED_IN']:\n    os._exit(3)\nreturn Outcome('', success=True)"
+    )
+
+    assert code == 1
+    assert "in another process it does not: the worker process ended with exit code 3" in _bad(told)
+    assert "determinism" not in told
 
 
 def test_people_get_a_page(folder: Path, chaosagent: Command) -> None:
