@@ -4,7 +4,7 @@ A 30-second time-out costs microseconds and always ends in the same order: callb
 became ready, timers in the order of their time and, at equal times, of their making. Work handed to threads is waited
 for in real time and released in the order of asking; it takes no virtual time. Waiting for what can never happen
 is a `Deadlock`, a loop that polls without ever waiting a `Livelock`. Threads that were not made by `run_in_executor`
-(or `asyncio.to_thread`) are unknown to the loop: it does not wait for them.
+(or `asyncio.to_thread`) are unknown to the loop: it does not wait for them, unless it is told who knows of them.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._timers: list[tuple[float, int, Callback]] = []
         self._threads: deque[tuple[ThreadFuture[Any], asyncio.Future[Any]]] = deque()
         self._woken: threading.Event | None = None  # made with the first thread
+        self._threads_out: Callable[[], bool] | None = None
         self._pool: ThreadPool | None = None
         self._tasks: dict[asyncio.Task[Any], None] = {}
         self._thread = threading.get_ident()
@@ -115,7 +116,9 @@ class VirtualLoop(asyncio.AbstractEventLoop):
                 ready.popleft().run()
             elif self._called:
                 ready.append(self._called.popleft())
-            elif self._threads and not (self._timers and any(not guest.done() for guest in self._guests)):
+            elif (self._threads or (self._threads_out is not None and self._threads_out())) and not (
+                self._timers and any(not guest.done() for guest in self._guests)
+            ):
                 self._wait_for_oldest_thread()
             elif self._timers:
                 self._go_to_next_timer()
@@ -146,11 +149,11 @@ class VirtualLoop(asyncio.AbstractEventLoop):
 
     def _wait_for_oldest_thread(self) -> None:
         """Wait in real time until the thread that was asked first is done, or some thread calls back."""
-        work, future = self._threads[0]
-        if not work.done() and self._woken is not None:
+        if self._woken is not None and not (self._threads and self._threads[0][0].done()):
             self._woken.wait()
             self._woken.clear()
             return
+        work, future = self._threads[0]
         self._threads.popleft()
         if future.done():
             return
@@ -164,6 +167,15 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             future.set_exception(error)
         else:
             future.set_result(work.result())
+
+    def wait_while(self, threads_out: Callable[[], bool]) -> None:
+        """Wait in real time, too, while threads are out that somebody else has started.
+
+        Args:
+            threads_out: Says whether there are any; each must call back when it is done, as `call_soon_threadsafe` does
+                it. They are not put into an order: let there be one at a time.
+        """
+        self._threads_out, self._woken = threads_out, self._woken or threading.Event()
 
     def end(self) -> int:
         """Cancel every task that is left, in the order of making, and return how many there were.
@@ -232,6 +244,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             not self._ready
             and not self._called
             and not self._threads
+            and not (self._threads_out is not None and self._threads_out())
             and all(callback._cancelled for *_, callback in self._timers)
         )
 

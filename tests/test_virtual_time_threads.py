@@ -126,3 +126,30 @@ def test_a_pool_that_is_closed_cancels_what_has_not_begun_and_waits_for_what_has
     assert second.cancelled()
     with pytest.raises(RuntimeError, match="after the end of the run"):
         pool.submit(work)
+
+
+def test_threads_of_somebody_else_are_waited_for_in_real_time_before_virtual_time_passes() -> None:
+    loop, out = virtual_loop(turns_max=1000, seconds_max=10.0), [0]
+    loop.wait_while(lambda: out[0] > 0)
+
+    async def play() -> tuple[str, float]:
+        answer = loop.create_future()
+
+        def told() -> None:
+            out[0] -= 1
+            answer.set_result("done")
+
+        def work() -> None:
+            threading.Event().wait(0.02)
+            loop.call_soon_threadsafe(told)
+
+        out[0] += 1
+        threading.Thread(target=work).start()
+        async with asyncio.timeout(5.0):
+            said = await answer
+        assert not out[0]
+        await asyncio.sleep(1.0)
+        return said, loop.time()
+
+    assert loop.run_until_complete(play()) == ("done", 1.0)
+    loop.end()
