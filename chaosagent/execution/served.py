@@ -196,6 +196,7 @@ class ServedRun(LiveRun):
 
     async def _turn_of(self, known: Step) -> None:
         """Wait for the recorded time of a step, and until all steps before it are written down."""
+        self._go_on()  # now that it was asked for, what its world did goes on, though it answers later
         if known.arrived_at > self.loop.now:
             due = self.loop.create_future()
             self.loop.call_at(known.arrived_at, _settle, due)

@@ -377,3 +377,17 @@ def test_a_world_that_cancels_itself_has_answered() -> None:
     check(experiment)
     step = execute(experiment, EMPTY).trace.steps[0]
     assert (step.kind, step.failure and step.failure.kind) == (StepKind.CALL, "CancelledError")
+
+
+@target(tasks=[Task("t")])
+async def waiting_beside(_: Task, run: Run) -> Outcome:
+    """Asks two tools at once; the world of the first asks a third at once, whenever its answer comes."""
+    inner = run.service("inner", {"get": lambda: 1})
+    outer = run.service("outer", {"get": lambda: inner("get")})
+    other = run.service("other", {"get": lambda: 2})
+    return Outcome(str(await asyncio.gather(outer("get"), other("get"))))
+
+
+@pytest.mark.parametrize("schedule", ["", "service:outer[1] delay(seconds=5)", "service:outer[1] timeout(when=after)"])
+def test_what_a_world_did_at_once_keeps_its_time_when_its_answer_is_late(schedule: str) -> None:
+    check(experiment_of(waiting_beside), schedule)
