@@ -78,14 +78,23 @@ def _crossing(doors: FrameworkDoors, name: str, function: Callable[..., Any]) ->
         bound = signature.bind(*positional, **named)
         return doors.tool(name, _gathered(signature, bound.arguments), call)
 
-    return crossing
+    @functools.wraps(function)
+    async def crossing_later(*positional: Any, **named: Any) -> Any:
+        return await crossing(*positional, **named)
+
+    # Frameworks ask a function whether it is one with `async def`.
+    return crossing_later if inspect.iscoroutinefunction(function) else crossing
 
 
 def _gathered(signature: inspect.Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments by name; those of `**extra` stand beside the others, as the caller wrote them."""
+    """Return arguments by name; those of `**extra` stand beside the others, as the caller wrote them.
+
+    Where one of them is called like a parameter, all of them stand in a mapping under the name of `**extra` itself.
+    """
     found: dict[str, Any] = {}
     for name, value in arguments.items():
-        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+        is_extra = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
+        if is_extra and signature.parameters.keys().isdisjoint(value):
             found.update(value)
         else:
             found[name] = value
@@ -98,5 +107,6 @@ def _spread(signature: inspect.Signature, arguments: Mapping[str, Any]) -> dict[
     extra = {name: value for name, value in arguments.items() if name not in signature.parameters}
     keywords = [one.name for one in signature.parameters.values() if one.kind is one.VAR_KEYWORD]
     if keywords and extra:
-        known[keywords[0]] = extra
+        together = known.get(keywords[0])
+        known[keywords[0]] = {**together, **extra} if isinstance(together, Mapping) else extra
     return dict(sorted(known.items(), key=lambda pair: list(signature.parameters).index(pair[0])))

@@ -74,6 +74,32 @@ def test_the_agent_sees_the_same_tools() -> None:
     assert told == f"get_order {inspect.signature(get_order)} Pay a customer back."
 
 
+def test_an_asynchronous_function_is_still_known_as_one() -> None:
+    async def looking(read: Callable[..., Any], pay: Callable[..., Any]) -> str:
+        return f"{inspect.iscoroutinefunction(read)} {inspect.iscoroutinefunction(pay)}"
+
+    assert _executed(_agent(looking)).trace.outcome.message == "False True"
+
+
+def test_arguments_called_like_parameters_reach_the_function() -> None:
+    def note(order: int, /, *lines: str, **extra: Any) -> str:
+        return f"{order} {lines} {sorted(extra.items())}"
+
+    @target
+    async def agent(_: Task, run: Run) -> Outcome:
+        (written,) = through_doors(run, [note])
+        told = [
+            await written(1, "a", why="b"),
+            await written(1, order=2),
+            await written(1, "a", lines="b", extra={"c": 3}),
+        ]
+        return Outcome("; ".join(told), success=True)
+
+    assert _executed(agent).trace.outcome.message == (
+        "1 ('a',) [('why', 'b')]; 1 () [('order', 2)]; 1 ('a',) [('extra', {'c': 3}), ('lines', 'b')]"
+    )
+
+
 def test_a_synchronous_target_calls_them_without_await() -> None:
     @target
     def agent(_: Task, run: Run) -> Outcome:
