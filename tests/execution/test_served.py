@@ -381,11 +381,17 @@ def test_a_world_that_cancels_itself_has_answered() -> None:
 
 @target(tasks=[Task("t")])
 async def waiting_beside(_: Task, run: Run) -> Outcome:
-    """Asks two tools at once; the world of the first asks a third at once, whenever its answer comes."""
+    """Asks two tools at once: behind the second one a third is asked before the first has answered."""
+
+    async def slowly() -> int:
+        for _ in range(10):
+            await asyncio.sleep(0.0)
+        return 2
+
     inner = run.service("inner", {"get": lambda: 1})
     outer = run.service("outer", {"get": lambda: inner("get")})
-    other = run.service("other", {"get": lambda: 2})
-    return Outcome(str(await asyncio.gather(outer("get"), other("get"))))
+    other = run.service("other", {"get": slowly})
+    return Outcome(str(await asyncio.gather(other("get"), outer("get"))))
 
 
 @pytest.mark.parametrize("schedule", ["", "service:outer[1] delay(seconds=5)", "service:outer[1] timeout(when=after)"])
