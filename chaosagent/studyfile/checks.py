@@ -111,9 +111,7 @@ def _importable(entry: Plain, where: str, folder: Path) -> Plain:
     place, _, attribute = entry.rpartition(":")
     relative = PurePosixPath(place)
     if relative.is_absolute() or ".." in relative.parts or not (folder / relative).is_file():
-        raise UsageError(
-            f"{where}: contract {entry!r}: name a file next to {folder.name}'s file of contracts or below."
-        )
+        raise UsageError(f"{where}: contract {entry!r}: name a file in {folder} or below.")
     return f"{'.'.join((*relative.parent.parts, relative.stem))}:{attribute}"
 
 

@@ -30,7 +30,7 @@ from chaosagent.trace.genai_names import (
     TOOL_NAME,
     TOOL_RESULT,
 )
-from chaosagent.trace.otlp import Span
+from chaosagent.trace.otlp import LEVELS_AROUND, NESTING_MAX, Span
 from chaosagent.vocabulary import Boundary, Effect, Impact
 
 _FLAT = re.compile(
@@ -201,7 +201,7 @@ def _arguments(given: Plain) -> Mapping[str, Plain]:
         return {}
     if isinstance(given, str) and given.startswith("{") and len(given) <= _LITERAL_CHARACTERS_MAX:
         with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError, UsageError):
-            given = plain(ast.literal_eval(given))  # some tracers write Python's form of a mapping
+            given = plain(ast.literal_eval(given), LEVELS_AROUND)  # some tracers write Python's form of a mapping
     if not isinstance(given, Mapping):
         return {"input": given}
     named, positional, inputs = given.get("kwargs"), given.get("args"), given.get("inputs")
@@ -263,9 +263,12 @@ def _parsed(value: Plain) -> Plain:
     if not isinstance(value, str) or not value.startswith(("{", "[")):
         return value
     try:
-        return plain(json.loads(value))
+        parsed: Plain = json.loads(value)
+        if value.count("[") + value.count("{") >= NESTING_MAX:  # it may nest so deeply; most need no closer look
+            plain(parsed, LEVELS_AROUND)
     except (ValueError, RecursionError, UsageError):
         return value
+    return parsed
 
 
 def _flat(attributes: Mapping[str, Plain], *, answers: bool) -> Plain:

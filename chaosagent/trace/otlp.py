@@ -19,6 +19,9 @@ from chaosagent.trace.tagged import unbase64
 Value: TypeAlias = str | bool | float
 """What an attribute that is written can be."""
 ERROR_STATUS = 2
+LEVELS_AROUND = 8
+"""Levels of a step that may be around what a span holds."""
+NESTING_MAX = DEPTH_MAX - LEVELS_AROUND
 _REMOTE_PARENT = 0x300  # the flags «it is known whether the parent is remote» and «it is»
 _HEXADECIMAL = re.compile(r"(?:0x)?([0-9a-fA-F]{16}|[0-9a-fA-F]{32})")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -195,7 +198,7 @@ def _plain_pairs(attributes: object, place: SourcePlace) -> list[tuple[str, Plai
     if not isinstance(attributes, dict):
         _refuse(place, "attributes that are an object", attributes)
     try:
-        return [(key, plain(value)) for key, value in attributes.items()]
+        return [(key, plain(value, LEVELS_AROUND)) for key, value in attributes.items()]
     except UsageError as error:
         raise UsageError(f"{place}: {error}") from error
 
@@ -215,9 +218,9 @@ def _any_value(value: object, place: SourcePlace, depth: int) -> Plain:
             return _whole(inside, kind, place)
         if kind == "doubleValue":
             return _double(inside, place)
-        if depth < DEPTH_MAX and kind == "arrayValue" and isinstance(inside, dict):
+        if depth < NESTING_MAX and kind == "arrayValue" and isinstance(inside, dict):
             return [_any_value(item, place, depth + 1) for item in _objects(inside.get("values"), kind, place)]
-        if depth < DEPTH_MAX and kind == "kvlistValue" and isinstance(inside, dict):
+        if depth < NESTING_MAX and kind == "kvlistValue" and isinstance(inside, dict):
             return {
                 _text(item.get("key"), "key", place): _any_value(item.get("value"), place, depth + 1)
                 for item in _objects(inside.get("values"), kind, place)
@@ -227,7 +230,7 @@ def _any_value(value: object, place: SourcePlace, depth: int) -> Plain:
                 return unbase64(inside)
             except ValueError:
                 _refuse(place, "a bytesValue in base64", inside)
-        _refuse(place, f"an attribute value of at most {DEPTH_MAX} levels and a kind that OTLP knows", value)
+        _refuse(place, f"an attribute value of at most {NESTING_MAX} levels and a kind that OTLP knows", value)
     return None
 
 

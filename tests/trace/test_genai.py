@@ -341,8 +341,21 @@ def test_values_that_nest_too_deeply_are_refused() -> None:
     for _ in range(70):
         deep = {"arrayValue": {"values": [deep]}}
 
-    with pytest.raises(UsageError, match="at most 64 levels"):
+    with pytest.raises(UsageError, match="at most 56 levels"):
         list(spans_in(otlp({**ROOT, "attributes": [{"key": "gen_ai.x", "value": deep}]}), PLACE))
+
+
+@pytest.mark.parametrize("levels", [10, 50, 60, 62, 64, 70, 100_000])
+def test_json_in_an_attribute_may_nest_as_it_likes(levels: int) -> None:
+    text = "[" * levels + "]" * levels
+    told = {"gen_ai.tool.call.arguments": '{"a": ' + text + "}", "gen_ai.tool.call.result": text}
+
+    step = read(ROOT, span(1, 0, attributes={**REFUND, **told})).trace.steps[0]
+
+    assert isinstance(step.answer, list if levels < 56 else str)
+    assert step.arguments == {
+        "a" if levels < 56 else "input": step.arguments.get("a", told["gen_ai.tool.call.arguments"])
+    }
 
 
 @pytest.mark.parametrize("name", ["kind", "request", "effects", "failure", "occurrence", "decision", "links"])
