@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from chaosagent.virtual_time import TimeLimitReached
@@ -75,17 +76,23 @@ class WallLoop(asyncio.SelectorEventLoop):
         left = sorted(asyncio.all_tasks(self), key=lambda task: (len(task.get_name()), task.get_name()))
         for task in left:
             task.cancel()
-        super().run_until_complete(_ended(left))
-        super().run_until_complete(self.shutdown_asyncgens())
+        self._let_end(left)
+        self._let_end([self.create_task(self.shutdown_asyncgens())])
         self._threads.shutdown(wait=False, cancel_futures=True)
         self.close()
         return len(left)
+
+    def _let_end(self, tasks: list[asyncio.Task[Any]]) -> None:
+        ended = self.create_task(_ended(tasks))
+        while not ended.done():
+            with suppress(SystemExit):  # of a task that cleans up; its run is over all the same
+                super().run_until_complete(ended)
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """Ignore what asyncio would log: when it is told depends on the garbage collector."""
 
 
 async def _ended(tasks: list[asyncio.Task[Any]]) -> None:
-    """Give cancelled tasks a second to clean up; what refuses to end is left behind."""
+    """Give tasks a second to clean up; what refuses to end is left behind."""
     if tasks:
         await asyncio.wait(tasks, timeout=CLEANING_SECONDS)

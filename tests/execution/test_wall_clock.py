@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 import time
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -104,3 +106,35 @@ def test_a_run_in_real_time_ends_at_its_limit() -> None:
 
     assert trace.ending is Ending.TIME_LIMIT
     assert "0.1 s of real time" in trace.ending_detail
+
+
+def test_what_cleans_up_neither_ends_the_process_nor_holds_it_up() -> None:
+    kept: list[object] = []
+
+    async def leaving() -> None:
+        try:
+            await asyncio.sleep(30)
+        finally:
+            raise SystemExit(3)
+
+    async def lingering() -> AsyncIterator[int]:
+        try:
+            yield 1
+        finally:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(30)
+            await asyncio.sleep(30)
+
+    @target(clock="wall")
+    async def untidy(_: Task, run: Run) -> Outcome:
+        generator = lingering()
+        kept.extend([asyncio.ensure_future(leaving()), asyncio.ensure_future(leaving()), generator])
+        await anext(generator)
+        await asyncio.sleep(0.01)
+        return Outcome(str(await run.service("it", {"ask": lambda: 1})("ask")), success=True)
+
+    begun = time.monotonic()
+    trace = _executed(untidy).trace
+
+    assert (trace.ending, trace.outcome.message) == (Ending.FINISHED, "1")
+    assert time.monotonic() - begun < 10.0
