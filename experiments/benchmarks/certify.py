@@ -83,7 +83,7 @@ def main() -> None:
     """Measure and print."""
     print(machine())
     for planted in PLANTED:
-        operators = "all operators" if not planted.choices else f"{len(planted.choices)} operators"
+        operators = "the usual operators" if not planted.choices else f"{len(planted.choices)} operators"
         print(f"{planted.target}, {planted.task}, {planted.contract}, {operators}, budget {planted.budget:g}")
         for r2, r3 in itertools.product((True, False), repeat=2):
             rules = " ".join(name for name, used in (("R1", True), ("R2", r2), ("R3", r3)) if used)
