@@ -45,6 +45,7 @@ from chaosagent.canonical import Plain, plain
 from chaosagent.errors import TargetError, UsageError
 from chaosagent.proxy.proxy import Behind, Proxy
 from chaosagent.proxy.service import Service
+from chaosagent.proxy.together import Session
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Claim, Outcome, SystemConfig, Task
 
@@ -119,6 +120,7 @@ class Command:
             process = await self._started({**os.environ, **self.environment, **variables, **own}, reading)
         finally:
             os.close(reading)
+        proxy.together.busy = Session(process.pid).busy
         said: deque[bytes] = deque()
         complained: deque[bytes] = deque(maxlen=LINES_KEPT)
         assert process.stdout is not None

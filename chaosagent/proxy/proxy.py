@@ -96,6 +96,7 @@ class Proxy:
     Attributes:
         troubles: What went wrong behind the proxy.
         over: Set when the run can go no further, whatever the agent still wants.
+        together: Lets calls in.
     """
 
     def __init__(self, run: Run, behind: Behind, run_id: str = "run") -> None:
@@ -106,6 +107,7 @@ class Proxy:
         self._services: dict[str, ServiceDoor] = {}
         self.troubles = Troubles()
         self.over = asyncio.Event()
+        self.together = Together(behind.together_seconds if run.clock.of_study else 0.0)
 
     @contextlib.asynccontextmanager
     async def open(self, port: int = 0) -> AsyncIterator[dict[str, str]]:
@@ -161,7 +163,7 @@ class Proxy:
         return {name: state for name, state in told.items() if state is not None}
 
     def _make_doors(self, client: Client) -> None:
-        together = Together(self._behind.together_seconds if self._run.clock.of_study else 0.0)
+        together = self.together
         for name, place in self._behind.models.items():
             self._models[name] = ModelDoor(
                 self._run,

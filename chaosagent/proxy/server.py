@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LOOPBACK = "127.0.0.1"
 EXTRA = "proxy"
+END_SECONDS = 1.0
 _RESET = struct.pack("ii", 1, 0)
 """With this setting of SO_LINGER a connection is reset where it would be closed."""
 
@@ -102,6 +103,7 @@ async def serving(application: ASGIApp, connections: Connections, bound: socket.
         ws="none",
         lifespan="off",
         log_config=None,
+        log_level="critical",  # a call that is cancelled when the run ends is no error of the server
         access_log=False,
         date_header=False,
         server_header=False,
@@ -117,7 +119,7 @@ async def serving(application: ASGIApp, connections: Connections, bound: socket.
     finally:
         over.set()
         connections.hang_up_all()
-        await asyncio.wait([task])
+        await asyncio.wait([task, *server.server_state.tasks], timeout=END_SECONDS)
         bound.close()
 
 

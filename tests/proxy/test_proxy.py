@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from chaosagent.errors import TargetError, UsageError
+from chaosagent.execution.untraced import UntracedRun
 from chaosagent.proxy.proxy import Behind, Proxy
 from chaosagent.proxy.server import bound_socket
 from chaosagent.proxy.service import Service
 from chaosagent.trace.step import StepKind
-from chaosagent.vocabulary import Ending, StatusError
+from chaosagent.vocabulary import Ending, StatusError, Task
 from tests.proxy.conftest import Upstream, ask, ask_again
 
 pytestmark = [pytest.mark.proxy, pytest.mark.slow]
@@ -431,8 +432,7 @@ def test_addresses_of_another_run_and_unknown_names_are_told() -> None:
 
 
 def test_the_port_of_a_run_is_taken_out_of_what_crosses() -> None:
-    run: Any = None
-    proxy = Proxy(run, Behind())
+    proxy = Proxy(UntracedRun(Task("default")), Behind())
     proxy._port = 40_123
 
     assert proxy.neutral({"said": ["cannot reach http://127.0.0.1:40123/x", 40_123, "order 40123"]}) == {

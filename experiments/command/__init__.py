@@ -1,0 +1,1 @@
+"""An agent in another language, tested without a change to how it works."""
