@@ -85,12 +85,17 @@ def _remarks(reference: str, config: str | None, tasks: list[str] | None, seed: 
 
 def _installed() -> Iterator[Remark]:
     """Say which optional tools are found; those of a framework are told by its adapter."""
-    import shutil
     from importlib.util import find_spec
 
     from chaosagent.study.checkup import Level, Remark
 
-    extras = {"report": "matplotlib", "search": "optuna", "deterministic": "time_machine", "ray": "ray"}
+    extras = {
+        "report": "matplotlib",
+        "search": "optuna",
+        "deterministic": "time_machine",
+        "network": "toxiproxy",
+        "ray": "ray",
+    }
     missing = [extra for extra, module in extras.items() if find_spec(module) is None]
     if missing:
         yield Remark(
@@ -99,13 +104,22 @@ def _installed() -> Iterator[Remark]:
             f"not installed: {', '.join(missing)}",
             f"pip install 'chaosagent[{','.join(missing)}]'",
         )
-    server = shutil.which("toxiproxy-server")
-    if server is None:
-        yield Remark(
-            Level.HINT,
-            "toxiproxy",
-            "toxiproxy-server is not on the PATH; only operators of the boundary `network` need it",
-            "go install github.com/Shopify/toxiproxy/v2/cmd/server@v2.12.0, or see operators/README.md",
-        )
-    else:
-        yield Remark(Level.GOOD, "toxiproxy", server)
+    yield _toxiproxy()
+
+
+def _toxiproxy() -> Remark:
+    """Say which Toxiproxy server is found; one that has to be started is, for as long as it takes to ask it."""
+    from chaosagent.errors import UsageError
+    from chaosagent.execution.toxiproxy import found
+    from chaosagent.study.checkup import Level, Remark
+
+    try:
+        server = found()
+    except UsageError as error:
+        return Remark(Level.HINT, "toxiproxy", f"only operators of the boundary `network` need it. {error}")
+    try:
+        version = "of unknown version, as `go install` builds it" if server.version == "git" else server.version
+        started = f"{server.program}, started for this" if server.program else f"running at {server.host}:{server.port}"
+        return Remark(Level.GOOD, "toxiproxy", f"{version}, {started}")
+    finally:
+        server.end()

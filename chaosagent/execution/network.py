@@ -264,14 +264,17 @@ class NetworkPassage(Passage):
     @asynccontextmanager
     async def disturbed(self, toxic: Toxic) -> AsyncIterator[None]:
         before = self.started
-        async with self.link.disturbed(toxic, f"{toxic.type} {self.asked}.{self.toxic_count}".replace(" ", "-")):
-            self.toxic_count += 1
-            try:
-                yield
-            finally:
-                self.toxic_count -= 1
-                self.is_met = self.is_met or self.started > before
-        await self._see_commits()
+        try:
+            async with self.link.disturbed(toxic, f"{toxic.type}-{self.asked}.{self.toxic_count}"):
+                self.toxic_count += 1
+                try:
+                    yield
+                finally:
+                    self.toxic_count -= 1
+                    self.is_met = self.is_met or self.started > before
+        finally:
+            if self.is_met:  # also for a call that the target gave up: the server may have acted on it
+                await self._see_commits()
 
     async def _wait_for(self, *given: Any, **named: Any) -> None:
         await super()._wait_for(*given, **named)

@@ -30,9 +30,10 @@ USUAL_PORT = 8474
 LOWEST, BELOW = (2, 2), (3,)
 """Versions that know all toxics; one that was built with `go install` does not know its own and is taken."""
 HOW_TO_GET = (
-    "Install it (`brew install toxiproxy`, a release from https://github.com/Shopify/toxiproxy/releases, or "
-    f"`go install github.com/Shopify/toxiproxy/v2/cmd/server@v2.12.0` and {VARIABLE}=$(go env GOPATH)/bin/server), or "
-    "run its container with `docker run --network host ghcr.io/shopify/toxiproxy:2.12.0`."
+    "Install it: `brew install shopify/shopify/toxiproxy`; or a release from "
+    "https://github.com/Shopify/toxiproxy/releases; or `go install "
+    f"github.com/Shopify/toxiproxy/v2/cmd/server@v2.12.0` and {VARIABLE}=$(go env GOPATH)/bin/server. Or run its "
+    "container: `docker run --network host ghcr.io/shopify/toxiproxy:2.12.0`."
 )
 DOWN = "down"
 
@@ -48,6 +49,7 @@ class Server:
         host: Where its API listens; a server on another machine could not listen on our loopback.
         port: Of its API.
         companion: Its process, when this one has started it.
+        program: What was started.
 
     Attributes:
         version: What it calls its version; `"git"` for one that was built with `go install`.
@@ -57,14 +59,14 @@ class Server:
         MissingExtraError: The extra `network` is not installed.
     """
 
-    def __init__(self, host: str, port: int, companion: Companion | None = None) -> None:
-        self.host, self.port, self.companion = host, port, companion
+    def __init__(self, host: str, port: int, companion: Companion | None = None, program: str = "") -> None:
+        self.host, self.port, self.companion, self.program = host, port, companion, program
         self._client = require("toxiproxy", extra="network", needed_by="An operator of the boundary `network`")
         self._requests = require("requests", extra="network", needed_by="An operator of the boundary `network`")
         where = f"{host}:{port}"
         if not can_connect(host, port):
             raise UsageError(f"No Toxiproxy listens at {where}. Start it, or leave out {VARIABLE}. {HOW_TO_GET}")
-        self.version = _version_in(self._asked(self._api().version) or b"")
+        self.version = _version_in(self.asked(self._api().version) or b"")
         if not _is_supported(self.version):
             raise UsageError(
                 f"What listens at {where} is no Toxiproxy from 2.2 on and below 3: it calls its version "
@@ -82,22 +84,27 @@ class Server:
             UsageError: The Toxiproxy server cannot do so.
         """
         own = f"chaosagent.{_here()}.{os.getpid()}.{next(_NUMBERS)}.{_UNSUITED.sub('_', name)}"
-        made = self._asked(lambda: self._api().create(upstream, own, listen=f"{LOOPBACK}:0"))
-        return Proxy(self._asked, made)
+        made = self.asked(lambda: self._api().create(upstream, own, listen=f"{LOOPBACK}:0"))
+        return Proxy(self, made)
 
     def remove_stale(self) -> list[str]:
         """Remove the proxies of processes of this machine that have ended, and return their names."""
         removed = []
-        for name, proxy in sorted(self._asked(self._api().proxies).items()):
+        for name, proxy in sorted(self.asked(self._api().proxies).items()):
             found = _OURS.fullmatch(name)
             if found is not None and found[1] == _here() and not _is_alive(int(found[2])):
-                self._asked(proxy.destroy)
+                self.asked(proxy.destroy)
                 removed.append(name)
         return removed
 
     def proxies(self) -> list[str]:
         """Return the names of all proxies that the server has, sorted."""
-        return sorted(self._asked(self._api().proxies))
+        return sorted(self.asked(self._api().proxies))
+
+    def is_enabled(self, name: str) -> bool:
+        """Whether a proxy is there and accepts connections."""
+        proxy = self.asked(lambda: self._api().get_proxy(name))
+        return proxy is not None and bool(proxy.enabled)
 
     def end(self) -> None:
         """End the server, if this process has started it."""
@@ -110,7 +117,7 @@ class Server:
         api.update_api_consumer(self.host, self.port)
         return api
 
-    def _asked(self, question: Callable[[], T]) -> T:
+    def asked(self, question: Callable[[], T]) -> T:
         """Ask the server.
 
         Raises:
@@ -137,7 +144,7 @@ class Proxy:
     """A proxy in front of one server, for one run.
 
     Args:
-        asked: Asks the Toxiproxy server something.
+        server: The Toxiproxy server.
         proxy: As the client package has it.
 
     Attributes:
@@ -145,8 +152,8 @@ class Proxy:
         port: Where it listens.
     """
 
-    def __init__(self, asked: Callable[[Callable[[], Any]], Any], proxy: Any) -> None:
-        self._asked, self._proxy = asked, proxy
+    def __init__(self, server: Server, proxy: Any) -> None:
+        self._server, self._proxy = server, proxy
         self.host, _, port = str(proxy.listen).rpartition(":")
         self.port = int(port)
         self._down = 0
@@ -155,29 +162,29 @@ class Proxy:
         """Disturb the connections, open ones and new ones; `UsageError` when the server does not know how."""
         if toxic.type == DOWN:
             self._down += 1
-            self._asked(self._proxy.disable)
+            self._server.asked(self._proxy.disable)
             return
         attributes = dict(toxic.attributes)
-        self._asked(
+        self._server.asked(
             lambda: self._proxy.add_toxic(name=name, type=toxic.type, stream=toxic.stream, attributes=attributes)
         )
 
     def take(self, toxic: Toxic, name: str) -> None:
         """Disturb them no longer; `UsageError` when the server does not answer, or the port was taken meanwhile."""
         if toxic.type != DOWN:
-            self._asked(lambda: self._proxy.destroy_toxic(name))
+            self._server.asked(lambda: self._proxy.destroy_toxic(name))
             return
         self._down -= 1
         if not self._down:
-            self._asked(self._proxy.enable)
-            if not can_connect(self.host, self.port):
+            self._server.asked(self._proxy.enable)
+            if not self._server.is_enabled(self._proxy.name):  # the client package does not say that this has failed
                 raise UsageError(
                     f"Port {self.port} of {self.host} was taken by another process while the proxy was down; try again."
                 )
 
     def remove(self) -> None:
         """Close every connection and remove the proxy; `UsageError` when the server does not answer."""
-        self._asked(self._proxy.destroy)
+        self._server.asked(self._proxy.destroy)
 
 
 def server() -> Server:
@@ -229,7 +236,7 @@ def _of_program(program: str) -> Server:
         raise UsageError(f"{program} is no Toxiproxy from 2.2 on and below 3; it says {text!r:.80}. {HOW_TO_GET}")
     companion, port = started(lambda port: [program, "-host", LOOPBACK, "-port", str(port)], "Toxiproxy")
     try:
-        return Server(LOOPBACK, port, companion)
+        return Server(LOOPBACK, port, companion, program)
     except BaseException:
         companion.end()
         raise
