@@ -11,12 +11,16 @@ from chaosagent.canonical import Plain, plain
 ToolCall: TypeAlias = Mapping[str, Plain]
 
 
+_ENDED: Mapping[str, Plain] = {"finish_reason": "stop", "stop_reason": "end_turn"}
+
+
 def said_instead(value: Plain, content: str) -> Plain:
     """Return an answer that says something else and calls no tool.
 
     Args:
         value: A text, or a mapping with `content` or `tool_calls`; anything else is returned as it is.
-        content: What it says.
+        content: What it says. A `finish_reason` or `stop_reason` beside tool calls then says that the model has ended
+            by itself: none stops for calls that it does not make.
     """
     if isinstance(value, str):
         return content
@@ -25,6 +29,8 @@ def said_instead(value: Plain, content: str) -> Plain:
     answer: dict[str, Plain] = {**value, "content": content}
     if "tool_calls" in value:
         answer["tool_calls"] = []
+    if tool_calls(value):
+        answer.update((key, reason) for key, reason in _ENDED.items() if isinstance(value.get(key), str))
     return answer
 
 

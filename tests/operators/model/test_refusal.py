@@ -23,6 +23,16 @@ def test_refusal_replaces_content_and_tool_calls() -> None:
     assert response == Response({"content": REFUSAL, "tool_calls": [], "model": "m"})
 
 
+@pytest.mark.parametrize(
+    ("key", "called", "ended"), [("finish_reason", "tool_calls", "stop"), ("stop_reason", "tool_use", "end_turn")]
+)
+def test_a_refusal_does_not_stop_for_tool_calls(key: str, called: str, ended: str) -> None:
+    answer: Plain = {"content": "", "tool_calls": [{"name": "pay", "arguments": {}}], key: called}
+
+    assert play(Refusal(), _answered(answer)) == Response({"content": REFUSAL, "tool_calls": [], key: ended})
+    assert play(Refusal(), _answered({"content": "I", key: "cut"})) == Response({"content": REFUSAL, key: "cut"})
+
+
 def test_refusal_of_a_model_that_answers_text_is_text() -> None:
     assert play(Refusal(), _answered("Done.")) == Response(REFUSAL)
 
