@@ -48,7 +48,7 @@ class Partition:
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
         """Lose what would pass from one group to the other."""
         request, sender = crossing.request, crossing.agent
-        group = [name.strip() for name in self.members.split(",")] if self.members else [sender]
+        group = [name for name in map(str.strip, self.members.split(",")) if name] if self.members else [sender]
         if request.operation != "send" or (sender in group) == (request.arguments.get("to") in group):
             return await proceed(request)
         return Response()

@@ -35,6 +35,11 @@ def test_only_what_passes_between_the_groups_gets_lost(members: str, lost: list[
     assert [to for to in ("writer", "clerk", "planner") if _is_lost(members, to)] == lost
 
 
+def test_a_comma_too_many_names_nobody() -> None:
+    assert _is_lost("planner, ", "")
+    assert not _is_lost("planner, ", "planner")
+
+
 def test_other_operations_are_untouched() -> None:
     assert not _is_lost("planner", "clerk", operation="receive")
 
