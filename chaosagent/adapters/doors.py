@@ -36,7 +36,7 @@ class Tools:
         effects: What a tool commits, by its name; see `chaosagent.effect`.
         read_only: Tools that change nothing.
         stale: What a cache would hold, by the tool's name: a function of its arguments.
-        errors: Exception classes that tools raise on purpose, so that a replay can raise them again.
+        errors: Exception classes that tools, models and memories raise, so that a replay can raise them again.
         egress: Tools that send what they are given out of the organisation, for `no-leak`.
     """
 
@@ -104,19 +104,23 @@ class FrameworkDoors:
                 and `arguments`, a mapping) and whatever else is needed to make the framework's own answer of it again.
             pure: The answer depends on the request and on chance alone.
         """
-        return through(self.run.model(name, handed_over, pure=pure), COMPLETE, request, handler)
+        return through(
+            self.run.model(name, handed_over, pure=pure, errors=self._tools.errors), COMPLETE, request, handler
+        )
 
     def retrieval(self, name: str, request: Mapping[str, Any], handler: Handler) -> Any:
         """Ask a retriever through its door; answers are lists of mappings with `id` and `text`, best first."""
-        return through(self.run.retrieval(name, handed_over), "search", request, handler)
+        return through(self.run.retrieval(name, handed_over, errors=self._tools.errors), "search", request, handler)
 
     def memory(self, name: str, operation: str, request: Mapping[str, Any], handler: Handler) -> Any:
         """Reach a shared memory through its door; operations are `read` and `write`, with `key` and `value`."""
-        return through(self.run.memory(name, handed_over), operation, request, handler)
+        return through(self.run.memory(name, handed_over, errors=self._tools.errors), operation, request, handler)
 
     def message(self, name: str, to: str, body: Any, handler: Handler) -> Any:
         """Hand something on to another agent through a channel; the handler is given `to` and `body`."""
-        return through(self.run.message(name, handed_over), "send", {"to": to, "body": body}, handler)
+        return through(
+            self.run.message(name, handed_over, errors=self._tools.errors), "send", {"to": to, "body": body}, handler
+        )
 
     def listed(self, name: str, handler: Handler) -> Any:
         """Ask which tools there are; answers are lists of mappings with `name` and `description`."""

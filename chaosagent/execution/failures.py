@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import re
 from asyncio import CancelledError
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from json import JSONDecodeError
 from typing import cast
 
@@ -106,6 +106,11 @@ def exception_of(failure: Failure, known: Mapping[str, type[Exception]]) -> Base
     if failure.kind == "status":
         return StatusError(failure.status or 500, failure.message, failure.retry_after)
     return ServiceFault(f"{name}: {failure.message}") if plain_class is None else plain_class(failure.message)
+
+
+def known_by_name(errors: Sequence[type[Exception]]) -> dict[str, type[Exception]]:
+    """Return the exception classes that a door declares as `exception_of` looks for them."""
+    return {error.__name__: error for error in errors} if errors else {}
 
 
 def _made(kind: type[Exception], failure: Failure) -> Exception | None:

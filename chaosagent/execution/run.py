@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
@@ -19,7 +19,7 @@ from chaosagent.errors import ChaosAgentError, PluginError, TargetError
 from chaosagent.execution.acting import ACTING, As, check_name
 from chaosagent.execution.checkpoint import everything_at
 from chaosagent.execution.doors import DictionaryMemory, DoorOptions, LiveDoor, Mailbox, read_text, tool_list
-from chaosagent.execution.failures import exception_of, failure_of, message_of
+from chaosagent.execution.failures import exception_of, failure_of, known_by_name, message_of
 from chaosagent.execution.frozen import Frozen
 from chaosagent.execution.injector import Armed, Injector
 from chaosagent.execution.network import Far, NetworkPassage, link_of
@@ -31,7 +31,7 @@ from chaosagent.faults.evaluation import Fingerprint, Fingerprinting
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.governance.mediator import Mediator
 from chaosagent.seeds import derive
-from chaosagent.targets.target import Committed, Connect, EffectRule, Implementation, Upstream
+from chaosagent.targets.target import Committed, Connect, EffectRule, Errors, Implementation, Upstream
 from chaosagent.trace.step import Landed, Link, StepKind
 from chaosagent.virtual_time import VirtualLoop
 from chaosagent.vocabulary import Boundary, Landing, Outcome, SystemConfig, Task
@@ -105,7 +105,7 @@ class LiveRun:
         read_only: bool | Iterable[str] = False,
         pure: bool | Iterable[str] = False,
         stale: Callable[[str, Mapping[str, Plain]], Plain] | None = None,
-        errors: Sequence[type[Exception]] = (),
+        errors: Errors = (),
         egress: bool = False,
     ) -> LiveDoor:
         """See `chaosagent.targets.target.Run`, as for the other doors."""
@@ -114,23 +114,28 @@ class LiveRun:
             read_only=read_only if isinstance(read_only, bool) else frozenset(read_only),
             pure=pure if isinstance(pure, bool) else frozenset(pure),
             stale=stale,
-            errors={error.__name__: error for error in errors} if errors else {},
+            errors=known_by_name(errors),
             egress=egress,
         )
         return self._door(Boundary.SERVICE, name, implementation, options)
 
-    def retrieval(self, name: str, implementation: Implementation, *, pure: bool = False) -> LiveDoor:
-        return self._door(Boundary.RETRIEVAL, name, implementation, DoorOptions(read_only=True, pure=pure))
+    def retrieval(
+        self, name: str, implementation: Implementation, *, pure: bool = False, errors: Errors = ()
+    ) -> LiveDoor:
+        options = DoorOptions(read_only=True, pure=pure, errors=known_by_name(errors))
+        return self._door(Boundary.RETRIEVAL, name, implementation, options)
 
-    def memory(self, name: str, implementation: Implementation | None = None) -> LiveDoor:
-        options = DoorOptions(read_only=frozenset({"read", "keys"}))
+    def memory(self, name: str, implementation: Implementation | None = None, *, errors: Errors = ()) -> LiveDoor:
+        options = DoorOptions(read_only=frozenset({"read", "keys"}), errors=known_by_name(errors))
         return self._door(Boundary.MEMORY, name, implementation, options, default=DictionaryMemory)
 
-    def model(self, name: str, implementation: Implementation, *, pure: bool = True) -> LiveDoor:
-        return self._door(Boundary.MODEL, name, implementation, DoorOptions(read_only=True, pure=pure))
+    def model(self, name: str, implementation: Implementation, *, pure: bool = True, errors: Errors = ()) -> LiveDoor:
+        options = DoorOptions(read_only=True, pure=pure, errors=known_by_name(errors))
+        return self._door(Boundary.MODEL, name, implementation, options)
 
-    def message(self, name: str, implementation: Implementation | None = None) -> LiveDoor:
-        return self._door(Boundary.MESSAGE, name, implementation, DoorOptions(), default=lambda: self._mailbox(name))
+    def message(self, name: str, implementation: Implementation | None = None, *, errors: Errors = ()) -> LiveDoor:
+        options = DoorOptions(errors=known_by_name(errors))
+        return self._door(Boundary.MESSAGE, name, implementation, options, default=lambda: self._mailbox(name))
 
     def tools(self, name: str, implementation: Implementation) -> LiveDoor:
         behind = tool_list(implementation)
@@ -145,7 +150,7 @@ class LiveRun:
         committed: Committed | None = None,
         effects: Mapping[str, EffectRule] | None = None,
         read_only: bool | Iterable[str] = False,
-        errors: Sequence[type[Exception]] = (),
+        errors: Errors = (),
     ) -> LiveDoor:
         link = link_of(self, Far(name, upstream, connect, committed), effects, read_only, errors)
         return self._door(Boundary.NETWORK, name, link, link.options)

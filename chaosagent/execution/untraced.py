@@ -12,7 +12,7 @@ import asyncio
 import inspect
 import random
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -24,7 +24,7 @@ from chaosagent.execution.network import Direct, Far
 from chaosagent.governance.action import Action
 from chaosagent.governance.mediator import Mediator
 from chaosagent.seeds import derive
-from chaosagent.targets.target import Committed, Connect, Door, EffectRule, Implementation, Upstream
+from chaosagent.targets.target import Committed, Connect, Door, EffectRule, Errors, Implementation, Upstream
 from chaosagent.vocabulary import ActionBlocked, Boundary, Mediation, SystemConfig, Task
 
 
@@ -60,22 +60,48 @@ class UntracedRun:
         read_only: bool | Iterable[str] = False,  # noqa: ARG002
         pure: bool | Iterable[str] = False,  # noqa: ARG002
         stale: Callable[[str, Mapping[str, Plain]], Plain] | None = None,  # noqa: ARG002
-        errors: Sequence[type[Exception]] = (),  # noqa: ARG002
+        errors: Errors = (),  # noqa: ARG002
         egress: bool = False,  # noqa: ARG002
     ) -> Door:
         """See `chaosagent.targets.target.Run`, as for the other doors."""
         return self._door(Boundary.SERVICE, name, implementation)
 
-    def retrieval(self, name: str, implementation: Implementation, *, pure: bool = False) -> Door:  # noqa: ARG002
+    def retrieval(
+        self,
+        name: str,
+        implementation: Implementation,
+        *,
+        pure: bool = False,  # noqa: ARG002
+        errors: Errors = (),  # noqa: ARG002
+    ) -> Door:
         return self._door(Boundary.RETRIEVAL, name, implementation)
 
-    def memory(self, name: str, implementation: Implementation | None = None) -> Door:
+    def memory(
+        self,
+        name: str,
+        implementation: Implementation | None = None,
+        *,
+        errors: Errors = (),  # noqa: ARG002
+    ) -> Door:
         return self._door(Boundary.MEMORY, name, implementation, DictionaryMemory)
 
-    def model(self, name: str, implementation: Implementation, *, pure: bool = True) -> Door:  # noqa: ARG002
+    def model(
+        self,
+        name: str,
+        implementation: Implementation,
+        *,
+        pure: bool = True,  # noqa: ARG002
+        errors: Errors = (),  # noqa: ARG002
+    ) -> Door:
         return self._door(Boundary.MODEL, name, implementation)
 
-    def message(self, name: str, implementation: Implementation | None = None) -> Door:
+    def message(
+        self,
+        name: str,
+        implementation: Implementation | None = None,
+        *,
+        errors: Errors = (),  # noqa: ARG002
+    ) -> Door:
         return self._door(Boundary.MESSAGE, name, implementation, lambda: self._mailbox(name))
 
     def tools(self, name: str, implementation: Implementation) -> Door:
@@ -90,7 +116,7 @@ class UntracedRun:
         committed: Committed | None = None,  # noqa: ARG002
         effects: Mapping[str, EffectRule] | None = None,  # noqa: ARG002
         read_only: bool | Iterable[str] = False,  # noqa: ARG002
-        errors: Sequence[type[Exception]] = (),  # noqa: ARG002
+        errors: Errors = (),  # noqa: ARG002
     ) -> Door:
         return self._door(Boundary.NETWORK, name, Direct(Far(name, upstream, connect)))
 

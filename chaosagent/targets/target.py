@@ -19,6 +19,7 @@ Implementation: TypeAlias = "Callable[..., Any] | Mapping[str, Callable[..., Any
 Upstream: TypeAlias = "str | Callable[[], str]"
 Connect: TypeAlias = Callable[[str, int], Any]
 Committed: TypeAlias = "Callable[[], Iterable[Effect] | Awaitable[Iterable[Effect]]]"
+Errors: TypeAlias = Sequence[type[Exception]]
 EffectRule: TypeAlias = "EffectOf | Callable[[Mapping[str, Plain], Plain], Effect | Iterable[Effect] | None]"
 
 
@@ -105,28 +106,29 @@ class Run(Protocol):
         read_only: bool | Iterable[str] = False,
         pure: bool | Iterable[str] = False,
         stale: Callable[[str, Mapping[str, Plain]], Plain] | None = None,
-        errors: Sequence[type[Exception]] = (),
+        errors: Errors = (),
         egress: bool = False,
     ) -> Door:
         """Open the door to a tool or service."""
         ...
 
-    def retrieval(self, name: str, implementation: Implementation, *, pure: bool = False) -> Door:
+    def retrieval(self, name: str, implementation: Implementation, *, pure: bool = False, errors: Errors = ()) -> Door:
         """Open the door to a retriever; answers are lists of passages, mappings with `id` and `text`, best first."""
         ...
 
-    def memory(self, name: str, implementation: Implementation | None = None) -> Door:
+    def memory(self, name: str, implementation: Implementation | None = None, *, errors: Errors = ()) -> Door:
         """Open the door to a shared memory with `read(key)` and `write(key, value)`; a dictionary by default."""
         ...
 
-    def model(self, name: str, implementation: Implementation, *, pure: bool = True) -> Door:
+    def model(self, name: str, implementation: Implementation, *, pure: bool = True, errors: Errors = ()) -> Door:
         """Open the door to a model; answers are mappings with `content` (text) and `tool_calls` (a list).
 
-        A model that keeps a conversation on its side is not `pure`: its answer depends on earlier calls.
+        A model that keeps a conversation on its side is not `pure`: its answer depends on earlier calls. `errors` are
+        exception classes that its client raises, so that a replay can raise them again.
         """
         ...
 
-    def message(self, name: str, implementation: Implementation | None = None) -> Door:
+    def message(self, name: str, implementation: Implementation | None = None, *, errors: Errors = ()) -> Door:
         """Open a channel between agents with `send(to, body)`; see `receive` for the other end."""
         ...
 
@@ -147,7 +149,7 @@ class Run(Protocol):
         committed: Committed | None = None,
         effects: Mapping[str, EffectRule] | None = None,
         read_only: bool | Iterable[str] = False,
-        errors: Sequence[type[Exception]] = (),
+        errors: Errors = (),
     ) -> Door:
         """Open the door to a real server that is reached over TCP; its connections can be disturbed, call by call.
 

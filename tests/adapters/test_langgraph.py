@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.langgraph, pytest.mark.slow]
 pytest.importorskip("langchain", reason="needs the extra langgraph")
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import ToolRetryMiddleware
+from langchain.agents.middleware import ModelRetryMiddleware, ToolRetryMiddleware
 from langchain.tools import ToolRuntime
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
@@ -247,6 +247,32 @@ def test_a_tool_exception_is_handled_as_the_tool_says_also_in_a_replay() -> None
     failing = StructuredTool.from_function(fail, handle_tool_error=True)
 
     assert _run(_agent([failing], [[("fail", {"order": 3})]])).outcome.message == "no order 3"
+
+
+class Busy(Exception):
+    """What a provider's client raises."""
+
+
+class Hurried(Scripted):
+    """Is busy at first."""
+
+    asked: int = 0
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **options: Any) -> ChatResult:
+        self.asked += 1
+        if self.asked == 1:
+            raise Busy("too many requests")
+        return super()._generate(messages, *args, **options)
+
+
+def test_an_exception_of_a_models_client_is_known_to_a_retry_also_in_a_replay() -> None:
+    async def play(doors: LangGraphDoors) -> str:
+        again = ModelRetryMiddleware(max_retries=1, retry_on=(Busy,), on_failure="error", jitter=False)
+        agent = doors.create_agent(Hurried(), [], middleware=[again])
+        answer = await agent.ainvoke({"messages": [("user", "hello")]})
+        return str(answer["messages"][-1].text)
+
+    assert _run(play, errors=[Busy]).outcome.message == "nothing"
 
 
 def test_a_delay_meets_the_limit_of_a_step() -> None:

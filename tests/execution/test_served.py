@@ -181,6 +181,22 @@ def test_an_exception_class_that_a_door_declares_is_raised_again() -> None:
     check(experiment_of(declined))
 
 
+@pytest.mark.parametrize("kind", ["model", "retrieval", "memory", "message"])
+def test_every_kind_of_door_may_declare_exception_classes(kind: str) -> None:
+    @target(tasks=[Task("t")])
+    async def busy(_: Task, run: Run) -> Outcome:
+        def fail(**_: Plain) -> Plain:
+            raise Declined("not now")
+
+        door = getattr(run, kind)("d", {"get": fail}, errors=[Declined])
+        try:
+            return Outcome(str(await door("get")))
+        except Declined as error:
+            return Outcome(str(error))
+
+    assert check(experiment_of(busy)) is Ending.FINISHED
+
+
 @target(tasks=[Task("t")])
 async def unruly(_: Task, run: Run) -> Outcome:
     """Crashes, waits for ever, or goes on for ever, as it is told; leaves a call open behind."""

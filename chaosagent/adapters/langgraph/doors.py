@@ -50,7 +50,7 @@ class LangGraphDoors:
         effects: What a tool commits, by its name.
         read_only: Tools that change nothing.
         stale: What a cache would hold, by the tool's name: a function of its arguments.
-        errors: Exception classes that tools raise on purpose; `ToolException` is known.
+        errors: Exception classes that tools and clients of models raise; `ToolException` is known.
         egress: Tools that send what they are given out of the organisation.
         handoffs: Tools that hand work to another agent, by name, with the agent's name: their calls are messages.
         types: Classes of states, or of what tools return, beyond plain data and LangChain's own.
