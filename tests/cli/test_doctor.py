@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from chaosagent.execution.toxiproxy import Server
+
 Command = Callable[..., Any]
 HEAD = """
 import random, time, uuid
@@ -141,3 +143,26 @@ def test_what_does_not_exist_gets_the_nearest(chaosagent: Command) -> None:
     assert "refund" in chaosagent("doctor", "refnd").err
     assert "late-parcel" in chaosagent("doctor", "refund", "--task", "late-parcl").err
     assert "naive" in chaosagent("doctor", "refund", "--config", "niave").err
+
+
+def test_a_toxiproxy_that_is_not_there_is_a_hint_and_no_fault(
+    chaosagent: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOXIPROXY", "no-such-program")
+
+    answer = chaosagent("doctor", "refund", "--json")
+
+    (remark,) = [one for one in json.loads(answer.out)["remarks"] if one["about"] == "toxiproxy"]
+    assert (answer.code, remark["level"]) == (0, "hint")
+    assert "TOXIPROXY='no-such-program' names no program" in remark["text"]
+
+
+@pytest.mark.slow
+@pytest.mark.network
+def test_a_toxiproxy_that_is_there_is_asked_its_version(chaosagent: Command, toxiproxy: Server) -> None:
+    answer = chaosagent("doctor", "refund", "--json")
+
+    (remark,) = [one for one in json.loads(answer.out)["remarks"] if one["about"] == "toxiproxy"]
+    version = "of unknown version, as `go install` builds it" if toxiproxy.version == "git" else toxiproxy.version
+    assert (answer.code, remark["level"]) == (0, "good")
+    assert remark["text"].startswith(f"{version}, ")
