@@ -1,0 +1,194 @@
+"""Streamable HTTP taken to a server through doors: requests cross, everything else is passed on as it is.
+
+The version of the protocol does not matter: sessions, versions and keys stand in headers, which are passed on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import httpx2
+import mcp_types as types
+from httpx2 import EventSource
+from mcp.shared.exceptions import MCPError
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from chaosagent.adapters.mcp.client import LISTEN
+from chaosagent.adapters.mcp.doors import ServerDoors
+
+_OF_A_CONNECTION = frozenset({
+    "host", "content-length", "connection", "keep-alive", "transfer-encoding", "te", "upgrade", "accept-encoding",
+    "content-encoding", "date", "server",
+})  # fmt: skip
+_STATUS = "httpStatus"
+_EVENTS = "text/event-stream"
+_END = None
+
+
+class HttpRelay:
+    """Relays for any number of clients of one server.
+
+    Args:
+        doors: Of the server.
+        url: Of the server.
+    """
+
+    def __init__(self, doors: ServerDoors, url: str) -> None:
+        self._doors, self._url = doors, url
+        self._client = httpx2.AsyncClient(timeout=None)
+        self._is_used = False
+
+    def application(self) -> Starlette:
+        """Return what is to be served."""
+        return Starlette(routes=[Route("/mcp", self._answer, methods=["GET", "POST", "DELETE"])])
+
+    async def close(self) -> None:
+        """Close the connections to the server."""
+        await self._client.aclose()
+
+    async def _answer(self, request: Request) -> Response:
+        body = await request.body()
+        message = _parsed(body) if request.method == "POST" else None
+        if not isinstance(message, dict) or "method" not in message or "id" not in message:
+            return await self._pass_on(request, body)
+        if message["method"] == LISTEN:
+            return await self._pass_on(request, body)
+        call = _Call(self, request, message)
+        task = asyncio.ensure_future(call.cross())
+        gone = asyncio.ensure_future(request.receive())  # the body was read: only the end can come
+        first = asyncio.ensure_future(call.said.get())
+        try:
+            await asyncio.wait({first, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not first.done():
+                task.cancel()
+                return Response(status_code=499)
+            event = first.result()
+        finally:
+            gone.cancel()
+            first.cancel()
+        if event is _END:
+            return await task
+        return StreamingResponse(_streamed(event, call, task), headers=call.headers, media_type=_EVENTS)
+
+    async def _pass_on(self, request: Request, body: bytes) -> Response:
+        """Pass on what is no request, such as a notification or a stream of what the server says by itself."""
+        if not self._is_used:  # the server was never asked, so it is a replay, or nothing ever reached it
+            return Response(status_code=202 if request.method == "POST" else 405)
+        try:
+            reply = await self.send(request, body)
+        except httpx2.HTTPError as error:
+            return Response(str(error), status_code=502)
+        return StreamingResponse(_left(reply), reply.status_code, headers=_passed(reply.headers))
+
+    async def send(self, request: Request, body: bytes) -> httpx2.Response:
+        """Ask the server as the client did."""
+        self._is_used = True
+        made = self._client.build_request(request.method, self._url, headers=_passed(request.headers), content=body)
+        return await self._client.send(made, stream=True)
+
+    async def result(self, call: _Call) -> dict[str, Any]:
+        """Take a request through its door and return the result."""
+        return await self._doors.request(call.message["method"], call.message.get("params") or {}, call.forward)
+
+
+class _Call:
+    """One request of a client.
+
+    Attributes:
+        message: As JSON-RPC has it.
+        said: What the server says before its answer, in events; `None` at their end.
+        headers: Of the answer.
+    """
+
+    def __init__(self, relay: HttpRelay, request: Request, message: Mapping[str, Any]) -> None:
+        self._relay, self._request, self.message = relay, request, message
+        self.said: asyncio.Queue[str | None] = asyncio.Queue()
+        self.headers: dict[str, str] = {}
+
+    async def cross(self) -> Response:
+        """Return the response."""
+        told: dict[str, Any] = {"jsonrpc": "2.0", "id": self.message["id"]}
+        status = 200
+        try:
+            told["result"] = await self._relay.result(self)
+        except MCPError as error:
+            data = error.data
+            if isinstance(data, Mapping) and _STATUS in data:
+                status = int(data[_STATUS])
+            told["error"] = error.error.model_dump(mode="json", exclude_none=True)
+        finally:
+            self.said.put_nowait(_END)
+        return JSONResponse(told, status, headers=self.headers)
+
+    async def forward(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Ask the server.
+
+        Raises:
+            MCPError: It answers with an error, or not at all.
+        """
+        asked = {**self.message, "params": params} if params or "params" in self.message else self.message
+        try:
+            reply = await self._relay.send(self._request, json.dumps(asked).encode())
+            try:
+                answer = await self._answer_in(reply)
+            finally:
+                await reply.aclose()
+        except httpx2.HTTPError as error:
+            raise MCPError(types.CONNECTION_CLOSED, f"the server cannot be reached: {error}") from error
+        if "error" in answer:
+            error_data = answer["error"]
+            raise MCPError(error_data["code"], error_data["message"], error_data.get("data"))
+        return dict(answer["result"])
+
+    async def _answer_in(self, reply: httpx2.Response) -> Mapping[str, Any]:
+        """Return the server's answer; what it says before is passed on at once, as it may wait for a reply to it."""
+        self.headers = {key: value for key, value in reply.headers.items() if key.startswith("mcp-")}
+        if reply.headers.get("content-type", "").startswith(_EVENTS):
+            async for event in EventSource(reply, max_event_size=None):
+                message = _parsed(event.data)
+                if isinstance(message, dict) and message.get("id") == self.message["id"] and "method" not in message:
+                    return message
+                if event.data:
+                    self.said.put_nowait(event.data)
+            raise MCPError(types.CONNECTION_CLOSED, "Connection closed")
+        message = _parsed(await reply.aread())
+        if isinstance(message, dict) and ("result" in message or "error" in message):
+            return message
+        said = reply.text[:1_000]
+        raise MCPError(types.INTERNAL_ERROR, f"HTTP {reply.status_code}: {said}", {_STATUS: reply.status_code})
+
+
+async def _streamed(event: str | None, call: _Call, task: asyncio.Task[Response]) -> AsyncIterator[str]:
+    try:
+        while event is not _END:
+            yield f"event: message\ndata: {event}\n\n"
+            event = await call.said.get()
+        answer = bytes((await task).body).decode()
+        yield f"event: message\ndata: {answer}\n\n"
+    finally:
+        task.cancel()
+
+
+async def _left(reply: httpx2.Response) -> AsyncIterator[bytes]:
+    try:
+        async for data in reply.aiter_bytes():
+            yield data
+    finally:
+        await reply.aclose()
+
+
+def _passed(headers: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in headers.items() if key.lower() not in _OF_A_CONNECTION}
+
+
+def _parsed(text: str | bytes) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None

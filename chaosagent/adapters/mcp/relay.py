@@ -1,0 +1,148 @@
+"""MCP servers for agents in other processes, in any language: what they ask crosses doors on its way.
+
+from chaosagent.adapters.mcp.relay import over_http, over_stdio
+
+@chaosagent.target(tasks=[...], clock="wall")
+async def desk(task, run):
+    server = StdioServerParameters(command="node", args=["shop.mjs"])
+    async with over_stdio(run, server, "shop", Tools(effects={"refund": chaosagent.effect("order")})) as shop:
+        return await my_process([*agent_command, "--mcp", shop.command, *shop.args])
+
+Over stdio the agent starts `shop.command` with `shop.args` as it would have started the server; the server itself is
+started by the run, once per connection, when it is first asked. Over streamable HTTP it is given a URL on loopback.
+What crosses, and what a fault looks like, is as `chaosagent.adapters.mcp` says; so is what stays out: headers, and keys
+in them, are passed on and kept nowhere. In an exact replay neither server is needed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from chaosagent.adapters.doors import Tools
+from chaosagent.adapters.mcp import check_installed, doors_of
+from chaosagent.errors import TargetError
+from chaosagent.proxy.server import LOOPBACK, Connections, bound_socket, serving
+from chaosagent.targets.target import Run
+from chaosagent.virtual_time import VirtualLoop
+
+__all__ = ["over_http", "over_stdio"]
+
+LINE_BYTES_MAX = 16_000_000
+PIPE = Path(__file__).with_name("pipe.py")
+
+
+@asynccontextmanager
+async def over_stdio(run: Run, server: Any, name: str = "mcp", tools: Tools | None = None) -> AsyncIterator[Any]:
+    """Let an agent in another process reach a server through the doors of a run, for as long as a `with` block lasts.
+
+    Args:
+        run: The run of a target with `clock="wall"`.
+        server: What `mcp.Client` takes, or a function that makes it: a command, for example.
+        name: As schedules call the server.
+        tools: What is known about its tools.
+
+    Yields:
+        `mcp.StdioServerParameters`: the command that the agent is to start.
+
+    Raises:
+        MissingExtraError: The SDK is not installed.
+        UsageError: It is of a version that nothing was tried with.
+        TargetError: The server is none or cannot be reached; something is said of a tool that it does not have; or the
+            time of the run is virtual.
+    """
+    doors = _checked(run, server, name, tools)
+    from mcp.client.stdio import StdioServerParameters
+
+    from chaosagent.adapters.mcp.lines import relay_lines
+
+    word, unreachable, tasks = secrets.token_hex(16), list[TargetError](), set[asyncio.Task[Any]]()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        try:
+            if hmac.compare_digest((await reader.readline()).strip(), word.encode()):
+                why = await relay_lines(doors, server, reader, writer)
+                unreachable.extend([why] if why is not None else [])
+        except (OSError, ValueError):  # the agent is gone, or a line is too long to be one
+            pass
+        finally:
+            tasks.discard(task)
+            writer.close()
+
+    listening = await asyncio.start_server(connected, LOOPBACK, 0, limit=LINE_BYTES_MAX)
+    port = listening.sockets[0].getsockname()[1]
+    try:
+        yield StdioServerParameters(command=sys.executable, args=["-I", "-S", str(PIPE), LOOPBACK, str(port), word])
+    except Exception as error:
+        listening.close()
+        await _ended(tasks)
+        if unreachable:  # what the agent made of that says less
+            raise unreachable[0] from error
+        raise
+    finally:
+        listening.close()
+        await _ended(tasks)
+    if unreachable:
+        raise unreachable[0]
+    doors.check()
+
+
+@asynccontextmanager
+async def over_http(
+    run: Run, url: str, name: str = "mcp", tools: Tools | None = None, *, port: int = 0
+) -> AsyncIterator[str]:
+    """Let agents reach a server over streamable HTTP through the doors of a run, for as long as a `with` block lasts.
+
+    Args:
+        run: The run of a target with `clock="wall"`.
+        url: Of the server itself.
+        name: As schedules call the server.
+        tools: What is known about its tools.
+        port: Where to listen on loopback; any free one for 0.
+
+    Yields:
+        The URL to give to the agent.
+
+    Raises:
+        MissingExtraError: The SDK is not installed.
+        UsageError: It is of a version that nothing was tried with; or the port is taken.
+        TargetError: Something is said of a tool that the server does not have; or the time of the run is virtual.
+    """
+    doors = _checked(run, url, name, tools)
+    from chaosagent.adapters.mcp.http import HttpRelay
+
+    bound = bound_socket(port)
+    address = f"http://{LOOPBACK}:{bound.getsockname()[1]}/mcp"
+    relay = HttpRelay(doors, url)
+    try:
+        async with serving(relay.application(), Connections(), bound):
+            yield address
+    finally:
+        bound.close()
+        await relay.close()
+    doors.check()
+
+
+def _checked(run: Run, server: Any, name: str, tools: Tools | None) -> Any:
+    check_installed()
+    if isinstance(asyncio.get_running_loop(), VirtualLoop):
+        raise TargetError("an agent in another process needs real time. Say so: @chaosagent.target(clock='wall').")
+    return doors_of(run, server, name, Tools() if tools is None else tools)
+
+
+async def _ended(tasks: set[asyncio.Task[Any]]) -> None:
+    """Cancel tasks and wait until they have cleaned up: a server that was started is stopped by then."""
+    for task in list(tasks):
+        task.cancel()
+    if tasks:
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait(list(tasks))
