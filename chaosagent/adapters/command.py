@@ -35,15 +35,16 @@ import json
 import os
 import shlex
 import signal
-from collections import deque
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from chaosagent.canonical import Plain, plain
 from chaosagent.errors import TargetError, UsageError
 from chaosagent.proxy.proxy import Behind, Proxy
+from chaosagent.proxy.server import require_server
 from chaosagent.proxy.service import Service
 from chaosagent.proxy.together import Session
 from chaosagent.targets.target import Run, Target, target
@@ -53,19 +54,24 @@ __all__ = ["Service", "command"]
 
 SECONDS_MAX = 300.0
 OUTPUT_MAX = 1_000_000
-"""Bytes of stdout that are kept, the last ones."""
+"""Bytes of stdout and stderr that are kept, the last ones."""
 
 COMPLAINT_MAX = 300
-LINES_KEPT = 200
 END_SECONDS = 1.0
-"""How long is waited for the rest of what a process has said, once it has ended."""
+"""How long a process may go on when its run is over."""
 
 _RUNS = itertools.count(1)
 _FIELDS = frozenset({"message", "success", "claims", "state", "refused"})
 
 # The shell reads from a pipe whose other end only this process holds. When this process ends, even by kill -9, the pipe
 # is closed, and the group of the agent goes, too.
-_GUARD = '(read -r _ <&"$1"; kill -9 0) </dev/null >/dev/null 2>&1 & shift; exec "$@"'
+_GUARD = """
+exec 3<&0
+(read -r _ <&3; kill -9 0) </dev/null >/dev/null 2>&1 &
+told=$1
+shift
+exec "$@" <"$told" 3<&-
+"""
 
 
 class CommandFailed(Exception):
@@ -101,9 +107,11 @@ class Command:
         """
         proxy = Proxy(run, self.behind, f"{os.getpid()}-{next(_RUNS)}")
         async with proxy.open() as variables:
-            ended = await self._ended(task, run, proxy, variables)
-            if proxy.troubles.unreachable:
-                raise TargetError(proxy.troubles.unreachable[0])
+            try:
+                ended = await self._ended(task, run, proxy, variables)
+            finally:
+                if proxy.troubles.unreachable:  # whatever the process made of it
+                    raise TargetError(proxy.troubles.unreachable[0])
             outcome = _outcome(proxy.neutral(ended), self.argv)
             state = await proxy.state()
             if state and outcome.state is None:
@@ -115,48 +123,43 @@ class Command:
         told = json.dumps({"id": task.id, "input": plain(task.input)}, default=repr)
         config = json.dumps({"name": run.config.name, "settings": plain(run.config.settings)}, default=repr)
         own = {"CHAOSAGENT_TASK": told, "CHAOSAGENT_CONFIG": config, "CHAOSAGENT_SEED": str(run.seed)}
-        reading, writing = os.pipe()
-        try:
-            process = await self._started({**os.environ, **self.environment, **variables, **own}, reading)
-        finally:
-            os.close(reading)
-        proxy.together.busy = Session(process.pid).busy
-        said: deque[bytes] = deque()
-        complained: deque[bytes] = deque(maxlen=LINES_KEPT)
-        assert process.stdout is not None
-        assert process.stderr is not None
-        tasks = [
-            asyncio.ensure_future(_written(process, told)),
-            asyncio.ensure_future(_kept(process.stdout, said)),
-            asyncio.ensure_future(_kept(process.stderr, complained)),
-        ]
-        try:
-            code = await self._waited(process, proxy)
-        finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            os.close(writing)
-            await asyncio.wait(tasks, timeout=END_SECONDS)
-            for one in tasks:
-                one.cancel()
-            await process.wait()
-        if code:
-            complaint = proxy.neutral(_complaint(b"".join(complained).decode("utf-8", "replace")))
-            how = f"exit code {code}" if code > 0 else f"killed by signal {-code}"
-            raise CommandFailed(f"{how}{': ' if complaint else ''}{complaint}")
-        return b"".join(said)[-OUTPUT_MAX:].decode("utf-8", "replace")
+        environment = {**os.environ, **self.environment, **variables, **own}
+        with contextlib.ExitStack() as open_files:
+            # Files, and not pipes, which would be held open by whatever the process has started and left behind.
+            asked, said, complained = (open_files.enter_context(tempfile.NamedTemporaryFile()) for _ in range(3))
+            asked.write(told.encode())
+            asked.flush()
+            reading, writing = os.pipe()
+            open_files.callback(os.close, writing)
+            try:
+                process = await self._started(environment, reading, asked.name, (said, complained))
+            finally:
+                os.close(reading)
+            proxy.together.busy = Session(process.pid).busy
+            try:
+                code = await self._waited(process, proxy)
+            finally:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+            if code:
+                complaint = proxy.neutral(_complaint(_last_of(complained)))
+                how = f"exit code {code}" if code > 0 else f"killed by signal {-code}"
+                raise CommandFailed(f"{how}{': ' if complaint else ''}{complaint}")
+            return _last_of(said)
 
-    async def _started(self, environment: Mapping[str, str], pipe: int) -> asyncio.subprocess.Process:
+    async def _started(
+        self, environment: Mapping[str, str], pipe: int, asked: str, files: tuple[IO[bytes], IO[bytes]]
+    ) -> asyncio.subprocess.Process:
         folder = self.folder or Path.cwd()
         try:
             return await asyncio.create_subprocess_exec(
-                *("/bin/sh", "-c", _GUARD, "sh", str(pipe), *self.argv),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
+                *("/bin/sh", "-c", _GUARD, "sh", asked, *self.argv),
+                stdin=pipe,
+                stdout=files[0],
+                stderr=files[1],
                 cwd=folder,
                 env=environment,
-                pass_fds=(pipe,),
                 start_new_session=True,
             )
         except OSError as error:
@@ -202,9 +205,11 @@ def command(
             `chaosagent.target`.
 
     Raises:
+        MissingExtraError: The extra `proxy` is not installed.
         UsageError: There is no such option, the command is empty, or a URL or an operation is none.
         TargetError: Two tasks, configurations, models or services share a name.
     """
+    require_server()
     words = tuple(shlex.split(argv)) if isinstance(argv, str) else tuple(argv)
     if not words:
         raise UsageError("command: it is empty. Write the program and its arguments, such as 'node agent.mjs'.")
@@ -236,27 +241,16 @@ def _files(words: Iterable[str], folder: Path | None) -> Iterator[Path]:
     """Yield the files that a command names, relative ones in its folder."""
     for word in words:
         path = (folder or Path.cwd()) / word
-        if path.is_file():
-            yield path.resolve()
+        with contextlib.suppress(OSError, ValueError):  # a program that is given as an argument is no path
+            if path.is_file():
+                yield path.resolve()
 
 
-async def _written(process: asyncio.subprocess.Process, text: str) -> None:
-    """Write to stdin; a process need not read it."""
-    assert process.stdin is not None
-    with contextlib.suppress(ConnectionError):
-        process.stdin.write(text.encode())
-        await process.stdin.drain()
-        process.stdin.close()
-
-
-async def _kept(stream: asyncio.StreamReader, into: deque[bytes]) -> None:
-    """Read a stream to its end and keep the last of it."""
-    size = 0
-    while piece := await stream.read(65_536):
-        into.append(piece)
-        size += len(piece)
-        while size - len(into[0]) > OUTPUT_MAX and len(into) > 1:
-            size -= len(into.popleft())
+def _last_of(file: IO[bytes]) -> str:
+    """Return the end of what was written to a file."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - OUTPUT_MAX))
+    return file.read().decode("utf-8", "replace")
 
 
 def _complaint(text: str) -> str:

@@ -19,6 +19,7 @@ from chaosagent.cli.demo import demo
 from chaosagent.cli.doctor import doctor
 from chaosagent.cli.init import init
 from chaosagent.cli.listing import list_kind
+from chaosagent.cli.proxy import proxy
 from chaosagent.cli.replay import replay
 from chaosagent.cli.search import search
 from chaosagent.cli.show import show
@@ -43,6 +44,7 @@ VERBS: Mapping[str, tuple[Callable[..., int], str]] = {
     "doctor": (doctor, "Look at a target before it is searched."),
     "search": (search, "Find the cheapest schedules that break a target, with proof."),
     "replay": (replay, "Run stored counterexamples again."),
+    "proxy": (proxy, "Put faults between an agent in any language and its model and services."),
     "show": (show, "Tell the story of a counterexample."),
     "check": (check, "Check contracts on traces of production; nothing is executed."),
     "list": (list_kind, "List operators, searchers, contracts or targets."),

@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -110,20 +111,19 @@ class Proxy:
         self.together = Together(behind.together_seconds if run.clock.of_study else 0.0)
 
     @contextlib.asynccontextmanager
-    async def open(self, port: int = 0) -> AsyncIterator[dict[str, str]]:
+    async def open(self, bound: socket.socket | None = None) -> AsyncIterator[dict[str, str]]:
         """Serve for as long as a `with` block lasts.
 
         Args:
-            port: Where; any free one for 0.
+            bound: Where; any free port of loopback by default. It is closed in the end.
 
         Yields:
             The variables that tell an agent where to ask: `OPENAI_BASE_URL`, `<SERVICE>_URL`, ...
 
         Raises:
-            UsageError: The port is taken.
             MissingExtraError: What the proxy needs is not installed.
         """
-        bound = bound_socket(port)
+        bound = bound_socket(0) if bound is None else bound
         self._port = bound.getsockname()[1]
         async with contextlib.AsyncExitStack() as opened:
             opened.callback(bound.close)

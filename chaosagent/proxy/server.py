@@ -25,6 +25,16 @@ KEEP_ALIVE_SECONDS = 3_600
 """Longer than a run: a client that finds its connection closed may ask again by itself."""
 
 
+def require_server() -> None:
+    """Load what a proxy needs.
+
+    Raises:
+        MissingExtraError: It is not installed.
+    """
+    for package in ("uvicorn", "starlette.applications", "httpx"):
+        require(package, extra=EXTRA, needed_by="the proxy")
+
+
 def bound_socket(port: int) -> socket.socket:
     """Return a socket on loopback that listens to a port, any free one for 0.
 

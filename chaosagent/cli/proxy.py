@@ -1,0 +1,100 @@
+"""`chaosagent proxy`: faults between an agent that is started by hand and its model and services."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from chaosagent.cli import output
+
+USUAL = ("openai=https://api.openai.com", "anthropic=https://api.anthropic.com")
+
+
+def proxy(
+    *,
+    upstream: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A model behind the proxy, NAME=URL; or NAME=scripted:file.py:function, NAME=canned:answers.yaml.",
+            metavar="NAME=URL",
+            show_default=" and ".join(USUAL),
+        ),
+    ] = None,
+    service: Annotated[
+        list[str] | None,
+        typer.Option(help="A tool or service behind it, in the same way.", metavar="NAME=URL", show_default=False),
+    ] = None,
+    schedule: Annotated[
+        str, typer.Option(help="What is injected: 'model:openai[2] slow(kind=stalled)'.", show_default=False)
+    ] = "",
+    record: Annotated[
+        Path | None,
+        typer.Option(help="Keep all that was asked and answered: a file *.replay, or a folder.", show_default=False),
+    ] = None,
+    replay: Annotated[
+        Path | None, typer.Option(help="Answer from such a record; nothing else is asked.", show_default=False)
+    ] = None,
+    memo: Annotated[
+        Path | None,
+        typer.Option(help="A file of models' answers: what was asked before is not asked again.", show_default=False),
+    ] = None,
+    prompts: Annotated[
+        bool, typer.Option("--prompts", help="Let what tools answered cross `prompt` before a model reads it.")
+    ] = False,
+    port: Annotated[int, typer.Option(help="On loopback; 0 takes a free one.", min=0, max=65_535)] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end.")] = False,
+) -> int:
+    """Stand between an agent in any language and its model and services: record, disturb, memoise, replay.
+
+    Prints the variables to set for the agent, such as OPENAI_BASE_URL, and runs until Ctrl-C. Keys are passed on to the
+    upstream and never kept. A search starts an agent by itself: see `chaosagent.adapters.command`.
+
+    Exit code: 0; with --replay 3 when the agent asked something else than the record knows, or less.
+
+    [bold]Examples[/bold]
+
+    chaosagent proxy --record session.replay
+
+    chaosagent proxy --upstream openai=https://api.openai.com --schedule "model:openai[2] slow(kind=stalled)"
+
+    chaosagent proxy --replay session.replay --port 8787
+    """
+    from chaosagent.cli.proxying import Wish, serve_session
+
+    wish = Wish(
+        models=_pairs(upstream if upstream or service else list(USUAL), "--upstream"),
+        services=_pairs(service, "--service"),
+        schedule=schedule,
+        record=record,
+        replay=replay,
+        memo=memo,
+        prompts=prompts,
+        port=port,
+    )
+    end = serve_session(wish, output.remark)
+    if json:
+        output.answer_json(end.to_json())
+    else:
+        output.remark(end.text())
+    return end.exit_code
+
+
+def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
+    """Return what was given as NAME=URL.
+
+    Raises:
+        UsageError: Something is of another form, or a name comes twice.
+    """
+    from chaosagent.errors import UsageError
+
+    found: dict[str, str] = {}
+    for entry in given or ():
+        name, _, place = entry.partition("=")
+        if not name or not place:
+            raise UsageError(f"{option} {entry!r}: write NAME=URL, such as openai=https://api.openai.com.")
+        if name in found:
+            raise UsageError(f"{option}: {name!r} is given twice. Give one of them another name.")
+        found[name] = place
+    return found
