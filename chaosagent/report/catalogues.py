@@ -74,8 +74,9 @@ def operators() -> Catalogue:
     """Return the operators with their parameters, domains, searched levels and cost."""
     entries = [_operator(registered, OPERATORS.get(registered)) for registered in OPERATORS]
     remark = (
-        "Levels are what a search tries; a schedule may use any value of the domain. The cost is that of one landed "
-        "injection with the usual weights."
+        "`searched` are the values that a search tries; a schedule may use any value of the domain. The cost is that "
+        "of one landed injection with the usual weights. Where nothing else is said, an operator is searched by "
+        "default."
     )
     return Catalogue("operators", entries, OPERATORS.failures, remark)
 

@@ -14,7 +14,7 @@ def checkup_page(title: str, remarks: Sequence[Remark]) -> Page:
     """Return remarks as a page, with their remedies and a last line that sums up.
 
     Args:
-        title: What was looked at.
+        title: What was looked at, as a study file names it.
         remarks: In the order in which they are shown.
     """
     page = Page().line(strong(title))
@@ -27,5 +27,5 @@ def checkup_page(title: str, remarks: Sequence[Remark]) -> Page:
         page.gap().line(bad(f"{mend} to mend before a search"), f", {better} that could be better" if better else "")
     else:
         page.gap().line(good("Ready to be searched"), f"; {better} could be better" if better else "")
-        page.line(faint("Next: chaosagent init writes a study file; name this target in it."), hang=0)
+        page.line(faint(f"Next: write `target: {title}` into a file study.yaml, and search it."), hang=0)
     return page

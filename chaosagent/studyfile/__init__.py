@@ -8,7 +8,7 @@ seeds: [0]
 contracts: [default, objective]
 budget: 3.5
 cost: {c_tokens: 0.01, c_hook: 1.0, c_mag: 0.1}
-operators:                  # all of them everywhere when left out
+operators:                  # the usual ones everywhere when left out, ["*"]: all
   - service.timeout
   - memory.*
   - operator: service.delay
