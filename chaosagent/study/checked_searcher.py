@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import NoReturn, TypeVar
 
 from chaosagent.canonical import Plain
@@ -34,6 +35,7 @@ LEVELS = ("C0", "C1", "C2", "C3", "C4")
 METHODS = ("ask", "tell", "audit")
 PROPERTIES = ("finished", "standing")
 SHOWN_MAX = 200
+MADE_OTHERWISE = "which was not made by chaosagent.faults.schedule.schedule"
 
 
 class CheckedSearcher:
@@ -64,6 +66,7 @@ class CheckedSearcher:
         self._broken = self._knows_nominal = False
         self._best_cost = self._unknown_cost = math.inf
         self._within: set[Injection] = set()
+        self._in_order: set[tuple[Injection, Injection]] = set()
         factory = factory_of(name)
         self._searcher: Searcher = self._called("its constructor", lambda: factory(problem, **settings))
         for method in METHODS:
@@ -212,9 +215,15 @@ class CheckedSearcher:
             self._refuse(method, f"proposed {_shown(proposal)}; it takes a Schedule and a Purpose")
         if policy is not None and not isinstance(policy, Policy):
             self._refuse(method, f"proposed the policy {_shown(policy)}, which is no Policy")
-        for injection in schedule.injections:
-            if injection not in self._within:
+        injections: object = schedule.injections
+        if not isinstance(injections, tuple):
+            self._refuse(method, f"proposed a schedule of {_shown(injections)}, {MADE_OTHERWISE}")
+        for injection in injections:
+            if not isinstance(injection, Injection) or injection not in self._within:
                 self._check_injection(method, injection)
+        for pair in pairwise(schedule):
+            if pair not in self._in_order:
+                self._check_order(method, schedule, *pair)
         if purpose not in FREE:
             cost, budget = schedule.declared_cost(self._problem.space.model), self._problem.budget
             if cost > budget + COST_TOLERANCE:
@@ -234,6 +243,12 @@ class CheckedSearcher:
         if all(priced.operator != injection.operator for priced in allowed):
             self._refuse(method, f"proposed {injection}, which lies outside of the space (problem.space.at)")
         self._within.add(injection)
+
+    def _check_order(self, method: str, schedule: Schedule, one: Injection, other: Injection) -> None:
+        """Refuse what equals no schedule that was made as it should be, and so would count as another one."""
+        if one.hook == other.hook or str(one) >= str(other):  # those at one place stand side by side when sorted
+            self._refuse(method, f"proposed {schedule}, out of order or with two at one place, {MADE_OTHERWISE}")
+        self._in_order.add((one, other))
 
     # ------------------------------------------------------------------ calling it
 

@@ -13,7 +13,7 @@ from chaosagent.errors import SearcherError, UsageError
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.workbench import Workbench
 from chaosagent.faults.evaluation import Evaluation, Status
-from chaosagent.faults.schedule import EMPTY, parse
+from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.searchers.exact import certifying
 from chaosagent.searchers.proof.uniform_cost import ExactSearcher
@@ -103,7 +103,13 @@ def dear(_: int) -> list[Proposal]:
     return [Proposal(parse("; ".join(texts)), Purpose.CERTIFY)]
 
 
+def wrong_parts(parts: Any) -> Any:
+    """Return what the type checker would refuse."""
+    return parts
+
+
 wrong: Callable[..., Any] = Proposal
+STALE = parse("service:s0[1]@agent service.stale_response; service:s1[1]@agent service.stale_response").injections
 
 BROKEN: list[tuple[dict[str, Any], str]] = [
     (
@@ -121,6 +127,16 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
     (
         {"ask": lambda _: [Proposal(parse("service:s0[*]@agent service.stale_response"))]},
         r"ask proposed service:s0\[\*\]@agent service.stale_response.*no injection at one place",
+    ),
+    *(
+        ({"ask": lambda _, made=made: [Proposal(made, Purpose.EXPLORE)]}, rf"ask proposed .*{made_otherwise}")
+        for made, made_otherwise in (
+            (Schedule(wrong_parts(1)), "a schedule of 1, which was not made by"),
+            (Schedule(wrong_parts([STALE[0]])), r"a schedule of \[.*which was not made by"),
+            (Schedule((STALE[0], STALE[0])), "two at one place, which was not made by"),
+            (Schedule((STALE[1], STALE[0])), "out of order or .* which was not made by"),
+            (Schedule((wrong_parts([]),)), r"a schedule of \[\], which is no Injection"),
+        )
     ),
     ({"tell": fail}, r"tell raised ValueError: no luck"),
     ({"finished": fail}, r"finished raised ValueError"),
