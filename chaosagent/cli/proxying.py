@@ -11,7 +11,7 @@ from pathlib import Path
 from chaosagent.adapters.command_file import model_of, service_of
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts
-from chaosagent.contracts.contract import Nominal, Severity
+from chaosagent.contracts.contract import Nominal
 from chaosagent.errors import UsageError
 from chaosagent.execution.execute import Execution, Experiment, conduct, make_run
 from chaosagent.execution.frozen import AnswersOnDisk
@@ -29,7 +29,7 @@ from chaosagent.replays.store import SUFFIX, read_record, write_record
 from chaosagent.study.counterexample import Signature
 from chaosagent.trace.diff import Difference
 from chaosagent.trace.trace import Trace
-from chaosagent.vocabulary import Landing, SystemConfig
+from chaosagent.vocabulary import Landing, Severity, SystemConfig
 
 CONTRACT = "termination"
 """A record names a contract; a session is not about one."""

@@ -86,5 +86,7 @@ for (let turn = 0; turn < TURNS_MAX; turn++) {
     paid ||= call.function.name === "refund" && !results[index].startsWith("error");
   }
 }
+// The careful one says what it has done, whatever the model makes of it.
+if (careful && paid && !answer.includes("on its way")) answer += ` Your money for ${task.order} is on its way.`;
 const claims = answer.includes("on its way") ? [{ kind: "refund", identity: { order: task.order } }] : [];
 console.log(JSON.stringify({ message: answer, success: paid && claims.length > 0, claims }));
