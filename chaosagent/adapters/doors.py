@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from chaosagent.canonical import Plain
@@ -45,6 +45,10 @@ class Tools:
     stale: Mapping[str, Callable[[Mapping[str, Plain]], Plain]] = field(default_factory=dict)
     errors: Sequence[type[Exception]] = ()
     egress: Iterable[str] = ()
+
+    def raising(self, *errors: type[Exception]) -> Tools:
+        """Return the same with the exception classes of a framework, too."""
+        return replace(self, errors=(*self.errors, *errors))
 
     def check(self, known: Iterable[str]) -> None:
         """Refuse what is said of tools that the agent does not have.

@@ -22,6 +22,7 @@ from chaosagent.canonical import plain
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.execution.served import serve
 from chaosagent.execution.untraced import UntracedRun
+from chaosagent.faults.dry import unpack_request
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.targets.target import Run, Target, effect, target
 from chaosagent.vocabulary import Outcome, StatusError, SystemConfig, Task
@@ -32,6 +33,7 @@ pytestmark = [
     pytest.mark.skipif(find_spec("pydantic_ai") is None, reason="needs the extra pydantic-ai (pydantic_ai)"),
 ]
 if find_spec("pydantic_ai") is not None:
+    from pydantic import TypeAdapter
     from pydantic_ai import Agent, ModelRetry, ToolReturn, _utils, exceptions
     from pydantic_ai.conversation import Conversation
     from pydantic_ai.conversation_store import ConversationConflict, InMemoryConversationStore
@@ -273,6 +275,20 @@ def test_what_a_tool_raises_on_purpose_is_raised_again_in_a_replay() -> None:
     execution = _executed(_target(_agent(tools=[get_order, get_note, refund])))
 
     assert execution.trace.outcome.message == '{"error":"40 is too much for 7"}'
+
+
+def test_what_pydantic_refuses_is_told_the_model_also_in_a_replay() -> None:
+    def refund(order: str, amount: int) -> str:
+        return str(TypeAdapter(int).validate_python(f"{amount} for {order}"))
+
+    broken = _target(_agent(), handoffs=["refund"])
+    altered = _executed(broken, "message:refund[1]@clerk corrupted(index=0, kind=null)")
+    failing = _executed(_target(_agent(tools=[get_order, get_note, refund])))
+
+    assert _hooks(altered)[5:7] == ["message:refund[1]@clerk", "model:scripted[3]@clerk"]
+    asked = str(unpack_request(altered.trace.steps[6].request).arguments)
+    assert "Input should be a valid" in asked
+    assert "unable to parse string as an integer" in failing.trace.outcome.message
 
 
 def test_a_hand_off_is_a_message_to_another_agent() -> None:

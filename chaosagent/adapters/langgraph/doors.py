@@ -13,6 +13,7 @@ from langchain_core.tools import tool as made_tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphInterrupt, ParentCommand
 from langgraph.store.base import BaseStore
+from pydantic import ValidationError
 
 from chaosagent.adapters.doors import FrameworkDoors, Tools
 from chaosagent.adapters.langgraph.memory import DoorSaver, DoorStore
@@ -28,6 +29,7 @@ from chaosagent.adapters.langgraph.model import (
 from chaosagent.adapters.langgraph.plain import WORLD, Codec, in_world
 from chaosagent.adapters.langgraph.threads import Threads
 from chaosagent.adapters.langgraph.tool import door_tool
+from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError, UnknownNameError
 from chaosagent.targets.target import EffectRule, Run
@@ -68,15 +70,14 @@ class LangGraphDoors:
         handoffs: Mapping[str, str] | None = None,
         types: Iterable[type] = (),
     ) -> None:
-        raised: tuple[type[Exception], ...] = (ToolException, Bubbled, *errors)
+        raised: tuple[type[Exception], ...] = (ToolException, Bubbled, ValidationFailure, *errors)
         self._tools = Tools(effects or {}, tuple(read_only), stale or {}, raised, tuple(egress))
         self._handoffs = dict(handoffs or {})
         self.run, self.doors, self.codec = run, FrameworkDoors(run, self._tools), Codec(types)
         self._threads = Threads()
         self._known: set[str] = set()
         self._told: dict[tuple[str, ...], Any] = {}
-        self._asked_by: dict[str, str] = {}
-        self._answered_by: dict[str, str] = {}
+        self._asked_by, self._answered_by = _Artifacts(), _Artifacts()
 
     # ------------------------------------------------------------------ what an agent is made of
 
@@ -105,9 +106,7 @@ class LangGraphDoors:
             name=name,
             middleware=[*middleware, self.middleware(name or "")],
             store=None if store is None else self.store(store),
-            checkpointer=self.checkpointer(checkpointer)
-            if isinstance(checkpointer, BaseCheckpointSaver)
-            else checkpointer,
+            checkpointer=self.checkpointer(checkpointer) if _is_saver(checkpointer) else checkpointer,
             **options,
         )
 
@@ -164,7 +163,7 @@ class LangGraphDoors:
 
             told = await _given(self.doors.model("chat", request, in_world(answer)))
             result = result_from(told, messages, self.codec)
-            self._link_model(messages, result.generations[0].message)
+            self._link_model(agent, messages, result.generations[0].message)
             return result
 
     async def _toolbox(self, agent: str, tools: list[Any]) -> list[Any]:
@@ -181,6 +180,8 @@ class LangGraphDoors:
         async def answer(altered: dict[str, Any]) -> Plain:
             try:
                 returned = await (invoke(altered) if invoke.native else self._threads.apart(lambda: invoke(altered)))
+            except ValidationError as error:
+                raise ValidationFailure.of(error) from error
             except GraphInterrupt as error:
                 raise Bubbled("interrupt", self.codec.encode(list(error.args[0]))) from error
             except ParentCommand as error:
@@ -192,7 +193,9 @@ class LangGraphDoors:
                 told = await self._called(name, arguments, answer)
             except Bubbled as bubbled:
                 raise self._bubbling(bubbled) from None
-            self._link_tool(call_id)
+            except ValidationFailure as failed:
+                raise failed.error() from None
+            self._link_tool(agent, call_id)
             return self.codec.decode(told)
 
     async def _called(self, name: str, arguments: dict[str, Any], answer: Callable[[dict[str, Any]], Any]) -> Any:
@@ -241,24 +244,42 @@ class LangGraphDoors:
         except UnknownNameError as error:  # in the middle of a run it is the run that is worth nothing
             raise TargetError(str(error)) from error
 
-    def _link_model(self, messages: Iterable[Any], answer: Any) -> None:
+    def _link_model(self, agent: str, messages: Iterable[Any], answer: Any) -> None:
         """Declare that an answer was derived from what tools said, and remember what it asks of them."""
         if WORLD.get():  # a replay does not go there
             return
         artifact = self.run.artifact()
         for message in messages:
-            source = self._answered_by.get(getattr(message, "tool_call_id", ""))
+            source = self._answered_by.of(agent, getattr(message, "tool_call_id", ""))
             if source:
                 self.run.link(artifact, "derived_from", source)
         for call in answer.tool_calls:
-            self._asked_by[call["id"]] = artifact
+            self._asked_by.keep(agent, call["id"], artifact)
 
-    def _link_tool(self, call_id: str) -> None:
+    def _link_tool(self, agent: str, call_id: str) -> None:
         if WORLD.get():  # a replay does not go there
             return
-        artifact = self._answered_by[call_id] = self.run.artifact()
-        if call_id in self._asked_by:
-            self.run.link(artifact, "derived_from", self._asked_by[call_id])
+        artifact = self.run.artifact()
+        self._answered_by.keep(agent, call_id, artifact)
+        source = self._asked_by.of(agent, call_id)
+        if source:
+            self.run.link(artifact, "derived_from", source)
+
+
+class _Artifacts:
+    """Artifacts by the calls of tools that they belong to: two agents at work may both have a `call-1`."""
+
+    def __init__(self) -> None:
+        self._of: dict[tuple[str, str], str] = {}
+        self._newest: dict[str, str] = {}
+
+    def keep(self, agent: str, call_id: str, artifact: str) -> None:
+        """Remember an artifact."""
+        self._of[agent, call_id] = self._newest[call_id] = artifact
+
+    def of(self, agent: str, call_id: str) -> str:
+        """Return an agent's own; where it has none, that of whose conversation it goes on with. Empty for none."""
+        return self._of.get((agent, call_id)) or self._newest.get(call_id, "")
 
 
 class DoorMiddleware(AgentMiddleware):  # type: ignore[misc]  # LangChain is not in every checkout

@@ -25,7 +25,8 @@ _SEPARATOR = "/"
 class DoorStore(BaseStore):  # type: ignore[misc]  # LangGraph is not in every checkout
     """A store behind a door: `read`, `write`, `delete`, `search` and `namespaces`, one call for each.
 
-    Keys are those of the store with their namespace before them, joined by `/`. An item's times are those of the run's
+    Keys are those of the store with their namespace before them, joined by `/`; one inside of a part crosses as `%2F`,
+    and `%` as `%25`. An item's times are those of the run's
     clock: a store draws them from the clock of its machine.
 
     Args:
@@ -89,12 +90,12 @@ class DoorStore(BaseStore):  # type: ignore[misc]  # LangGraph is not in every c
                 for item in items
             ]
 
-        asked = {"key": _SEPARATOR.join(op.namespace_prefix), "limit": op.limit, "offset": op.offset}
+        asked = {"key": _path(op.namespace_prefix), "limit": op.limit, "offset": op.offset}
         asked |= {name: value for name, value in (("query", op.query), ("filter", op.filter)) if value is not None}
         found = await self._cross("search", asked, search)
         items = []
         for one in found or ():
-            *namespace, key = str(one["key"]).split(_SEPARATOR)
+            *namespace, key = _parts(str(one["key"]))
             value = self._codec.decode(one["value"])
             made = SearchItem(tuple(namespace), key, value, **self._times(), score=one.get("score"))
             items.append(made)
@@ -115,7 +116,15 @@ class DoorStore(BaseStore):  # type: ignore[misc]  # LangGraph is not in every c
 
 
 def _joined(namespace: Sequence[str], key: str) -> str:
-    return _SEPARATOR.join([*namespace, key])
+    return _path([*namespace, key])
+
+
+def _path(parts: Sequence[str]) -> str:
+    return _SEPARATOR.join([part.replace("%", "%25").replace(_SEPARATOR, "%2F") for part in parts])
+
+
+def _parts(path: str) -> list[str]:
+    return [part.replace("%2F", _SEPARATOR).replace("%25", "%") for part in path.split(_SEPARATOR)]
 
 
 class DoorSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]  # LangGraph is not in every checkout

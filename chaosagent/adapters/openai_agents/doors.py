@@ -62,8 +62,7 @@ class AgentDoors:
 
     def __init__(self, run: Run, tools: Tools, provider: ModelProvider) -> None:
         self.run, self.provider, self.names = run, provider, Names()
-        self.said = Tools(tools.effects, tools.read_only, tools.stale, (*tools.errors, *_SDK_ERRORS), tools.egress)
-        self.doors = FrameworkDoors(run, self.said)
+        self.doors = FrameworkDoors(run, tools.raising(*_SDK_ERRORS))
         self.tool_names: list[str] = []
         self.has_mcp = False
         self.agents: dict[str, Any] = {}

@@ -23,6 +23,7 @@ from chaosagent.adapters.pydantic_ai.messages import clean
 from chaosagent.adapters.pydantic_ai.model import behind_door
 from chaosagent.adapters.pydantic_ai.store import StoreBehindDoor
 from chaosagent.adapters.pydantic_ai.tools import WITHIN, NamedTools, ToolsBehindDoors
+from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError, UnknownNameError
 from chaosagent.targets.target import Run
@@ -53,7 +54,9 @@ class AgentDoors:
         if asyncio._get_running_loop() is None:
             raise TargetError("Agents of pydantic-ai run on an event loop: make the target an `async def`.")
         self.run, self.handoffs = run, frozenset(handoffs)
-        said = Tools(tools.effects, tools.read_only, tools.stale, (*tools.errors, *OWN), tools.egress)
+        said = Tools(
+            tools.effects, tools.read_only, tools.stale, (*tools.errors, ValidationFailure, *OWN), tools.egress
+        )
         self.doors = FrameworkDoors(run, said)
         self.threads = InTurn()
         self._token: Token[AgentDoors | None] | None = None

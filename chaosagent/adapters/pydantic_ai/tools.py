@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
 from pydantic_ai.toolsets import WrapperToolset
 from pydantic_ai.toolsets.function import FunctionToolsetTool
 from pydantic_core import PydanticSerializationError
 
 from chaosagent.adapters.pydantic_ai.errors import crossing_error, own_error
 from chaosagent.adapters.pydantic_ai.messages import plain_arguments, plain_result, result_of
+from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain, pack
 from chaosagent.errors import TargetError
 
@@ -91,10 +93,12 @@ async def use(
     async def world(given: Any) -> Plain:
         """Call the tool itself; arguments that an injection changed are validated again."""
         altered = pack(given) != unaltered
-        wanted = tool.args_validator.validate_json(json.dumps(given)) if altered else arguments
         token = WITHIN.set(True)
         try:
+            wanted = tool.args_validator.validate_json(json.dumps(given)) if altered else arguments
             result = await call(wanted)
+        except ValidationError as error:
+            raise ValidationFailure.of(error) from error
         finally:
             WITHIN.reset(token)
         try:
@@ -114,13 +118,18 @@ async def use(
 
     run, doors = agent_run.run, agent_run.doors
     with run.agent(agent_run.agent):
-        if name not in agent_run.handoffs:
-            value = await doors.tool(name, sent, world)
-        else:
-            try:
+        try:
+            if name not in agent_run.handoffs:
+                value = await doors.tool(name, sent, world)
+            else:
                 value = await doors.message(name, name, sent, agent)
-            except RuntimeError as error:
-                raise own_error(error) from error
+        except ValidationFailure as failed:
+            raise failed.error() from None
+        except RuntimeError as error:
+            made = own_error(error)
+            if made is error:
+                raise
+            raise made from error
         artifact = run.artifact()
     asked_in = agent_run.asked_in.get(ctx.tool_call_id or "")
     if artifact and asked_in and not agent_run.is_inside:
