@@ -54,8 +54,19 @@ def pydantic_ai() -> Pieces:
     return {ALONE: _alone(lambda: asyncio.run(converse(careful=False))), **with_doors(support_desk)}
 
 
+def mcp() -> Pieces:
+    """Return the clerk who uses an MCP server in this process."""
+    require("mcp", extra="mcp", needed_by="this benchmark")
+    from chaosagent.experiments.mcp.target import clerk
+    from chaosagent.experiments.mcp.without_doors import serve
+
+    wish = "Please pay invoice I-17."
+    return {ALONE: _alone(lambda: asyncio.run(serve(wish, careful=False))), **with_doors(clerk)}
+
+
 FRAMEWORKS: Mapping[str, Callable[[], Pieces]] = {
     "langgraph": langgraph,
+    "mcp": mcp,
     "openai_agents": openai_agents,
     "pydantic_ai": pydantic_ai,
 }

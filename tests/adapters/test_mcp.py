@@ -6,11 +6,13 @@ import asyncio
 import contextlib
 import importlib.metadata
 import os
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -394,6 +396,25 @@ def test_a_model_behind_a_tool_of_the_server_is_inside_the_tools_crossing() -> N
     assert {step.interface: bool(step.inside) for step in trace.steps} == {
         "service:shop": False, "service:shop.judge": False, "tools:shop": False, "model:judge": True,
     }  # fmt: skip
+
+
+def test_the_snippet_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def answer(wish: str, client: Any) -> str:
+        return f"{wish} {(await pay(client))[0]}"
+
+    page = (Path(__file__).parents[2] / "README.md").read_text()
+    found = re.search(r"^```python title=frameworks/with_mcp\.py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    mine: Any = ModuleType("my_agents")
+    mine.answer, mine.make_server = answer, shop
+    monkeypatch.setitem(sys.modules, "my_agents", mine)
+    names: dict[str, Any] = {}
+    exec(found[1], names)
+
+    trace = execute(Experiment(names["desk"], names["desk"].task("late"), SystemConfig(), seed=1), EMPTY).trace
+
+    assert trace.outcome.message == "My parcel A-17 never came. {'paid': 'A', 'repeated': False}"
+    assert [effect.kind for effect in trace.effects] == ["shop.refund.call"]
 
 
 # ---------------------------------------------------------------------- bad input
