@@ -19,15 +19,18 @@ def require(module: str, *, extra: str, needed_by: str) -> ModuleType:
         needed_by: What the user asked for, as the message names it.
 
     Raises:
-        MissingExtraError: The package is not installed.
+        MissingExtraError: The package is not installed. A mere folder of its name, as of results, does not count.
     """
+    package = module.partition(".")[0]
     try:
-        return importlib.import_module(module)
+        found = importlib.import_module(module)
     except ModuleNotFoundError as error:
-        package = module.partition(".")[0]
         if error.name is not None and error.name.partition(".")[0] != package:
             raise
         raise MissingExtraError(package, extra, needed_by) from error
+    if found.__spec__ is not None and found.__spec__.origin is None:  # a namespace: some folder
+        raise MissingExtraError(package, extra, needed_by)
+    return found
 
 
 def require_version(package: str, *, lowest: str, below: str, extra: str, needed_by: str) -> None:

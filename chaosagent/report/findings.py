@@ -344,7 +344,8 @@ def _tell_empty_proofs(page: Page, findings: Findings) -> None:
         page.gap().line(
             notice(f"In {counted(len(empty), 'search', 'searches')} nothing could be injected: "), _why_empty(findings)
         )
-    if searches and not findings.errors and not any(search.effect_count for search in searches):
+    ran = findings.result.executions and not findings.errors
+    if searches and ran and not any(search.effect_count for search in searches):
         page.gap().line(
             notice("No task commits an effect in its run without faults: "),
             "most default contracts compare effects. If the target changes its world, declare `effects` at its doors.",

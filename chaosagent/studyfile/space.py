@@ -46,7 +46,8 @@ def _choices(entry: object, keys: Keys, located: Located) -> list[Choices]:
     _check_interfaces(interfaces, located.where(*keys, "interfaces"))
     names = fnmatch.filter(OPERATORS, name) if "*" in name else [name]
     if not names:
-        raise UnknownNameError("operator", name, OPERATORS, where)
+        patterns = {"*", *(f"{known.partition('.')[0]}.*" for known in OPERATORS)}
+        raise UnknownNameError("operator", name, patterns, where)
     if given and len(names) > 1:
         raise UsageError(f"{where}: {name!r} stands for {len(names)} operators; parameters go to one. Name it.")
     return [Choices(one, _levels(one, given, keys, located), interfaces, agents) for one in names]

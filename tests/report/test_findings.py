@@ -213,6 +213,14 @@ def test_a_proof_that_says_nothing_is_told_loudly(findings: Findings, terms: dic
     assert warning not in findings_page(findings).text()
 
 
+def test_nothing_is_said_of_effects_where_nothing_has_run_yet(findings: Findings) -> None:
+    searches = tuple(replace(search, effect_count=0, trials=0) for search in findings.result.searches)
+
+    page = findings_page(changed(findings, searches=searches, trials=0, executions=0)).text()
+
+    assert "No task commits" not in page
+
+
 def test_a_study_in_which_nothing_could_be_injected_proves_nothing(findings: Findings) -> None:
     hollow = [replace(search, injectable=False) for search in findings.result.searches if search.certificate.safe]
 

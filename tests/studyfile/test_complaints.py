@@ -185,7 +185,10 @@ UNKNOWN = [
         "operators:\n  - service.timeout\n  - service.dealy\n",
         r"study\.yaml:4: unknown operator 'service\.dealy'\. Did you m",
     ),
-    ("operators: [srv.*]\n", r"study\.yaml:2: unknown operator 'srv\.\*'"),
+    (
+        "operators: [servce.*]\n",
+        r"study\.yaml:2: unknown operator 'servce\.\*'\. Did you mean 'service\.\*'\? Known: \*,",
+    ),
     ("operators: [{seconds: 3}]\n", r"study\.yaml:2: .* is no operator"),
     (
         "operators:\n  - operator: service.delay\n    second: 3\n",
