@@ -123,6 +123,7 @@ def _read(paths: list[Path], tally: Tally, reading: Reading, *, skip_broken: boo
                 raise
             reading.note(error)
             continue
+        tally.lossy = reading.broken_count > 0
         tally.add(run._replace(unfinished=run.unfinished or group.cut))
 
 

@@ -12,20 +12,28 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from chaosagent.contracts.contract import Contract, Looks, Nominal, Setting, needs_nominal, sees_faults
+from chaosagent.contracts.custom import FunctionContract
+from chaosagent.contracts.templates.at_most_once import AtMostOnce
+from chaosagent.contracts.templates.least_privilege import LeastPrivilege
+from chaosagent.contracts.templates.no_crash import NoCrash
 from chaosagent.contracts.templates.no_forbidden_values import NoForbiddenValues
 from chaosagent.contracts.templates.no_leak import NoLeak
+from chaosagent.contracts.templates.objective import Objective
 from chaosagent.contracts.templates.ordering import Ordering
 from chaosagent.contracts.templates.progress import Progress
 from chaosagent.contracts.templates.promises_kept import PromisesKept
 from chaosagent.contracts.templates.refusal_of_misuse import RefusalOfMisuse
 from chaosagent.contracts.templates.role_boundary import RoleBoundary
 from chaosagent.contracts.templates.supported_claims import SupportedClaims
+from chaosagent.contracts.templates.termination import Termination
+from chaosagent.contracts.temporal import Count as CountContract
+from chaosagent.contracts.temporal import Never
 from chaosagent.execution.judging import judge
 from chaosagent.execution.watch import Watch
 from chaosagent.trace.genai import ImportedRun, StepPlace
 from chaosagent.trace.genai_content import ToolRules
 from chaosagent.trace.otlp import SourcePlace
-from chaosagent.trace.trace import ContractVerdict
+from chaosagent.trace.trace import ContractVerdict, Violation
 from chaosagent.vocabulary import Labels, Severity, Task, Verdict
 
 FINDINGS_MAX = 1_000
@@ -34,6 +42,20 @@ COMPARES = "compares with the run without injections"
 _CLAIMS = (PromisesKept, SupportedClaims)
 _NO_ARGUMENTS = (Ordering, Progress, RoleBoundary)
 """Contracts that look at every step and need no arguments; `Ordering` does where it has `same`."""
+_BY_PRESENCE = (
+    AtMostOnce,
+    CountContract,
+    FunctionContract,
+    LeastPrivilege,
+    Never,
+    NoForbiddenValues,
+    NoLeak,
+    RefusalOfMisuse,
+    RoleBoundary,
+)
+"""Contracts that a step violates by what it is, whatever other steps are missing."""
+_BY_THE_END = (NoCrash, NoLeak, Objective, Termination)
+"""The same of the end of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +157,7 @@ class Tally:
         findings: The first violations.
         findings_count: Of all violations.
         tools: How often tools of foreign traces were called.
+        lossy: Something could not be read, so spans of any trace may be missing.
     """
 
     checks: Checks
@@ -145,6 +168,7 @@ class Tally:
     findings: list[Finding] = field(default_factory=list)
     findings_count: int = 0
     tools: Counter[str] = field(default_factory=Counter)
+    lossy: bool = False
 
     def add(self, run: ImportedRun, case: Case | None = None) -> None:
         """Judge one more trace.
@@ -162,7 +186,7 @@ class Tally:
         for tool, number in run.tools.items() if run.foreign else ():
             if tool in self.tools or len(self.tools) < TOOLS_MAX:
                 self.tools[tool] += number
-        for contract, verdict, why in verdicts_of(run, self.checks, case):
+        for contract, verdict, why in verdicts_of(run, self.checks, case, lossy=self.lossy):
             self._count(contract, verdict, why, run)
 
     def _count(self, contract: Contract, verdict: ContractVerdict | None, why: str, run: ImportedRun) -> None:
@@ -191,7 +215,7 @@ class Tally:
 
 
 def verdicts_of(
-    run: ImportedRun, checks: Checks, case: Case | None = None
+    run: ImportedRun, checks: Checks, case: Case | None = None, *, lossy: bool = False
 ) -> list[tuple[Contract, ContractVerdict | None, str]]:
     """Return for each contract its verdict, `None` where it cannot be judged, and why it is unknown.
 
@@ -199,6 +223,7 @@ def verdicts_of(
         run: The trace.
         checks: What it is checked for.
         case: What is known besides.
+        lossy: Spans of it may be missing, whatever it looks like.
 
     Raises:
         PluginError: A contract raised something.
@@ -211,7 +236,11 @@ def verdicts_of(
     found: list[tuple[Contract, ContractVerdict | None, str]] = []
     for contract, looks, reason in zip(checks.contracts, checks.looks, reasons, strict=True):
         verdict = None if reason else next(verdicts)
-        found.append((contract, verdict, reason if verdict is None else _doubt(contract, looks, verdict, run, checks)))
+        if verdict is not None and verdict.violation is not None:
+            reason = _doubt_of_violation(contract, verdict.violation, run, lossy=lossy and case is None)
+        elif verdict is not None:
+            reason = _doubt(contract, looks, verdict, run, checks)
+        found.append((contract, verdict, reason))
     return found
 
 
@@ -232,25 +261,47 @@ def _not_judged(contract: Contract, run: ImportedRun, labels: Labels, *, known: 
     return ""
 
 
-def _doubt(contract: Contract, looks: Looks, verdict: ContractVerdict, run: ImportedRun, checks: Checks) -> str:
-    """Return why a verdict is unknown, empty when it is not."""
-    violated, gaps = verdict.verdict is Verdict.VIOLATED, run.gaps
-    same = bool(getattr(contract, "same", ()))
-    if violated and gaps.contents and isinstance(contract, Progress):
+def _doubt_of_violation(contract: Contract, violation: Violation, run: ImportedRun, *, lossy: bool) -> str:
+    """Return why a violation is not proved, empty when it is."""
+    gaps, steps = run.gaps, run.trace.steps
+    at_end = violation.step >= len(steps)
+    if gaps.contents and isinstance(contract, Progress):
         return "requests or answers were not recorded, so new ones cannot be told from old ones"
-    if violated:
-        return _not_recorded(gaps.arguments) if gaps.arguments and same else ""
+    if gaps.arguments and _needs_same(contract):
+        return _not_recorded(gaps.arguments)
+    if gaps.contents and not at_end and not isinstance(contract, _NO_ARGUMENTS):
+        step = steps[violation.step]
+        if not step.arguments:
+            return _not_recorded(step.interface)
+    if (lossy or run.unfinished) and not isinstance(contract, _BY_THE_END if at_end else _BY_PRESENCE):
+        return f"{run.unfinished or 'spans could not be read'}; what is missing may be what it waits for"
+    return ""
+
+
+def _doubt(contract: Contract, looks: Looks, verdict: ContractVerdict, run: ImportedRun, checks: Checks) -> str:
+    """Return why a contract that is not violated does not hold either, empty when it does."""
+    gaps = run.gaps
     if run.unfinished:
         return run.unfinished
     if looks is Looks.EFFECTS and gaps.effects:
         return _not_recorded(gaps.effects)
     if looks is Looks.EFFECTS and run.foreign and _is_undeclared(run, checks.rules):
         return "nothing is said of what these tools commit: name them in `effects`, or in `read_only`"
-    if looks is Looks.EVERY_STEP and gaps.arguments and (same or not isinstance(contract, _NO_ARGUMENTS)):
+    if (
+        looks is Looks.EVERY_STEP
+        and gaps.arguments
+        and (_needs_same(contract) or not isinstance(contract, _NO_ARGUMENTS))
+    ):
         return _not_recorded(gaps.arguments)
     if isinstance(contract, NoLeak) and gaps.final_message:
         return "the final message was not recorded"
     return "the contract itself cannot tell" if verdict.verdict is Verdict.UNKNOWN else ""
+
+
+def _needs_same(contract: Contract) -> bool:
+    """Whether a contract compares arguments of steps."""
+    same: object = getattr(contract, "same", None)
+    return bool(same)
 
 
 def _is_undeclared(run: ImportedRun, rules: ToolRules) -> bool:

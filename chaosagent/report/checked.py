@@ -93,8 +93,9 @@ def remarks(tally: Tally, reading: Reading) -> list[str]:
     if reading.broken_count:
         first = reading.broken[0].partition(". ")[0]
         said.append(
-            f"{_counted(reading.broken_count, 'broken value')} left out, the first: {first}. What they held is "
-            "missing, so a contract on what must come before something may be violated for that reason."
+            f"{_counted(reading.broken_count, 'broken value')} left out, the first: {first}. Spans may be missing, so "
+            "contracts on what must come before or after are not judged where they seem violated, and what holds, holds "
+            "of the rest."
         )
     if reading.late:
         said.append(f"{_counted(reading.late, 'span')} came after their traces had been judged, and did not count.")

@@ -65,7 +65,7 @@ def spans(folder: Path) -> Write:
 
 
 def contract(answer: Any, name: str) -> dict[str, Any]:
-    return next(one for one in answer.json["contracts"] if one["contract"] == name)  # type: ignore[no-any-return]
+    return next(one for one in answer.json["contracts"] if one["contract"] == name)
 
 
 def test_a_double_effect_is_located(spans: Write, chaosagent: Command) -> None:
@@ -165,6 +165,49 @@ def test_a_violation_is_told_without_the_end_of_the_run(spans: Write, chaosagent
 
     assert answer.code == 1
     assert [found["line"] for found in answer.json["violations"]] == [2]
+
+
+ORDERED = """contracts: [{contract: ordering, first: look_up.call, then: refund.call}]
+effects: {refund: [order]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("listed", "extra", "code"),
+    [
+        ([call(1, "refund"), root()], "", 1),
+        ([call(1, "look_up"), call(2, "refund"), root()], "", 0),
+        ([call(1, "refund")], "", 3),
+        ([call(1, "refund"), root()], "what is this?", 3),
+    ],
+    ids=["broken", "kept", "the root is missing", "something was left out"],
+)
+def test_what_is_missing_may_be_what_must_come_before(
+    spans: Write, chaosagent: Command, folder: Path, listed: list[dict[str, Any]], extra: str, code: int
+) -> None:
+    (folder / "contracts.yaml").write_text(ORDERED, "utf-8")
+    path = spans(*listed)
+    (folder / path).write_text(extra + "\n" + (folder / path).read_text("utf-8"), "utf-8")
+
+    answer = chaosagent("check", path, "--contracts", "contracts.yaml", "--skip-broken")
+
+    assert answer.code == code
+    assert ("what is missing may be what it waits for" in answer.out) is (code == 3)
+
+
+def test_a_function_is_not_believed_where_it_saw_no_arguments(spans: Write, chaosagent: Command, folder: Path) -> None:
+    (folder / "approved.py").write_text(
+        "from chaosagent import contract\n\n"
+        "@contract('approved')\n"
+        "def approved(step):\n    return 'not approved' if not step.arguments.get('approved') else None\n",
+        "utf-8",
+    )
+    (folder / "own.yaml").write_text("contracts: ['approved.py:approved']\n", "utf-8")
+
+    unrecorded = chaosagent("check", spans(call(1, "refund", None), root()), "--contracts", "own.yaml")
+    recorded = chaosagent("check", spans(call(1, "refund"), root()), "--contracts", "own.yaml")
+
+    assert (unrecorded.code, recorded.code) == (3, 1)
 
 
 def test_a_call_that_failed_has_committed_nothing(spans: Write, chaosagent: Command) -> None:
