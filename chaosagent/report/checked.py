@@ -94,7 +94,7 @@ def remarks(tally: Tally, reading: Reading) -> list[str]:
         first = reading.broken[0].partition(". ")[0]
         said.append(
             f"{_counted(reading.broken_count, 'broken value')} left out, the first: {first}. Spans may be missing, so "
-            "contracts on what must come before or after are not judged where they seem violated, and what holds, holds "
+            "contracts on what must come before or after are not judged where they seem violated; what holds, holds "
             "of the rest."
         )
     if reading.late:
