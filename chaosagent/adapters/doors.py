@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -21,11 +23,52 @@ Handler: TypeAlias = Callable[[dict[str, Any]], Any]
 """What a framework would have called: takes the arguments, after injections, and returns plain data or an awaitable."""
 
 _HANDLER: ContextVar[Handler] = ContextVar("chaosagent_handler")
+_BEHIND: ContextVar[bool] = ContextVar("chaosagent_behind", default=False)
+_FORBIDDEN = re.compile(r"[\s\[\]@;#]+")
 
 
 def handed_over(operation: str, /, **arguments: Any) -> Any:  # noqa: ARG001  # what stands behind a door has it
     """Answer with what the caller of the door has handed over."""
-    return _HANDLER.get()(arguments)
+    token = _BEHIND.set(True)
+    try:
+        answer = _HANDLER.get()(arguments)
+    finally:
+        _BEHIND.reset(token)
+    return _acting(answer) if hasattr(answer, "__await__") else answer
+
+
+async def _acting(answer: Any) -> Any:
+    token = _BEHIND.set(True)
+    try:
+        return await answer
+    finally:
+        _BEHIND.reset(token)
+
+
+def is_behind() -> bool:
+    """Whether what stands behind a door acts, and all that it calls.
+
+    An exact replay does not go there: what is counted, named or linked there would be counted otherwise in it.
+    """
+    return _BEHIND.get()
+
+
+def clean_name(name: str) -> str:
+    """Return the name of a tool, a model or an agent as a schedule can hold it: `Billing Agent` is `Billing_Agent`."""
+    return _FORBIDDEN.sub("_", name.strip()) or "unnamed"
+
+
+def refuse_twice(kind: str, names: Iterable[str]) -> None:
+    """Refuse two of a kind, such as tools, that schedules could not tell apart.
+
+    Raises:
+        TargetError: There are such two.
+    """
+    seen: set[str] = set()
+    for name in names:
+        if clean_name(name) in seen:
+            raise TargetError(f"two {kind} are called {name!r}: their calls could not be told apart. Rename one.")
+        seen.add(clean_name(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +89,33 @@ class Tools:
     errors: Sequence[type[Exception]] = ()
     egress: Iterable[str] = ()
 
+    def __post_init__(self) -> None:
+        for name in ("read_only", "egress"):
+            given = getattr(self, name)
+            if isinstance(given, str):
+                raise TargetError(
+                    f"{name}={given!r} is one text. Give the names of tools as a list: {name}=[{given!r}]."
+                )
+            object.__setattr__(self, name, tuple(given))  # what is gone through once would be empty the second time
+
     def raising(self, *errors: type[Exception]) -> Tools:
         """Return the same with the exception classes of a framework, too."""
         return replace(self, errors=(*self.errors, *errors))
 
-    def check(self, known: Iterable[str]) -> None:
+    def check(self, known: Iterable[str], *, handoffs: Iterable[str] = ()) -> None:
         """Refuse what is said of tools that the agent does not have.
 
+        Args:
+            known: The names of its tools.
+            handoffs: Those by which it is said to hand on to other agents.
+
         Raises:
+            TargetError: A tool is said to read only and to commit something.
             UnknownNameError: There is such a name; with the nearest tool.
         """
         names = sorted(known)
-        said = {"effects": self.effects, "read_only": self.read_only, "stale": self.stale, "egress": self.egress}
+        said: dict[str, Iterable[str]] = {"effects": self.effects, "read_only": self.read_only, "stale": self.stale}
+        said |= {"egress": self.egress, "handoffs": handoffs}
         for where, listed in said.items():
             for name in listed:
                 if name not in names:
@@ -71,7 +129,7 @@ class FrameworkDoors:
     """The doors of one run for an agent that calls its tools and models through a framework.
 
     Every tool is an interface of its own, `service:<tool>`, with the operation `call`; every model is
-    `model:<name>` with the operation `complete`.
+    `model:<name>` with the operation `complete`. Names may have blanks and other signs: see `clean_name`.
 
     Args:
         run: The run.
@@ -108,32 +166,36 @@ class FrameworkDoors:
                 and `arguments`, a mapping) and whatever else is needed to make the framework's own answer of it again.
             pure: The answer depends on the request and on chance alone.
         """
-        return through(
-            self.run.model(name, handed_over, pure=pure, errors=self._tools.errors), COMPLETE, request, handler
-        )
+        door = self.run.model(clean_name(name), handed_over, pure=pure, errors=self._tools.errors)
+        return through(door, COMPLETE, request, handler)
 
     def retrieval(self, name: str, request: Mapping[str, Any], handler: Handler) -> Any:
         """Ask a retriever through its door; answers are lists of mappings with `id` and `text`, best first."""
-        return through(self.run.retrieval(name, handed_over, errors=self._tools.errors), "search", request, handler)
+        door = self.run.retrieval(clean_name(name), handed_over, errors=self._tools.errors)
+        return through(door, "search", request, handler)
 
     def memory(self, name: str, operation: str, request: Mapping[str, Any], handler: Handler) -> Any:
         """Reach a shared memory through its door; operations are `read` and `write`, with `key` and `value`."""
-        return through(self.run.memory(name, handed_over, errors=self._tools.errors), operation, request, handler)
+        door = self.run.memory(clean_name(name), handed_over, errors=self._tools.errors)
+        return through(door, operation, request, handler)
 
     def message(self, name: str, to: str, body: Any, handler: Handler) -> Any:
         """Hand something on to another agent through a channel; the handler is given `to` and `body`."""
-        return through(
-            self.run.message(name, handed_over, errors=self._tools.errors), "send", {"to": to, "body": body}, handler
-        )
+        door = self.run.message(clean_name(name), handed_over, errors=self._tools.errors)
+        return through(door, "send", {"to": to, "body": body}, handler)
 
     def listed(self, name: str, handler: Handler) -> Any:
         """Ask which tools there are; answers are lists of mappings with `name` and `description`."""
-        return through(self.run.tools(name, handed_over), "list", {}, handler)
+        return through(self.run.tools(clean_name(name), handed_over), "list", {}, handler)
+
+    def acting(self, agent: str) -> AbstractContextManager[None]:
+        """Name who acts inside a `with` block; an empty name stands for nobody in particular."""
+        return self.run.agent(clean_name(agent)) if agent else nullcontext()
 
     def _tool_door(self, name: str) -> Door:
         effect, stale = self._tools.effects.get(name), self._tools.stale.get(name)
         return self.run.service(
-            name,
+            clean_name(name),
             handed_over,
             effects={} if effect is None else {CALL: effect},
             read_only=name in self._read_only,

@@ -15,7 +15,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from chaosagent.adapters.doors import FrameworkDoors, Tools
+from chaosagent.adapters.doors import FrameworkDoors, Tools, refuse_twice
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError
 from chaosagent.targets.target import EffectRule, Run
@@ -49,9 +49,7 @@ def through_doors(
     """
     listed = list(functions)
     names = [_name_of(function) for function in listed]
-    for name in names:
-        if names.count(name) > 1:
-            raise TargetError(f"two tools are called {name!r}: their calls could not be told apart. Rename one.")
+    refuse_twice("tools", names)
     tools = Tools(effects or {}, tuple(read_only), stale or {}, tuple(errors), tuple(egress))
     tools.check(names)
     doors = FrameworkDoors(run, tools)

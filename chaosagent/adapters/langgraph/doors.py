@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from langchain.agents import create_agent
@@ -15,7 +14,7 @@ from langgraph.errors import GraphInterrupt, ParentCommand
 from langgraph.store.base import BaseStore
 from pydantic import ValidationError
 
-from chaosagent.adapters.doors import FrameworkDoors, Tools
+from chaosagent.adapters.doors import FrameworkDoors, Tools, is_behind, refuse_twice
 from chaosagent.adapters.langgraph.memory import DoorSaver, DoorStore
 from chaosagent.adapters.langgraph.model import (
     DoorModel,
@@ -26,7 +25,7 @@ from chaosagent.adapters.langgraph.model import (
     result_from,
     tools_from,
 )
-from chaosagent.adapters.langgraph.plain import WORLD, Codec, in_world
+from chaosagent.adapters.langgraph.plain import Codec
 from chaosagent.adapters.langgraph.threads import Threads
 from chaosagent.adapters.langgraph.tool import door_tool
 from chaosagent.adapters.validation import ValidationFailure
@@ -149,7 +148,7 @@ class LangGraphDoors:
         self._check()
         for message in messages:
             self.codec.names.alias("message", message.id)
-        with self._acting(agent):
+        with self.doors.acting(agent):
             if options.get("tools"):
                 options = {**options, "tools": await self._toolbox(agent, options["tools"])}
             request = request_of(messages, options)
@@ -161,7 +160,7 @@ class LangGraphDoors:
                     return answer_of(await ask(asked, options), self.codec)
                 return answer_of(await self._threads.apart(lambda: ask(asked, options)), self.codec)
 
-            told = await _given(self.doors.model("chat", request, in_world(answer)))
+            told = await _given(self.doors.model("chat", request, answer))
             result = result_from(told, messages, self.codec)
             self._link_model(agent, messages, result.generations[0].message)
             return result
@@ -188,7 +187,7 @@ class LangGraphDoors:
                 raise Bubbled("command", self.codec.encode(error.args[0])) from error
             return self.codec.encode(returned)
 
-        with self._acting(agent):
+        with self.doors.acting(agent):
             try:
                 told = await self._called(name, arguments, answer)
             except Bubbled as bubbled:
@@ -201,12 +200,12 @@ class LangGraphDoors:
     async def _called(self, name: str, arguments: dict[str, Any], answer: Callable[[dict[str, Any]], Any]) -> Any:
         peer = self._handoffs.get(name)
         if peer is None:
-            return await _given(self.doors.tool(name, arguments, in_world(answer)))
+            return await _given(self.doors.tool(name, arguments, answer))
 
         async def deliver(altered: dict[str, Any]) -> Plain:
             return {"reply": await answer(altered["body"])}
 
-        told = await _given(self.doors.message("handoffs", peer, arguments, in_world(deliver)))
+        told = await _given(self.doors.message("handoffs", peer, arguments, deliver))
         return told["reply"] if isinstance(told, Mapping) else f"Successfully transferred to {peer}"
 
     def _bubbling(self, bubbled: Bubbled) -> Any:
@@ -215,21 +214,16 @@ class LangGraphDoors:
 
     def _memory(self, name: str, agent: str = "") -> Any:
         async def cross(operation: str, request: Mapping[str, Any], handler: Any) -> Any:
-            with self._acting(agent):
-                return await _given(self.doors.memory(name, operation, request, in_world(handler)))
+            with self.doors.acting(agent):
+                return await _given(self.doors.memory(name, operation, request, handler))
 
         return cross
-
-    def _acting(self, agent: str) -> AbstractContextManager[None]:
-        return self.run.agent(agent) if agent else nullcontext()
 
     # ------------------------------------------------------------------ what is known of tools and answers
 
     def _learn(self, tools: Iterable[Any]) -> None:
         names = [_name_of(tool) for tool in tools]
-        for name in names:
-            if names.count(name) > 1:
-                raise TargetError(f"two tools are called {name!r}: their calls could not be told apart. Rename one.")
+        refuse_twice("tools", names)
         self._known.update(names)
 
     def _check(self) -> None:
@@ -237,16 +231,13 @@ class LangGraphDoors:
         if not self._known:
             return
         try:
-            self._tools.check(self._known)
-            for name in self._handoffs:
-                if name not in self._known:
-                    raise UnknownNameError("tool", name, self._known, "handoffs")
+            self._tools.check(self._known, handoffs=self._handoffs)
         except UnknownNameError as error:  # in the middle of a run it is the run that is worth nothing
             raise TargetError(str(error)) from error
 
     def _link_model(self, agent: str, messages: Iterable[Any], answer: Any) -> None:
         """Declare that an answer was derived from what tools said, and remember what it asks of them."""
-        if WORLD.get():  # a replay does not go there
+        if is_behind():  # a replay does not go there
             return
         artifact = self.run.artifact()
         for message in messages:
@@ -257,7 +248,7 @@ class LangGraphDoors:
             self._asked_by.keep(agent, call["id"], artifact)
 
     def _link_tool(self, agent: str, call_id: str) -> None:
-        if WORLD.get():  # a replay does not go there
+        if is_behind():  # a replay does not go there
             return
         artifact = self.run.artifact()
         self._answered_by.keep(agent, call_id, artifact)

@@ -9,7 +9,6 @@ record that somebody else has made must not be able to construct anything.
 from __future__ import annotations
 
 import contextlib
-import contextvars
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -19,6 +18,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command, Interrupt, Send
 
+from chaosagent.adapters.doors import is_behind
 from chaosagent.canonical import Plain, pack
 from chaosagent.errors import TargetError
 
@@ -31,24 +31,6 @@ _KINDS = {
 }  # fmt: skip
 _ATOMS = (type(None), bool, int, float, str, bytes)
 _ALIASES = uuid.UUID("6f0d3d0c-6d3e-4a53-9a35-0f2a3d1f6a10")
-
-
-WORLD: contextvars.ContextVar[str] = contextvars.ContextVar("chaosagent_langgraph_world", default="")
-"""Not empty while what stands behind a door acts: a replay, which does not go there, must count the same without it."""
-
-
-def in_world(handler: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
-    """Return what stands behind a door so that it is known to be that while it acts."""
-
-    async def acting(arguments: dict[str, Any]) -> Any:
-        token = WORLD.set("acts")
-        try:
-            answer = handler(arguments)
-            return await answer if hasattr(answer, "__await__") else answer
-        finally:
-            WORLD.reset(token)
-
-    return acting
 
 
 class Names:
@@ -65,7 +47,7 @@ class Names:
             return ""
         known = self._aliases.get(given)
         if known is None:
-            kind = f"{kind}-behind" if WORLD.get() else kind
+            kind = f"{kind}-behind" if is_behind() else kind
             number = self._counts[kind] = self._counts.get(kind, 0) + 1
             known = self._aliases[given] = f"{kind}-{number}"
             self._ids[known] = given

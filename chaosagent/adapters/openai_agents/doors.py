@@ -6,10 +6,8 @@ import copy
 import functools
 import json
 import logging
-import re
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import agents
@@ -18,7 +16,7 @@ from agents import Agent, FunctionTool, Model, ModelProvider, UserError
 from agents.tool import set_function_tool_failure_error_function, with_function_tool_failure_error_handler
 from pydantic import PydanticUserError
 
-from chaosagent.adapters.doors import FrameworkDoors, Tools
+from chaosagent.adapters.doors import FrameworkDoors, Tools, clean_name, is_behind, refuse_twice
 from chaosagent.adapters.openai_agents.answers import Names, answer_of, as_plain, response_of
 from chaosagent.adapters.openai_agents.errors import as_plain_error, as_sdk_error
 from chaosagent.adapters.openai_agents.models import DoorModel, NamedModel, model_name
@@ -39,16 +37,8 @@ from chaosagent.vocabulary import ServiceFault, StatusError
 
 HANDOFFS = "handoffs"
 _SERVER_IDS = ("previous_response_id", "conversation_id")
-_FORBIDDEN = re.compile(r"[\s\[\]@;#]+")
 _SDK_ERRORS = (agents.ModelBehaviorError, agents.UserError, agents.ToolTimeoutError, agents.MaxTurnsExceeded)
-_BEHIND: ContextVar[bool] = ContextVar("chaosagent_behind", default=False)
-"""Whether a tool acts, such as one that is an agent; what it links is not there in a replay, which asks no tool."""
 _LOGGER = logging.getLogger(__name__)
-
-
-def clean(name: str) -> str:
-    """Return a name as a schedule can hold it: an underscore for blanks and signs of the text form."""
-    return _FORBIDDEN.sub("_", name.strip()) or "unnamed"
 
 
 class AgentDoors:
@@ -82,7 +72,7 @@ class AgentDoors:
         known = self._of.get(id(agent))
         if known is not None:
             return known[1]
-        name = clean(agent.name)
+        name = clean_name(agent.name)
         if name in self.agents:
             raise TargetError(f"two agents are called {name!r}: their calls could not be told apart. Rename one.")
         made = self.agents[name] = copy.copy(agent)
@@ -91,10 +81,7 @@ class AgentDoors:
             made.model = DoorModel(self, agent.model, model_name(agent.model), name)
         else:
             made.model = NamedModel(agent.model, name)
-        twice = [tool.name for tool in agent.tools]
-        for tool in agent.tools:
-            if twice.count(tool.name) > 1:
-                raise TargetError(f"two tools of {agent.name!r} are called {tool.name!r}. Rename one.")
+        refuse_twice(f"tools of {agent.name!r}", [tool.name for tool in agent.tools])
         made.tools = [self._tool(tool, name) if isinstance(tool, FunctionTool) else tool for tool in agent.tools]
         made.handoffs = [self._handoff(handoff, made, name) for handoff in agent.handoffs]
         if agent.mcp_servers:
@@ -112,9 +99,9 @@ class AgentDoors:
         if nested is not None and not isinstance(nested.model, DoorModel | NamedModel):
             raise TargetError(
                 f"the tool {tool.name!r} runs the agent {nested.name!r}, whose calls cross no doors. Make the tool of "
-                f"an agent with doors: through_doors(run, {clean(nested.name).lower()}).agent.as_tool(...)."
+                f"an agent with doors: through_doors(run, {clean_name(nested.name).lower()}).agent.as_tool(...)."
             )
-        self.tool_names.append(clean(tool.name))
+        self.tool_names.append(tool.name)
         handles = callable(getattr(tool.on_invoke_tool, "__agents_bind_function_tool__", None))
         inner = set_function_tool_failure_error_function(copy.copy(tool), None) if handles else tool
 
@@ -146,20 +133,16 @@ class AgentDoors:
                 said = json.dumps(self.names.value_with_ids(arguments))
                 if hasattr(context, "_function_tool_arguments"):
                     context._function_tool_arguments = None  # they were read from the text that the model wrote
-            token = _BEHIND.set(True)
-            try:
-                return result_of(await tool.on_invoke_tool(context, said), tool)
-            finally:
-                _BEHIND.reset(token)
+            return result_of(await tool.on_invoke_tool(context, said), tool)
 
-        with self.run.agent(agent):
-            told = await self.doors.tool(clean(tool.name), named, handler)  # type: ignore[arg-type]  # a mapping
+        with self.doors.acting(agent):
+            told = await self.doors.tool(tool.name, named, handler)  # type: ignore[arg-type]  # a mapping
             self._link_tool(getattr(context, "tool_call_id", ""))
         return rebuilt(told, tool)
 
     def _link_tool(self, call_id: str) -> None:
         artifact, asker = self.run.artifact(), self._asked_by.get(call_id, "")
-        if artifact and asker and not _BEHIND.get():
+        if artifact and asker and not is_behind():
             self.run.link(artifact, "requested_by", asker)
         self._told[call_id] = artifact
 
@@ -186,15 +169,15 @@ class AgentDoors:
         body = parsed(text)
 
         async def handler(arguments: dict[str, Any]) -> str:
-            if arguments.get("to") != clean(handoff.agent_name):
+            if arguments.get("to") != clean_name(handoff.agent_name):
                 return self._known(str(arguments.get("to")))
             altered = plain(arguments.get("body"))
             reached = await invoke(context, text if altered == plain(body) else written(altered))
             self.agent(reached)
-            return clean(reached.name)
+            return clean_name(reached.name)
 
-        with self.run.agent(sender[1]):
-            told = await self.doors.message(HANDOFFS, clean(handoff.agent_name), body, handler)
+        with self.doors.acting(sender[1]):
+            told = await self.doors.message(HANDOFFS, clean_name(handoff.agent_name), body, handler)
         return sender[0] if told is None else self.agents[self._known(str(told))]
 
     def _known(self, name: str) -> str:
@@ -215,9 +198,7 @@ class AgentDoors:
             call: The arguments of `Model.get_response`, by name.
             handler: Asks the model itself, with such arguments.
         """
-        if not agent:
-            return await self._ask(model, call, handler)
-        with self.run.agent(agent):
+        with self.doors.acting(agent):
             return await self._ask(model, call, handler)
 
     async def _ask(self, model: str, call: Mapping[str, Any], handler: Callable[[Any], Any]) -> Any:
@@ -237,7 +218,7 @@ class AgentDoors:
                 raise as_plain_error(error) from error
 
         try:
-            answer = await self.doors.model(clean(model), request, world)
+            answer = await self.doors.model(model, request, world)
         except (TimeoutError, ConnectionError, StatusError, ServiceFault) as error:
             raise as_sdk_error(error) from error
         response = response_of(answer, self.names)
@@ -277,7 +258,7 @@ class AgentDoors:
 
     def _link_model(self, call: Mapping[str, Any], response: Any) -> None:
         artifact = self.run.artifact()
-        if not artifact or _BEHIND.get():
+        if not artifact or is_behind():
             return
         for item in call["input"]:
             read = self._told.pop(item.get("call_id", ""), "") if _is_output(item) else ""

@@ -17,15 +17,14 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.conversation_store import ConversationStore
 from pydantic_ai.toolsets import FunctionToolset
 
-from chaosagent.adapters.doors import FrameworkDoors, Tools
+from chaosagent.adapters.doors import FrameworkDoors, Tools, is_behind, refuse_twice
 from chaosagent.adapters.pydantic_ai.errors import OWN
-from chaosagent.adapters.pydantic_ai.messages import clean
 from chaosagent.adapters.pydantic_ai.model import behind_door
 from chaosagent.adapters.pydantic_ai.store import StoreBehindDoor
-from chaosagent.adapters.pydantic_ai.tools import WITHIN, NamedTools, ToolsBehindDoors
+from chaosagent.adapters.pydantic_ai.tools import NamedTools, ToolsBehindDoors
 from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain
-from chaosagent.errors import TargetError, UnknownNameError
+from chaosagent.errors import TargetError
 from chaosagent.targets.target import Run
 from chaosagent.threads import ThreadPool
 from chaosagent.virtual_time import VirtualLoop
@@ -85,7 +84,7 @@ class Doors(AbstractCapability[Any]):  # type: ignore[misc]  # pydantic-ai is no
         active = _ACTIVE.get()
         if active is None:
             return self
-        return OneAgentRun(active, clean((ctx.agent.name if ctx.agent is not None else None) or "agent"))
+        return OneAgentRun(active, (ctx.agent.name if ctx.agent is not None else None) or "agent")
 
     def get_run_clock(self) -> Callable[[], datetime] | None:
         """Count the time limit of an agent's run by the clock of ours."""
@@ -111,7 +110,7 @@ class OneAgentRun(AbstractCapability[Any]):  # type: ignore[misc]  # pydantic-ai
 
     def __init__(self, owner: AgentDoors, agent: str) -> None:
         self.run, self.doors, self.handoffs, self.agent = owner.run, owner.doors, owner.handoffs, agent
-        self._threads, self.is_inside = owner.threads, WITHIN.get()
+        self._threads, self.is_inside = owner.threads, is_behind()
         self.asked_in: dict[str, str] = {}
         self.told: list[str] = []
         self._listed: list[dict[str, Plain]] | None = None
@@ -128,7 +127,7 @@ class OneAgentRun(AbstractCapability[Any]):  # type: ignore[misc]  # pydantic-ai
         """Ask for the list of tools through its door, once; what was changed there stays so for the run."""
         if self._listed is None:
             known = [_plain_tool(tool) for tool in tool_defs]
-            with self.run.agent(self.agent):
+            with self.doors.acting(self.agent):
                 told = await self.doors.listed(self.agent, lambda _: known)
             self._listed = [tool for tool in told if isinstance(tool, dict)] if isinstance(told, list) else []
             self._known = {tool.name: _plain_tool(tool) for tool in tool_defs}
@@ -177,16 +176,13 @@ class InTurn(Executor):
 def _check_agents(agents: Sequence[Any]) -> None:
     if not agents:
         raise TargetError("through_doors(run, agents): there is no agent, so that nothing would cross. Name them all.")
-    names = [agent.name for agent in agents]
-    for agent, name in zip(agents, names, strict=True):
-        if name is not None and names.count(name) > 1:
-            raise TargetError(f"two agents are called {name!r}: their calls could not be told apart. Rename one.")
+    refuse_twice("agents", [agent.name for agent in agents if agent.name is not None])
+    for agent in agents:
         held: list[Any] = []
         agent.root_capability.apply(held.append)
         if sum(isinstance(capability, Doors) for capability in held) != 1:
-            raise TargetError(
-                f"agent {name!r} has {'two' if DOORS in held else 'no'} doors: give it `capabilities=[doors]`, once."
-            )
+            count = "two" if DOORS in held else "no"
+            raise TargetError(f"agent {agent.name!r} has {count} doors: give it `capabilities=[doors]`, once.")
 
 
 def _check_tools(agents: Sequence[Any], tools: Tools, handoffs: Iterable[str]) -> None:
@@ -201,10 +197,7 @@ def _check_tools(agents: Sequence[Any], tools: Tools, handoffs: Iterable[str]) -
                     return
                 continue
             known.extend(toolset.tools)
-    tools.check(known)
-    for name in handoffs:
-        if name not in known:
-            raise UnknownNameError("tool", name, known, "handoffs")
+    tools.check(known, handoffs=handoffs)
 
 
 def _plain_tool(tool: ToolDefinition) -> dict[str, Plain]:

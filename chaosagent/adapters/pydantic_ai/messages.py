@@ -7,7 +7,6 @@ tool calls, which are renamed `call-1`, `call-2` ... by first appearance in each
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
@@ -27,12 +26,6 @@ from chaosagent.canonical import Plain
 _NOISE = frozenset({"timestamp", "run_id", "conversation_id", "failed_attempts"})
 _MADE_UP = "pyd_ai_"
 _RETURNED: TypeAdapter[Any] = TypeAdapter(ToolReturn)
-_FORBIDDEN = re.compile(r"[\s\[\]@;#]+")
-
-
-def clean(name: str) -> str:
-    """Return the name of a model or an agent as a schedule can hold it."""
-    return _FORBIDDEN.sub("_", name.strip()).strip(":") or "unnamed"
 
 
 class CallIds:

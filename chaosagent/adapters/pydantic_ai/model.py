@@ -16,7 +16,6 @@ from pydantic_core import to_jsonable_python
 from chaosagent.adapters.pydantic_ai.errors import crossing_error, model_error
 from chaosagent.adapters.pydantic_ai.messages import (
     CallIds,
-    clean,
     messages_of,
     plain_answer,
     plain_messages,
@@ -102,9 +101,9 @@ async def _asked(agent_run: OneAgentRun, model_name: str, given: tuple[Any, Any,
         return plain_answer(response, ids)
 
     run = agent_run.run
-    with run.agent(agent_run.agent):
+    with agent_run.doors.acting(agent_run.agent):
         try:
-            answer = await agent_run.doors.model(clean(model_name), sent, world)
+            answer = await agent_run.doors.model(model_name, sent, world)
         except Exception as error:
             made = model_error(error, model_name)
             if made is error:

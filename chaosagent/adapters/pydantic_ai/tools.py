@@ -23,8 +23,6 @@ from chaosagent.errors import TargetError
 if TYPE_CHECKING:
     from chaosagent.adapters.pydantic_ai.crossings import OneAgentRun
 
-WITHIN: ContextVar[bool] = ContextVar("chaosagent_pydantic_ai_within", default=False)
-"""Whether a tool is being called: what its function does is the world's."""
 _CALLED: ContextVar[str] = ContextVar("chaosagent_pydantic_ai_tool")
 
 
@@ -93,14 +91,11 @@ async def use(
     async def world(given: Any) -> Plain:
         """Call the tool itself; arguments that an injection changed are validated again."""
         altered = pack(given) != unaltered
-        token = WITHIN.set(True)
         try:
             wanted = tool.args_validator.validate_json(json.dumps(given)) if altered else arguments
             result = await call(wanted)
         except ValidationError as error:
             raise ValidationFailure.of(error) from error
-        finally:
-            WITHIN.reset(token)
         try:
             return plain_result(result)
         except PydanticSerializationError as error:
@@ -117,7 +112,7 @@ async def use(
             raise crossing_error(error) from error
 
     run, doors = agent_run.run, agent_run.doors
-    with run.agent(agent_run.agent):
+    with doors.acting(agent_run.agent):
         try:
             if name not in agent_run.handoffs:
                 value = await doors.tool(name, sent, world)
