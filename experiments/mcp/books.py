@@ -82,13 +82,13 @@ def make_server(books: Books | None = None) -> MCPServer:
     server, kept = MCPServer("books"), Books() if books is None else books
     for tool in (kept.get_invoice, kept.pay, kept.find_payments, kept.notify, kept.open_ticket):
         server.tool()(tool)
-
-    @server.resource("policy://payments")
-    def policy() -> str:
-        """Say what may be paid."""
-        return POLICY
-
+    server.resource("policy://payments")(policy)
     return server
+
+
+def policy() -> str:
+    """Say what may be paid."""
+    return POLICY
 
 
 if __name__ == "__main__":
