@@ -55,7 +55,7 @@ def is_behind() -> bool:
 
 def clean_name(name: str) -> str:
     """Return the name of a tool, a model or an agent as a schedule can hold it: `Billing Agent` is `Billing_Agent`."""
-    return _FORBIDDEN.sub("_", name.strip()) or "unnamed"
+    return _FORBIDDEN.sub("_", name.strip()).strip(":") or "unnamed"
 
 
 def refuse_twice(kind: str, names: Iterable[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -39,6 +40,7 @@ def test_names_that_a_schedule_cannot_hold_are_made_such_that_it_can() -> None:
     assert [step.hook for step in trace.steps] == ["service:pay_back![1]@Billing_Agent_EU_"]
     assert [one.identity for one in trace.effects] == [{"order": 7}]
     assert clean_name("  ") == "unnamed"
+    assert clean_name("function:play:") == "function:play"
 
 
 @pytest.mark.parametrize("waits", [False, True])
@@ -70,13 +72,14 @@ def test_exceptions_of_models_memories_and_the_like_are_declared_once_for_all() 
     @target
     async def busy(_: object, run: Run) -> Outcome:
         doors, seen = FrameworkDoors(run, Tools().raising(Busy)), []
-        for ask in (
+        asks: tuple[Callable[[], Awaitable[Any]], ...] = (
             lambda: doors.tool("t", {}, fail),
             lambda: doors.model("m", {"messages": []}, fail),
             lambda: doors.retrieval("r", {"query": "q"}, fail),
             lambda: doors.memory("k", "read", {"key": "k"}, fail),
             lambda: doors.message("c", "you", "hello", fail),
-        ):
+        )
+        for ask in asks:
             try:
                 await ask()
             except Busy as error:
