@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -17,6 +18,7 @@ import pytest
 
 from chaosagent.adapters.doors import Tools
 from chaosagent.adapters.mcp.relay import over_http, over_stdio
+from chaosagent.canonical import unpack
 from chaosagent.clock import monotonic
 from chaosagent.errors import TargetError
 from chaosagent.execution.execute import Execution, Experiment, execute
@@ -176,6 +178,35 @@ def test_progress_passes_both_ways(book: Path, url: str, mode: str) -> None:
         assert told == [0.5]
 
 
+def test_calls_at_the_same_time_make_the_same_trace_in_every_run(book: Path, url: str) -> None:
+    async def use(client: Any) -> str:
+        await client.list_tools()
+        await asyncio.gather(*(client.call_tool("refund", {"order": order}) for order in "CADB"))
+        return "done"
+
+    for system in (over_pipe(book, use=use), over_network(url, use=use)):
+        traces = [ran(system).trace for _ in range(3)]
+        orders = [[str(unpack(step.request)) for step in trace.steps] for trace in traces]
+        assert orders[0] == orders[1] == orders[2]
+        assert len(orders[0]) == 6
+
+
+def test_an_agent_that_hangs_up_is_not_waited_for(book: Path, url: str) -> None:
+    async def hurried(client: Any) -> str:
+        try:
+            await client.call_tool("refund", {"order": "A"}, read_timeout_seconds=1)
+        except mcp.MCPError as error:
+            return str(error.code)
+        return "paid"
+
+    for system in (over_pipe(book, use=hurried), over_network(url, use=hurried)):
+        experiment = Experiment(system, system.task("default"), SystemConfig(), 1)
+        begun = monotonic()
+        trace = execute(experiment, parse("service:shop.refund[1] service.delay(seconds=60)")).trace
+        assert trace.outcome.message == "-32001"
+        assert monotonic() - begun < 30
+
+
 def test_an_error_status_is_a_result_for_the_model(book: Path) -> None:
     trace = ran(over_pipe(book), "service:shop.refund[*] service.error_status(status=503)").trace
 
@@ -207,8 +238,6 @@ def test_an_agent_of_any_language_needs_nothing_but_the_command(book: Path) -> N
     ]  # fmt: skip
 
     async def speaks(shop: Any) -> str:
-        import asyncio
-
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(shop.command, *shop.args, stdin=pipe, stdout=pipe)
         assert process.stdin is not None
@@ -265,8 +294,6 @@ def test_virtual_time_is_refused_with_the_remedy() -> None:
 
 def test_whoever_does_not_know_the_word_is_not_let_in(book: Path) -> None:
     async def knocks(shop: Any) -> AsyncIterator[bytes]:
-        import asyncio
-
         reader, writer = await asyncio.open_connection(shop.args[-3], int(shop.args[-2]))
         writer.write(b"guessed\n{}\n")
         yield await reader.read()

@@ -30,8 +30,9 @@ Pinned, so that a run repeats: ids of requests, progress tokens, trace ids and t
 have their keys in order; a result may not be cached by the client, whose cache lives by the real clock. A server in
 this process runs in virtual time, its plain functions in one thread in the order of asking. Servers keep state: give a
 function that makes a server, or a command, and each run has its own. A server that is a process or on the network
-needs `clock="wall"`. It is connected to when it is first asked, so never in an exact replay. What the server asks of
-the client (samples, elicitation, roots), notifications and `subscriptions/listen` pass and do not cross.
+needs `clock="wall"`; its answers to calls at the same time come in the order of asking. It is connected to when it is
+first asked, so never in an exact replay. What the server asks of the client (samples, elicitation, roots),
+notifications and `subscriptions/listen` pass and do not cross.
 
 An agent in another process, or in another language, is given an address instead: see `chaosagent.adapters.mcp.relay`.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -14,8 +15,10 @@ from chaosagent.adapters.doors import FrameworkDoors, Handler, Tools, handed_ove
 from chaosagent.adapters.mcp import answers
 from chaosagent.canonical import Plain, plain
 from chaosagent.errors import TargetError, UnknownNameError, UsageError
+from chaosagent.proxy.together import Together
 from chaosagent.targets.target import EffectRule, Run
 from chaosagent.vocabulary import ActionBlocked, Effect, ServiceFault, StatusError
+from chaosagent.wall import WallLoop
 
 Forward = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 """Asks the server itself with other parameters, returns its result, and raises `MCPError` for an error."""
@@ -35,11 +38,13 @@ class ServerDoors:
 
     Attributes:
         tool_names: Tools that the server is known to have; `None` as long as it was not asked.
+        together: Puts calls into an order where time is real.
     """
 
     def __init__(self, run: Run, name: str, tools: Tools) -> None:
         self.run, self.name, self._said = run, _clean(name), tools
         self.tool_names: list[str] | None = None
+        self.together = Together()
         self._info: Any = None
         self._doors = FrameworkDoors(
             run,
@@ -82,6 +87,8 @@ class ServerDoors:
             MCPError: The client is told of an error.
         """
         given = dict(params)
+        if isinstance(asyncio.get_running_loop(), WallLoop):
+            forward = self._in_order(forward)
         try:
             if method == "tools/call" and isinstance(given.get("name"), str):
                 result = await self._call(given, forward)
@@ -96,6 +103,15 @@ class ServerDoors:
         except Exception as error:
             result = _told_of(error, method, str(given.get("name")))
         return answers.dressed(result, method, given, self._info)
+
+    def _in_order(self, forward: Forward) -> Forward:
+        """Let answers come in the order of asking: which is ready first is a matter of the machine."""
+
+        async def ordered(params: dict[str, Any]) -> dict[str, Any]:
+            async with self.together.in_order():
+                return await forward(params)
+
+        return ordered
 
     async def _call(self, params: dict[str, Any], forward: Forward) -> dict[str, Any]:
         tool, sent = params["name"], _mapping(params.get("arguments"))

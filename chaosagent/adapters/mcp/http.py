@@ -21,6 +21,7 @@ from starlette.routing import Route
 
 from chaosagent.adapters.mcp.client import LISTEN
 from chaosagent.adapters.mcp.doors import ServerDoors
+from chaosagent.wall import WallLoop
 
 _OF_A_CONNECTION = frozenset({
     "host", "content-length", "connection", "keep-alive", "transfer-encoding", "te", "upgrade", "accept-encoding",
@@ -93,7 +94,9 @@ class HttpRelay:
         return await self._client.send(made, stream=True)
 
     async def result(self, call: _Call) -> dict[str, Any]:
-        """Take a request through its door and return the result."""
+        """Take a request through its door and return the result; calls at the same time are put into an order."""
+        if isinstance(asyncio.get_running_loop(), WallLoop):
+            await self._doors.together.enter(call.key)
         return await self._doors.request(call.message["method"], call.message.get("params") or {}, call.forward)
 
 
@@ -110,6 +113,13 @@ class _Call:
         self._relay, self._request, self.message = relay, request, message
         self.said: asyncio.Queue[str | None] = asyncio.Queue()
         self.headers: dict[str, str] = {}
+
+    @property
+    def key(self) -> bytes:
+        """What it asks, without what differs from run to run."""
+        params = self.message.get("params") or {}
+        asked = {name: value for name, value in params.items() if name != "_meta"}
+        return json.dumps([self.message["method"], asked], sort_keys=True).encode()
 
     async def cross(self) -> Response:
         """Return the response."""

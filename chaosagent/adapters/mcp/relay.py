@@ -11,7 +11,8 @@ async def desk(task, run):
 Over stdio the agent starts `shop.command` with `shop.args` as it would have started the server; the server itself is
 started by the run, once per connection, when it is first asked. Over streamable HTTP it is given a URL on loopback.
 What crosses, and what a fault looks like, is as `chaosagent.adapters.mcp` says; so is what stays out: headers, and keys
-in them, are passed on and kept nowhere. In an exact replay neither server is needed.
+in them, are passed on and kept nowhere. In an exact replay neither server is needed. Answers to calls at the same time
+come in the order of asking; over HTTP, where they arrive by several connections, in the order of what they ask.
 """
 
 from __future__ import annotations

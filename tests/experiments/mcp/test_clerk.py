@@ -111,8 +111,8 @@ def test_a_server_that_is_a_process_meets_the_same_faults(config: str, payments:
 def test_doors_take_few_lines_and_the_clerk_works_without_tracing() -> None:
     from chaosagent.experiments.mcp import with_doors, without_doors
 
-    texts = [Path(str(module.__file__)).read_text().splitlines() for module in (without_doors, with_doors)]
-    added = [line for line in difflib.ndiff(*texts) if line.startswith("+ ")]
+    without, with_them = (Path(str(module.__file__)).read_text().splitlines() for module in (without_doors, with_doors))
+    added = [line for line in difflib.ndiff(without, with_them) if line.startswith("+ ")]
     wish = "Please pay invoice I-17."
 
     said = asyncio.run(with_doors.serve(wish, UntracedRun(Task("due")), careful=False))
