@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 REACH_SECONDS = 5.0
 """How long a server may take to accept a connection before the first call."""
 SETTLING_SECONDS = 0.05
-"""How long what a toxic has held up has to reach the server, once the toxic is gone."""
+"""How long what a toxic held up has to reach the server once it is gone, and a new connection to reach the proxy."""
 
 _ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})")
 
@@ -71,6 +71,7 @@ class Link:
         self._run = run
         self._proxy: toxiproxy.Proxy | None = None
         self._port = 0
+        self._is_settled = False
         self._opening: asyncio.Future[_Call] | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._seen: Counter[str] = Counter()
@@ -107,6 +108,11 @@ class Link:
             ChaosAgentError: As `opened`, or Toxiproxy does not know the toxic.
         """
         await self.opened()
+        if not self._is_settled:
+            # The system accepts a connection before the proxy does, and to the proxy it would be a new one: reset where
+            # one that was open is closed. A client that has spoken with its server once needs no such time.
+            await asyncio.sleep(SETTLING_SECONDS)
+            self._is_settled = True
         proxy = self._proxy
         assert proxy is not None
         proxy.put(toxic, name)
