@@ -287,3 +287,14 @@ def test_a_file_that_says_something_else_is_refused(tmp_path: Path, said: dict[s
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"missing\.yaml cannot be read: No such file"):
         load_target("missing.yaml", folder=tmp_path)
+
+
+def test_the_readme_describes_a_command_that_is_one(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "README.md").read_text()
+    shown = page.partition("```yaml title=frameworks/agent.yaml\n")[2].partition("```")[0]
+    (tmp_path / "agent.yaml").write_text(shown)
+
+    system = load_target("agent.yaml", folder=tmp_path)
+
+    assert list(system.tasks) == ["late"]
+    assert system.run.behind.services["shop"].upstream == "http://127.0.0.1:8080"  # type: ignore[attr-defined]
