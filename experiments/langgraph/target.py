@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chaosagent.adapters.langgraph import LangGraphDoors
+from chaosagent.adapters.langgraph import through_doors
 from chaosagent.canonical import Plain
 from chaosagent.experiments.langgraph.desk import READS, serve
 from chaosagent.experiments.langgraph.shop import ORDERS, Shop
@@ -32,7 +32,7 @@ EFFECTS: Mapping[str, EffectRule] = {"refund": paid, "send_mail": effect("order_
 )
 async def desk(task: Task, run: Run) -> Outcome:
     """A support desk of two LangChain agents."""
-    doors = LangGraphDoors(run, effects=EFFECTS, read_only=READS, handoffs={"ask_clerk": "clerk"})
+    doors = through_doors(run, effects=EFFECTS, read_only=READS, handoffs={"ask_clerk": "clerk"})
     questions: Any = task.input["questions"] if isinstance(task.input, Mapping) else []
     careful = bool(run.config.settings.get("careful"))
     text = await serve(questions, Shop(), careful=careful, create_agent=doors.create_agent)

@@ -6,17 +6,20 @@ from collections.abc import Sequence
 
 from agents import Runner, SQLiteSession
 
-from chaosagent.adapters.openai_agents import Tools, through_doors
+from chaosagent.adapters.openai_agents import through_doors
 from chaosagent.experiments.openai_agents.desk import front_desk, run_config
+from chaosagent.experiments.openai_agents.effects import EFFECTS, READS
 from chaosagent.experiments.openai_agents.shop import Shop
 from chaosagent.targets.target import Run
 
 
-async def serve(texts: Sequence[str], run: Run, tools: Tools, *, fixed: bool) -> str:
+async def serve(texts: Sequence[str], run: Run, *, fixed: bool) -> str:
     """Talk to a customer and return what was said last."""
     shop = Shop({"A-17": 40}, keyed=fixed)
     desk, session, config = front_desk(fixed=fixed), SQLiteSession("customer"), run_config(fixed=fixed)
-    desk, config, session = through_doors(run, desk, run_config=config, session=session, tools=tools)
+    desk, config, session = through_doors(
+        run, desk, effects=EFFECTS, read_only=READS, run_config=config, session=session
+    )
     said = ""
     for text in texts:
         result = await Runner.run(desk, text, context=shop, session=session, run_config=config)

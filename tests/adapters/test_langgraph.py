@@ -35,7 +35,8 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel, Field
 
-from chaosagent.adapters.langgraph import LangGraphDoors
+from chaosagent.adapters.langgraph import through_doors
+from chaosagent.adapters.langgraph.doors import LangGraphDoors
 from chaosagent.errors import TargetError
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.execution.served import serve
@@ -103,7 +104,7 @@ class Amount(BaseModel):
 def _target(play: Ask, **said: Any) -> Target:
     @target
     async def agent(_: Task, run: Run) -> Outcome:
-        doors = LangGraphDoors(run, **said)
+        doors = through_doors(run, **said)
         return Outcome(str(await play(doors)), success=True)
 
     return agent
@@ -515,7 +516,7 @@ def test_outside_a_study_the_same_agent_works_and_nothing_is_recorded() -> None:
 
 
 def test_a_run_without_asynchrony_outside_a_study() -> None:
-    doors = LangGraphDoors(UntracedRun(Task("default"), synchronous=True))
+    doors = through_doors(UntracedRun(Task("default"), synchronous=True))
     agent = doors.create_agent(Scripted(calls=BOTH), [get_order, _sync_refund], store=InMemoryStore())
 
     answer = agent.invoke({"messages": [("user", "hello")]})

@@ -20,7 +20,8 @@ def test_a_framework_that_is_missing_or_too_old_is_named(patch: str, told: str) 
         "import importlib.metadata\n"
         f"def version(name):\n    {patch}\n"
         "importlib.metadata.version = version\n"
-        "import chaosagent.adapters.langgraph\n"
+        "from chaosagent.adapters.langgraph import through_doors\n"
+        "through_doors(None)\n"
     )
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from chaosagent.adapters import openai_agents
-from chaosagent.adapters.openai_agents import Tools, through_doors
+from chaosagent.adapters.openai_agents import through_doors
 from chaosagent.canonical import unpack
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.errors import MissingExtraError, TargetError, UnknownNameError, UsageError
@@ -91,8 +91,8 @@ def target_of(make: Callable[[], Any], *, session: bool = True, tools: bool = Tr
     @target(tasks=[Task("default", input="Pay back order A.")])
     async def desk_target(task: Task, run: Run) -> Outcome:
         kept = agents.SQLiteSession(uuid.uuid4().hex) if session else None
-        said = Tools(effects={"refund": effect("order")}, read_only=["get_order"]) if tools else None
-        doors = through_doors(run, make(), session=kept, tools=said)
+        said: Any = {"effects": {"refund": effect("order")}, "read_only": ["get_order"]} if tools else {}
+        doors = through_doors(run, make(), session=kept, **said)
         result = await agents.Runner.run(
             doors.agent, task.input, session=doors.session, run_config=doors.run_config, max_turns=6
         )
@@ -243,8 +243,8 @@ def test_an_argument_that_the_model_leaves_out_identifies_an_effect_by_its_defau
     async def optional(_: Task, run: Run) -> Outcome:
         tool = agents.function_tool(pay, strict_mode=False)
         model = testing.ScriptedModel([calls(("pay", {"order": "A"})), says("done")])
-        said = Tools(effects={"pay": effect("order", "currency")})
-        doors = through_doors(run, agents.Agent(name="triage", model=model, tools=[tool]), tools=said)
+        said = {"pay": effect("order", "currency")}
+        doors = through_doors(run, agents.Agent(name="triage", model=model, tools=[tool]), effects=said)
         await agents.Runner.run(doors.agent, "Pay.", run_config=doors.run_config)
         return Outcome("done", success=True)
 
@@ -474,7 +474,7 @@ def test_an_unsupported_version_is_refused_with_the_supported_ones(monkeypatch: 
 
 def test_an_unknown_tool_is_refused_with_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'refund'"):
-        through_doors(UntracedRun(Task("default")), desk([]), tools=Tools(effects={"refunds": effect("order")}))
+        through_doors(UntracedRun(Task("default")), desk([]), effects={"refunds": effect("order")})
 
 
 def test_names_that_stand_for_two_are_refused() -> None:

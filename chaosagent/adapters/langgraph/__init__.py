@@ -1,10 +1,10 @@
 """Agents of LangChain and graphs of LangGraph.
 
-    from chaosagent.adapters.langgraph import LangGraphDoors
+    from chaosagent.adapters.langgraph import through_doors
 
     @chaosagent.target(tasks=[...])
     async def desk(task, run):
-        doors = LangGraphDoors(run, effects={"refund": chaosagent.effect("order")}, read_only=["get_order"])
+        doors = through_doors(run, effects={"refund": chaosagent.effect("order")}, read_only=["get_order"])
         agent = doors.create_agent(model, [get_order, refund], store=store)   # instead of create_agent(...)
         answer = await agent.ainvoke({"messages": [("user", task.input["question"])]})
         return answer["messages"][-1].text
@@ -32,14 +32,60 @@ What had to be pinned:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from chaosagent.adapters.doors import Tools
+from chaosagent.canonical import Plain
 from chaosagent.extras import require, require_version
+from chaosagent.targets.target import EffectRule, Run
 
-EXTRA, NEEDED_BY = "langgraph", "an agent of LangGraph"
+if TYPE_CHECKING:
+    from chaosagent.adapters.langgraph.doors import LangGraphDoors
 
-for _package, _lowest, _below in (("langgraph", "1.2.22", "2"), ("langchain", "1.4.7", "2")):
-    require_version(_package, lowest=_lowest, below=_below, extra=EXTRA, needed_by=NEEDED_BY)
-require("langchain.agents", extra=EXTRA, needed_by=NEEDED_BY)
+__all__ = ["through_doors"]
 
-from chaosagent.adapters.langgraph.doors import LangGraphDoors  # noqa: E402  # not before it is known to be there
 
-__all__ = ["LangGraphDoors"]
+def through_doors(
+    run: Run,
+    *,
+    effects: Mapping[str, EffectRule] | None = None,
+    read_only: Iterable[str] = (),
+    stale: Mapping[str, Callable[[Mapping[str, Plain]], Plain]] | None = None,
+    errors: Sequence[type[Exception]] = (),
+    egress: Iterable[str] = (),
+    handoffs: Mapping[str, str] | None = None,
+    types: Iterable[type] = (),
+) -> LangGraphDoors:
+    """Return the doors of a run, through which the parts of an agent are put; see the top of this module.
+
+    Called in the target, on the run's event loop; the doors are usable from every thread.
+
+    Args:
+        run: The run.
+        effects: What a tool commits, by its name.
+        read_only: Tools that change nothing.
+        stale: What a cache would hold, by the tool's name: a function of its arguments.
+        errors: Exception classes that tools and clients of models raise; `ToolException` is known.
+        egress: Tools that send what they are given out of the organisation.
+        handoffs: Tools that hand work to another agent, by name, with the agent's name: their calls are messages.
+        types: Classes of states, or of what tools return, beyond plain data and LangChain's own.
+
+    Raises:
+        MissingExtraError: LangGraph or LangChain is not installed.
+        UsageError: One is of a version that nothing was tried with.
+    """
+    _check_installed()
+    from chaosagent.adapters.langgraph.doors import LangGraphDoors
+
+    tools = Tools(effects or {}, read_only, stale or {}, tuple(errors), egress)
+    return LangGraphDoors(run, tools, handoffs or {}, types)
+
+
+@cache
+def _check_installed() -> None:
+    extra, needed_by = "langgraph", "chaosagent.adapters.langgraph"
+    for package, lowest, below in (("langgraph", "1.2.22", "2"), ("langchain", "1.4.7", "2")):
+        require_version(package, lowest=lowest, below=below, extra=extra, needed_by=needed_by)
+    require("langchain.agents", extra=extra, needed_by=needed_by)

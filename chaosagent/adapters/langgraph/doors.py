@@ -31,7 +31,7 @@ from chaosagent.adapters.langgraph.tool import door_tool
 from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError, UnknownNameError
-from chaosagent.targets.target import EffectRule, Run
+from chaosagent.targets.target import Run
 
 GRAPH = "graph"
 """Who acts where LangGraph itself does: it writes checkpoints for all agents."""
@@ -42,37 +42,19 @@ class Bubbled(Exception):
 
 
 class LangGraphDoors:
-    """The doors of one run for agents of LangChain and graphs of LangGraph.
-
-    Made in the target, on the run's event loop; usable from every thread.
+    """The doors of one run for agents of LangChain and graphs of LangGraph; `through_doors` makes them.
 
     Args:
         run: The run.
-        effects: What a tool commits, by its name.
-        read_only: Tools that change nothing.
-        stale: What a cache would hold, by the tool's name: a function of its arguments.
-        errors: Exception classes that tools and clients of models raise; `ToolException` is known.
-        egress: Tools that send what they are given out of the organisation.
-        handoffs: Tools that hand work to another agent, by name, with the agent's name: their calls are messages.
+        tools: What is known about the tools.
+        handoffs: Tools that hand work to another agent, by name, with the agent's name.
         types: Classes of states, or of what tools return, beyond plain data and LangChain's own.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        *,
-        effects: Mapping[str, EffectRule] | None = None,
-        read_only: Iterable[str] = (),
-        stale: Mapping[str, Callable[[Mapping[str, Plain]], Plain]] | None = None,
-        errors: Sequence[type[Exception]] = (),
-        egress: Iterable[str] = (),
-        handoffs: Mapping[str, str] | None = None,
-        types: Iterable[type] = (),
-    ) -> None:
-        raised: tuple[type[Exception], ...] = (ToolException, Bubbled, ValidationFailure, *errors)
-        self._tools = Tools(effects or {}, tuple(read_only), stale or {}, raised, tuple(egress))
-        self._handoffs = dict(handoffs or {})
-        self.run, self.doors, self.codec = run, FrameworkDoors(run, self._tools), Codec(types)
+    def __init__(self, run: Run, tools: Tools, handoffs: Mapping[str, str], types: Iterable[type]) -> None:
+        self._tools, self._handoffs = tools, dict(handoffs)
+        self.run, self.codec = run, Codec(types)
+        self.doors = FrameworkDoors(run, tools.raising(ToolException, Bubbled, ValidationFailure))
         self._threads = Threads()
         self._known: set[str] = set()
         self._told: dict[tuple[str, ...], Any] = {}

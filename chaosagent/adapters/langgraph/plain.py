@@ -160,6 +160,6 @@ class Codec:
             name = f"{type(value).__module__}.{type(value).__qualname__}"
             raise TargetError(
                 f"{name} crosses a door of LangGraph and could not be made again in a replay. Name the class in "
-                "LangGraphDoors(types=[...]) if it is a dataclass or a pydantic model, or return plain data."
+                "through_doors(run, types=[...]) if it is a dataclass or a pydantic model, or return plain data."
             )
         return {"$typed": data}

@@ -1,10 +1,10 @@
 """Agents of the OpenAI Agents SDK: models, tools, hand-offs and sessions cross doors.
 
-from chaosagent.adapters.openai_agents import Tools, through_doors
+from chaosagent.adapters.openai_agents import through_doors
 
 @chaosagent.target(tasks=[...])
 async def desk(task, run):
-    doors = through_doors(run, triage, session=session, tools=Tools(effects={"refund": chaosagent.effect("order")}))
+    doors = through_doors(run, triage, session=session, effects={"refund": chaosagent.effect("order")})
     result = await Runner.run(doors.agent, task.input, session=doors.session, run_config=doors.run_config)
     return chaosagent.Outcome(result.final_output, success=True)
 
@@ -34,13 +34,15 @@ shell and patch tools cross no door.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from chaosagent.adapters.doors import Tools
+from chaosagent.canonical import Plain
 from chaosagent.extras import require, require_version
-from chaosagent.targets.target import Run
+from chaosagent.targets.target import EffectRule, Run
 
-__all__ = ["Doored", "Tools", "through_doors"]
+__all__ = ["Doored", "through_doors"]
 
 EXTRA = "openai-agents"
 LOWEST, BELOW = "0.24", "1"
@@ -64,9 +66,13 @@ def through_doors(
     run: Run,
     agent: Any,
     *,
+    effects: Mapping[str, EffectRule] | None = None,
+    read_only: Iterable[str] = (),
+    stale: Mapping[str, Callable[[Mapping[str, Plain]], Plain]] | None = None,
+    errors: Sequence[type[Exception]] = (),
+    egress: Iterable[str] = (),
     run_config: Any = None,
     session: Any = None,
-    tools: Tools | None = None,
     sdk_tracing: bool = False,
 ) -> Doored:
     """Return a copy of an agent whose calls cross doors, with what the Runner needs beside it.
@@ -74,9 +80,13 @@ def through_doors(
     Args:
         run: The run.
         agent: An `agents.Agent`.
+        effects: What a tool commits, by its name.
+        read_only: Tools that change nothing.
+        stale: What a cache would hold, by the tool's name: a function of its arguments.
+        errors: Exception classes that tools raise on purpose; those of the SDK are known.
+        egress: Tools that send what they are given out of the organisation.
         run_config: An `agents.RunConfig`; the SDK's default when not given.
         session: An `agents.Session`; none when not given.
-        tools: What is known about the tools: effects, which of them only read, exceptions they raise on purpose.
         sdk_tracing: Leave the SDK's own tracing as the configuration has it, in production for example; off otherwise.
 
     Raises:
@@ -92,11 +102,11 @@ def through_doors(
     from chaosagent.adapters.openai_agents.session import DoorSession
 
     config = sdk.RunConfig() if run_config is None else run_config
-    said = Tools() if tools is None else tools
-    doors = AgentDoors(run, said, config.model_provider)
+    tools = Tools(effects or {}, read_only, stale or {}, tuple(errors), egress)
+    doors = AgentDoors(run, tools, config.model_provider)
     made = doors.agent(agent)
     if not doors.has_mcp:
-        said.check(doors.tool_names)
+        tools.check(doors.tool_names)
     return Doored(
         made,
         config_of(doors, config, sdk_tracing=sdk_tracing),
