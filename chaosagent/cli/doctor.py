@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from chaosagent.study.checkup import Remark
 
 READY, TO_MEND = 0, 1
+SECONDS_MAX = 30.0
+"""Real time of one run; a search gives more, but whoever asks for a doctor waits."""
 
 
 def doctor(
@@ -52,7 +54,10 @@ def doctor(
     from chaosagent.study.checkup import Level
 
     with output.stdout_for_answers():
-        remarks = [*_remarks(target, config, task, seed), *_installed()]
+        remarks = list(_remarks(target, config, task, seed))
+        remarks += _installed(
+            network=any("network:" in remark.text or "Toxiproxy" in remark.text for remark in remarks)
+        )
     if json:
         output.answer_json({"target": target, "remarks": [remark.to_json() for remark in remarks]})
     else:
@@ -65,6 +70,7 @@ def _remarks(reference: str, config: str | None, tasks: list[str] | None, seed: 
     from chaosagent.execution.elsewhere import open_elsewhere
     from chaosagent.importable import make_importable
     from chaosagent.limits import RunLimits
+    from chaosagent.report.story import counted
     from chaosagent.study.checkup import Level, Place, Remark, checkup
     from chaosagent.studyfile.plan import WorkerSetup
     from chaosagent.targets.loading import load_target
@@ -75,16 +81,21 @@ def _remarks(reference: str, config: str | None, tasks: list[str] | None, seed: 
     chosen = found.config(config, "--config").name if config else next(iter(found.configs))
     names = [found.task(name, "--task").id for name in tasks] if tasks else list(found.tasks)
     specs = tuple(contract.id for contract in default_contracts())
-    setup = WorkerSetup(reference, str(folder), chosen, specs, RunLimits())
+    limits = RunLimits(wall_seconds_max=SECONDS_MAX)
+    setup = WorkerSetup(reference, str(folder), chosen, specs, limits)
     here = setup()
     kind = "a plain function" if found.synchronous else "an asynchronous function"
-    text = f"{found.name}, {kind}, {found.clock.value} time, {len(names)} tasks, configuration {chosen!r}"
+    text = f"{found.name}, {kind}, {found.clock.value} time, {counted(len(names), 'task')}, configuration {chosen!r}"
     yield Remark(Level.GOOD, "target", text)
-    yield from checkup(Place(names, seed, here, lambda: open_elsewhere(setup, limits=RunLimits())))
+    yield from checkup(Place(names, seed, here, lambda: open_elsewhere(setup, limits=limits)))
 
 
-def _installed() -> Iterator[Remark]:
-    """Say which optional tools are found; those of a framework are told by its adapter."""
+def _installed(*, network: bool) -> Iterator[Remark]:
+    """Say which optional tools are found; those of a framework are told by its adapter.
+
+    Args:
+        network: The target has links, for which Toxiproxy is needed.
+    """
     from importlib.util import find_spec
 
     from chaosagent.study.checkup import Level, Remark
@@ -93,7 +104,7 @@ def _installed() -> Iterator[Remark]:
         "report": "matplotlib",
         "search": "optuna",
         "deterministic": "time_machine",
-        "network": "toxiproxy",
+        **({"network": "toxiproxy"} if network else {}),
         "ray": "ray",
     }
     missing = [extra for extra, module in extras.items() if find_spec(module) is None]
@@ -104,7 +115,9 @@ def _installed() -> Iterator[Remark]:
             f"not installed: {', '.join(missing)}",
             f"pip install 'chaosagent[{','.join(missing)}]'",
         )
-    yield _toxiproxy()
+    toxiproxy = _toxiproxy()
+    if network or toxiproxy.level is Level.GOOD:
+        yield toxiproxy
 
 
 def _toxiproxy() -> Remark:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from chaosagent.canonical import Plain
-from chaosagent.errors import ChaosAgentError, StudyError
+from chaosagent.errors import StudyError, TargetError
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.workbench import Answering, Job, Workbench
@@ -81,19 +81,22 @@ def checkup(place: Place) -> Iterator[Remark]:
     Args:
         place: Target, tasks and seed.
     """
-    runs: dict[str, Execution] = {}
-    for task in place.tasks:
-        job = Job(task, place.seed, EMPTY, fingerprinting=Fingerprinting.STATE)
-        try:
-            runs[task] = place.here.execute(job)
-        except ChaosAgentError as error:
-            yield Remark(Level.BAD, task, str(error))
-        else:
+    elsewhere = place.elsewhere()
+    try:
+        runs: dict[str, Execution] = {}
+        for task in place.tasks:
+            told = _told_by(elsewhere, Job(task, place.seed, EMPTY))  # first there, where an endless run can be ended
+            if told.status is Status.ERROR:
+                yield Remark(Level.BAD, task, f"does not run in a process of its own: {told.error}", ELSEWHERE)
+                continue
+            runs[task] = place.here.execute(Job(task, place.seed, EMPTY, fingerprinting=Fingerprinting.STATE))
             yield from _of_run(task, runs[task])
-    if runs:
-        yield from _determinism(place, list(runs))
-        yield from _doors(runs)
-        yield from _checkpoints(place, runs)
+        if runs:
+            yield from _determinism(place, elsewhere, list(runs))
+            yield from _doors(runs)
+            yield from _checkpoints(place, runs)
+    finally:
+        elsewhere.close()
 
 
 def _of_run(task: str, run: Execution) -> Iterator[Remark]:
@@ -110,34 +113,28 @@ def _of_run(task: str, run: Execution) -> Iterator[Remark]:
         yield Remark(Level.BAD, task, text, "Mend the target or the contract: what breaks by itself is not searched.")
     else:
         success = {True: "succeeds", False: "fails", None: "does not say whether it succeeds"}[trace.outcome.success]
-        yield Remark(Level.GOOD, task, f"{len(trace.steps)} steps, {success}, breaks no contract")
+        steps = "one step" if len(trace.steps) == 1 else f"{len(trace.steps)} steps"
+        yield Remark(Level.GOOD, task, f"{steps}, {success}, breaks no contract")
     if trace.outcome.success is None:
         remedy = "Return Outcome(success=...), or give the target an objective; R(B) needs it."
         yield Remark(Level.HINT, task, "nothing says whether the outcome is right", remedy)
 
 
-def _determinism(place: Place, tasks: Sequence[str]) -> Iterator[Remark]:
-    """Run every task in another process, too."""
-    elsewhere, equal = place.elsewhere(), 0
-    try:
-        for task in tasks:
-            told = _told_by(elsewhere, Job(task, place.seed, EMPTY))
-            if told.status is Status.ERROR:
-                yield Remark(Level.BAD, task, f"runs here, and in another process it does not: {told.error}", ELSEWHERE)
-                continue
-            try:
-                nature = examine([Experimental(task, place.seed)], place.here, elsewhere)
-            except StudyError as error:
-                yield Remark(Level.BAD, task, str(error))
-                continue
-            if nature.answering is Answering.LIVE:
-                equal += 1
-            else:
-                text = f"its models answer by chance: {nature.reason}"
-                remedy = "A study freezes their answers; searches take longer and nothing is proved for certain."
-                yield Remark(Level.HINT, task, text, remedy)
-    finally:
-        elsewhere.close()
+def _determinism(place: Place, elsewhere: Executor, tasks: Sequence[str]) -> Iterator[Remark]:
+    """Run every task again, here and there."""
+    equal = 0
+    for task in tasks:
+        try:
+            nature = examine([Experimental(task, place.seed)], place.here, elsewhere)
+        except (StudyError, TargetError) as error:
+            yield Remark(Level.BAD, task, str(error))
+            continue
+        if nature.answering is Answering.LIVE:
+            equal += 1
+        else:
+            text = f"its models answer by chance: {nature.reason}"
+            remedy = "A study freezes their answers; searches take longer and nothing is proved for certain."
+            yield Remark(Level.HINT, task, text, remedy)
     if equal:
         text = f"equal traces of {equal} of {len(tasks)} tasks, here and in another process with another hash seed"
         yield Remark(Level.GOOD, "determinism", text)

@@ -126,8 +126,16 @@ def test_runs_that_end_another_process_are_not_called_equal(
     )
 
     assert code == 1
-    assert "in another process it does not: the worker process ended with exit code 3" in _bad(told)
+    assert "does not run in a process of its own: the worker process ended with exit code 3" in _bad(told)
     assert "determinism" not in told
+
+
+def test_a_run_without_end_is_ended(look: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chaosagent.cli.doctor.SECONDS_MAX", 0.5)
+    code, told = look("while True:\n    pass")
+
+    assert code == 1
+    assert "does not run in a process of its own" in _bad(told)
 
 
 def test_people_get_a_page(folder: Path, chaosagent: Command) -> None:
@@ -145,16 +153,20 @@ def test_what_does_not_exist_gets_the_nearest(chaosagent: Command) -> None:
     assert "naive" in chaosagent("doctor", "refund", "--config", "niave").err
 
 
-def test_a_toxiproxy_that_is_not_there_is_a_hint_and_no_fault(
-    chaosagent: Command, monkeypatch: pytest.MonkeyPatch
+def test_a_toxiproxy_that_is_not_there_is_told_where_it_is_needed(
+    look: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOXIPROXY", "no-such-program")
 
-    answer = chaosagent("doctor", "refund", "--json")
+    _, without = look("await bank('pay', key='a')\nreturn Outcome('', success=True)")
+    _, told = look(
+        "async def connect(host, port):\n    return {'ask': lambda: 1}\n"
+        "await run.network('ledger', '127.0.0.1:1', connect)('ask')"
+    )
 
-    (remark,) = [one for one in json.loads(answer.out)["remarks"] if one["about"] == "toxiproxy"]
-    assert (answer.code, remark["level"]) == (0, "hint")
-    assert "TOXIPROXY='no-such-program' names no program" in remark["text"]
+    assert "toxiproxy" not in without
+    assert told["toxiproxy"][0]["level"] == "hint"
+    assert "TOXIPROXY='no-such-program' names no program" in told["toxiproxy"][0]["text"]
 
 
 @pytest.mark.slow
