@@ -17,9 +17,8 @@ async def serve(texts: Sequence[str], run: Run, *, fixed: bool) -> str:
     """Talk to a customer and return what was said last."""
     shop = Shop({"A-17": 40}, keyed=fixed)
     desk, session, config = front_desk(fixed=fixed), SQLiteSession("customer"), run_config(fixed=fixed)
-    desk, config, session = through_doors(
-        run, desk, effects=EFFECTS, read_only=READS, run_config=config, session=session
-    )
+    doors = through_doors(run, desk, effects=EFFECTS, read_only=READS, run_config=config)
+    desk, config, session = doors.agent, doors.run_config, doors.session(session)
     said = ""
     for text in texts:
         result = await Runner.run(desk, text, context=shop, session=session, run_config=config)

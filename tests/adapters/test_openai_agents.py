@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from chaosagent.adapters import openai_agents
 from chaosagent.adapters.openai_agents import through_doors
 from chaosagent.canonical import unpack
 from chaosagent.contracts.catalogue import default_contracts
@@ -26,7 +25,7 @@ from chaosagent.execution.served import serve
 from chaosagent.execution.untraced import UntracedRun
 from chaosagent.faults.schedule import parse
 from chaosagent.targets.target import Run, Target, effect, target
-from chaosagent.vocabulary import Ending, Landing, Outcome, StatusError, SystemConfig, Task
+from chaosagent.vocabulary import Ending, Landing, Outcome, SystemConfig, Task
 
 pytestmark = [
     pytest.mark.openai_agents,
@@ -90,11 +89,11 @@ def target_of(make: Callable[[], Any], *, session: bool = True, tools: bool = Tr
 
     @target(tasks=[Task("default", input="Pay back order A.")])
     async def desk_target(task: Task, run: Run) -> Outcome:
-        kept = agents.SQLiteSession(uuid.uuid4().hex) if session else None
         said: Any = {"effects": {"refund": effect("order")}, "read_only": ["get_order"]} if tools else {}
-        doors = through_doors(run, make(), session=kept, **said)
+        doors = through_doors(run, make(), **said)
+        kept = doors.session(agents.SQLiteSession(uuid.uuid4().hex)) if session else None
         result = await agents.Runner.run(
-            doors.agent, task.input, session=doors.session, run_config=doors.run_config, max_turns=6
+            doors.agent, task.input, session=kept, run_config=doors.run_config, max_turns=6
         )
         return Outcome(str(result.final_output), success=True)
 
@@ -186,6 +185,7 @@ def test_the_agent_that_was_given_stays_as_it_is() -> None:
 
 
 def test_a_run_outside_a_study_goes_the_same_way() -> None:
+    agents.set_tracing_disabled(True)  # outside of a study it is as it is configured
     system = target_of(lambda: desk(*SCRIPT))
 
     outcome = asyncio.run(system.run(system.task("default"), UntracedRun(system.task("default"))))
@@ -343,12 +343,12 @@ def test_what_a_model_raises_itself_is_raised_again_in_a_replay() -> None:
 def test_a_write_that_is_lost_is_missing_from_the_session() -> None:
     @target
     async def twice(_: Task, run: Run) -> Outcome:
-        session = agents.SQLiteSession("one")
-        doors = through_doors(run, desk([says("one"), says("two")]), session=session)
+        doors = through_doors(run, desk([says("one"), says("two")]))
+        session = doors.session(agents.SQLiteSession("one"))
         for text in ("first", "second"):
-            await agents.Runner.run(doors.agent, text, session=doors.session, run_config=doors.run_config)
+            await agents.Runner.run(doors.agent, text, session=session, run_config=doors.run_config)
         return Outcome(
-            str([item["content"] for item in await doors.session.get_items() if item["role"] == "user"]), success=True
+            str([item["content"] for item in await session.get_items() if item["role"] == "user"]), success=True
         )
 
     assert ran(twice).trace.outcome.message == "['first', 'second']"
@@ -495,15 +495,23 @@ def test_a_tool_that_is_an_agent_without_doors_is_refused() -> None:
 def test_a_history_at_the_server_is_refused() -> None:
     session = agents.OpenAIConversationsSession(conversation_id="conv_1", openai_client=object())
     with pytest.raises(TargetError, match="at the server"):
-        through_doors(UntracedRun(Task("default")), desk([]), session=session)
+        through_doors(UntracedRun(Task("default")), desk([])).session(session)
 
 
-def test_nothing_of_the_sdk_is_traced_in_a_run_unless_it_is_wanted() -> None:
-    run = UntracedRun(Task("default"))
-    assert through_doors(run, desk([])).run_config.tracing_disabled
-    assert not through_doors(run, desk([]), sdk_tracing=True).run_config.tracing_disabled
-    assert openai_agents.EXTRA == "openai-agents"
-    assert StatusError(429).status == 429
+def test_nothing_of_the_sdk_is_traced_in_a_study_and_outside_what_is_configured() -> None:
+    seen: list[bool] = []
+
+    @target
+    async def looking(_: Task, run: Run) -> Outcome:
+        seen.append(through_doors(run, desk([])).run_config.tracing_disabled)
+        return Outcome("done", success=True)
+
+    execute(Experiment(looking, looking.task("default"), SystemConfig(), 1), parse(""))
+    run, switched_off = UntracedRun(Task("default")), agents.RunConfig(tracing_disabled=True)
+
+    assert seen == [True]
+    assert not through_doors(run, desk([])).run_config.tracing_disabled
+    assert through_doors(run, desk([]), run_config=switched_off).run_config.tracing_disabled
 
 
 def test_the_readme_shows_how(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,9 @@ from chaosagent.adapters.openai_agents import through_doors
 
 @chaosagent.target(tasks=[...])
 async def desk(task, run):
-    doors = through_doors(run, triage, session=session, effects={"refund": chaosagent.effect("order")})
-    result = await Runner.run(doors.agent, task.input, session=doors.session, run_config=doors.run_config)
+    doors = through_doors(run, triage, effects={"refund": chaosagent.effect("order")})
+    session = doors.session(SQLiteSession("customer"))
+    result = await Runner.run(doors.agent, task.input, session=session, run_config=doors.run_config)
     return chaosagent.Outcome(result.final_output, success=True)
 
 The agents themselves stay as they are: the doors are in copies, of all agents that the first one may hand over to.
@@ -26,21 +27,26 @@ asks the model; then such calls have no agent.
 
 Pinned, so that a run repeats: ids that a server or the SDK draws have names by first appearance in what crosses (agents
 and models go on to see the ids); mappings have their keys in order, also in what the model is shown of a tool's answer
-and of its own earlier calls; the SDK's own tracing is off, and with it its export. Plain functions run in threads, and
-are waited for in the order of asking. Not pinned: the jitter of `ModelSettings.retry` (switch it off there), and what
-your own code runs without doors, such as an agent inside a guardrail. Hosted tools cross with their model; computer,
-shell and patch tools cross no door.
+and of its own earlier calls; in a study the SDK's own tracing is off, and with it its export. Plain functions run in
+threads, and are waited for in the order of asking. Not pinned: the jitter of `ModelSettings.retry` (switch it off
+there), and what your own code runs without doors, such as an agent inside a guardrail. Hosted tools cross with their
+model; computer, shell and patch tools cross no door.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from chaosagent.adapters.doors import Tools
 from chaosagent.canonical import Plain
 from chaosagent.extras import require, require_version
 from chaosagent.targets.target import EffectRule, Run
+
+if TYPE_CHECKING:
+    from chaosagent.adapters.openai_agents.doors import AgentDoors
+    from chaosagent.adapters.openai_agents.session import DoorSession
 
 __all__ = ["Doored", "through_doors"]
 
@@ -48,18 +54,29 @@ EXTRA = "openai-agents"
 LOWEST, BELOW = "0.24", "1"
 
 
-class Doored(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Doored:
     """What to give the SDK's Runner.
 
     Attributes:
         agent: The copy of the agent.
         run_config: The configuration of the run.
-        session: The session, if there is one.
+        doors: What they cross.
     """
 
     agent: Any
     run_config: Any
-    session: Any
+    doors: AgentDoors
+
+    def session(self, session: Any) -> DoorSession:
+        """Return a session, an `agents.Session`, behind the door `memory:session`.
+
+        Raises:
+            TargetError: The history is kept by the server, and the SDK does other things with it.
+        """
+        from chaosagent.adapters.openai_agents.session import DoorSession
+
+        return DoorSession(self.doors, session)
 
 
 def through_doors(
@@ -72,8 +89,6 @@ def through_doors(
     errors: Sequence[type[Exception]] = (),
     egress: Iterable[str] = (),
     run_config: Any = None,
-    session: Any = None,
-    sdk_tracing: bool = False,
 ) -> Doored:
     """Return a copy of an agent whose calls cross doors, with what the Runner needs beside it.
 
@@ -86,8 +101,6 @@ def through_doors(
         errors: Exception classes that tools raise on purpose; those of the SDK are known.
         egress: Tools that send what they are given out of the organisation.
         run_config: An `agents.RunConfig`; the SDK's default when not given.
-        session: An `agents.Session`; none when not given.
-        sdk_tracing: Leave the SDK's own tracing as the configuration has it, in production for example; off otherwise.
 
     Raises:
         MissingExtraError: The SDK is not installed.
@@ -99,7 +112,6 @@ def through_doors(
     require_version("openai-agents", lowest=LOWEST, below=BELOW, extra=EXTRA, needed_by=__name__)
     from chaosagent.adapters.openai_agents.doors import AgentDoors
     from chaosagent.adapters.openai_agents.models import config_of
-    from chaosagent.adapters.openai_agents.session import DoorSession
 
     config = sdk.RunConfig() if run_config is None else run_config
     tools = Tools(effects or {}, read_only, stale or {}, tuple(errors), egress)
@@ -107,8 +119,4 @@ def through_doors(
     made = doors.agent(agent)
     if not doors.has_mcp:
         tools.check(doors.tool_names)
-    return Doored(
-        made,
-        config_of(doors, config, sdk_tracing=sdk_tracing),
-        None if session is None else DoorSession(doors, session),
-    )
+    return Doored(made, config_of(doors, config, sdk_tracing=not run.clock.of_study), doors)
