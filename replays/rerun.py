@@ -175,7 +175,11 @@ def _violated(record: ReplayRecord, experiment: Experiment, trace: Trace, notes:
     reason = "" if violation is None else f": {violation.reason}"
     if violation is not None and violation.step >= len(trace.steps) and trace.crashed_at:
         reason += f" (at {trace.crashed_at})"
-    same = "the same signature" if signature == record.signature else f"another signature, {signature}"
+    landed = any(one.landing is Landing.LANDED for one in trace.landed)
+    if record.schedule and not landed:
+        same = "without the faults of the record, of which none landed"
+    else:
+        same = "the same signature" if signature == record.signature else f"another signature, {signature}"
     return Replay(
         ReplayOutcome.VIOLATED,
         "schedule",

@@ -358,6 +358,19 @@ def test_a_hook_that_is_never_reached_tests_nothing(record: ReplayRecord) -> Non
     assert "was never reached" in replay.detail
 
 
+def test_what_breaks_before_any_injection_is_not_put_down_to_them() -> None:
+    made = record_of(breaks, "service:prices[1] service.delay(seconds=10.0)", "no-crash")
+
+    async def breaks_at_once(run: Run, world: Services) -> str:
+        del run, world
+        raise KeyError("pencil")
+
+    replay = rerun_schedule(made, shop(breaks_at_once))
+
+    assert replay.outcome is ReplayOutcome.VIOLATED
+    assert "without the faults of the record, of which none landed: KeyError: pencil" in replay.detail
+
+
 def test_an_injection_that_changes_nothing_tests_nothing() -> None:
     record = record_of(naive, "service:prices[1] service.partial_response")
     changed = replace(record, schedule=parse("service:prices[1] service.partial_response"))
