@@ -44,7 +44,10 @@ def desk_model(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
 def payments_model(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
     """Refund and book at once."""
     _earlier, wish, told = _read(messages)
-    amount, order = _REFUND.findall(wish)[0]
+    asked = _REFUND.search(wish)
+    if asked is None:
+        return _says(SORRY)
+    amount, order = asked.groups()
     arguments = {"order": order, "amount": int(amount)}
     missing = _missing({"refund": arguments, "book_refund": arguments}, told, wanted=f"'order': '{order}'")
     return _says(f"refunded {amount} for {order}") if missing is None else missing

@@ -394,6 +394,20 @@ def test_the_same_agent_works_with_doors_and_no_tracing_and_without_doors() -> N
     assert with_doors.message == without.output == "refunded 40 for 7"
 
 
+def test_doors_may_be_entered_again() -> None:
+    agent = _agent()
+
+    @target
+    async def desk(_: Task, run: Run) -> Outcome:
+        kept, said = through_doors(run, [agent]), []
+        for _ in range(2):
+            with kept:
+                said.append(str((await agent.run("Please refund order 7.")).output))
+        return Outcome(str(said), success=True)
+
+    assert _executed(desk).trace.outcome.message == str(["refunded 40 for 7"] * 2)
+
+
 def test_nothing_is_left_behind() -> None:
     agent = _agent()
     before = (vars(_utils).copy(), vars(agent).copy(), agent.model, list(agent.toolsets))

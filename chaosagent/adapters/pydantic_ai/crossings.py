@@ -62,6 +62,7 @@ class AgentDoors:
 
     def __enter__(self) -> AgentDoors:
         self._token = _ACTIVE.set(self)
+        self.threads = InTurn()  # those of an earlier block have ended with it
         return self
 
     def __exit__(
