@@ -304,7 +304,7 @@ def _play(experiment: Experiment, run: LiveRun) -> _Played:
         played = _Played(Ending.FINISHED, "", result)
     except (KeyboardInterrupt, MemoryError):
         raise  # of this process, not of the target
-    except TargetError as error:  # its own word that the run is worthless, such as a server that is not there
+    except (TargetError, UsageError) as error:  # a mistake in what it says of itself, or a server that is not there
         run.recorder.refuse(error)
         played = _Played(Ending.CRASHED, str(error))
     except BaseException as error:  # whatever else a target raises is a verdict on it

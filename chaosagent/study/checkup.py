@@ -27,7 +27,7 @@ CHECKPOINTS = (
 )
 
 
-ELSEWHERE = "Mend it first: a search runs in other processes, too, which share nothing with this one."
+ELSEWHERE = "Mend it first. Runs are looked at in a worker process, as a search makes them, which shares nothing with this one."
 
 
 class Level(enum.Enum):
@@ -87,7 +87,7 @@ def checkup(place: Place) -> Iterator[Remark]:
         for task in place.tasks:
             told = _told_by(elsewhere, Job(task, place.seed, EMPTY))  # first there, where an endless run can be ended
             if told.status is Status.ERROR:
-                yield Remark(Level.BAD, task, f"does not run in a process of its own: {told.error}", ELSEWHERE)
+                yield Remark(Level.BAD, task, f"does not run: {told.error}", ELSEWHERE)
                 continue
             runs[task] = place.here.execute(Job(task, place.seed, EMPTY, fingerprinting=Fingerprinting.STATE))
             yield from _of_run(task, runs[task])

@@ -115,6 +115,16 @@ def test_what_is_said_of_an_unknown_tool_is_refused_with_the_nearest() -> None:
         through_doors(run, [get_order], read_only=["get_orders"])
 
 
+def test_what_is_said_of_an_unknown_tool_is_no_crash_of_the_agent() -> None:
+    @target
+    async def agent(_: Task, run: Run) -> Outcome:
+        through_doors(run, [refund], effects={"refnd": effect("order")})
+        return Outcome("")
+
+    with pytest.raises(TargetError, match=r"effects: unknown tool 'refnd'\. Did you mean 'refund'"):
+        _executed(agent)
+
+
 def test_two_tools_of_one_name_are_refused() -> None:
     run: Any = None
     with pytest.raises(TargetError, match="two tools are called 'get_order'"):
