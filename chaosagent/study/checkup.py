@@ -27,7 +27,7 @@ CHECKPOINTS = (
 )
 
 
-ELSEWHERE = "Mend it first. Runs are looked at in a worker process, as a search makes them, which shares nothing with this one."
+ELSEWHERE = "Mend it first. It was run in a worker process, as a search does, which shares nothing with this one."
 
 
 class Level(enum.Enum):
