@@ -400,7 +400,7 @@ def test_doors_may_be_entered_again() -> None:
     @target
     async def desk(_: Task, run: Run) -> Outcome:
         kept, said = through_doors(run, [agent]), []
-        for _ in range(2):
+        for _again in range(2):
             with kept:
                 said.append(str((await agent.run("Please refund order 7.")).output))
         return Outcome(str(said), success=True)
