@@ -7,8 +7,8 @@ import pytest
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.workbench import Workbench
+from chaosagent.faults.operator import searched_by_default
 from chaosagent.faults.space import Choices, Space
-from chaosagent.operators import entries
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult
 from chaosagent.study.study import Study
@@ -29,7 +29,7 @@ def search(config: str, *without: str) -> SearchResult:
         tasks=tuple(refund.tasks.values()),
         seeds=(0,),
         contracts=default_contracts(),
-        space=Space(Choices(name, {}) for name in entries() if name not in without),
+        space=Space(Choices(name, {}) for name in searched_by_default() if name not in without),
         budget=2.2,
     )
     result = Study(plan, InlineExecutor(Workbench(plan.target, plan.config, plan.contracts))).run()
