@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,10 @@ operators: [network.reset_peer, network.down]
 def _ran(delta: str, config: str) -> Trace:
     experiment = Experiment(bookkeeper, bookkeeper.task("invoice"), bookkeeper.config(config), seed=0)
     return execute(experiment, parse(delta) if delta else EMPTY).trace
+
+
+MARK = "CHAOSAGENT_TEST_OF"
+"""The environment of what a test has started: other tests start servers at the same time."""
 
 
 def _said(folder: Path, *words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -77,29 +83,44 @@ def test_a_search_finds_the_lost_acknowledgement_and_the_repaired_bookkeeper_hol
 
 def test_several_processes_have_servers_of_their_own_and_leave_none(tmp_path: Path, toxiproxy: Server) -> None:
     (tmp_path / "study.yaml").write_text(STUDY)
-    before = _processes()
+    marked = {**os.environ, MARK: str(tmp_path)}
+    seen: set[str] = set()
+    over = threading.Event()
 
-    alone = _said(tmp_path, "search", "study.yaml", "--out", "alone")
-    spread = _said(tmp_path, "search", "study.yaml", "--out", "spread", "--executor", "process", "--workers", "2")
+    def look() -> None:
+        while not over.wait(0.05):
+            seen.update(_servers_of(tmp_path))
 
+    outside = threading.Thread(target=look)
+    outside.start()
+    alone = _said(tmp_path, "search", "study.yaml", "--out", "alone", env=marked)
+    spread = _said(
+        tmp_path, "search", "study.yaml", "--out", "spread", "--executor", "process", "--workers", "2", env=marked
+    )
+    over.set()
+    outside.join()
+
+    assert seen, "no server was seen while the studies ran"
     assert toxiproxy.companion is not None or toxiproxy.proxies() == []
     assert _digest(alone.stdout) == _digest(spread.stdout)
-    assert _processes() <= before
+    assert _servers_of(tmp_path) == set()
 
 
 def _digest(page: str) -> str:
     return next(line for line in page.splitlines() if "digest" in line).rpartition("digest ")[2]
 
 
-def _processes() -> set[str]:
-    """Return the servers that run, except those that have ended and that nobody has waited for."""
+def _servers_of(folder: Path) -> set[str]:
+    """Return the servers that run for a test, except those that have ended and that nobody has waited for."""
     found = set()
     for place in Path("/proc").glob("[0-9]*"):
         try:
             command = (place / "cmdline").read_bytes().split(b"\0")
+            environment = (place / "environ").read_bytes().split(b"\0")
         except OSError:  # it has just ended
             continue
-        if command[0].endswith(b"redis-server") or b"redis-server" in command[0] or b"-port" in command:
+        is_server = b"redis-server" in command[0] or b"-port" in command
+        if is_server and f"{MARK}={folder}".encode() in environment:
             found.add(place.name)
     return found
 
