@@ -32,6 +32,37 @@ def test_what_is_decided_or_done_is_not_yet(decided: Plain, undecided: Plain) ->
 
 
 @pytest.mark.parametrize(
+    "address",
+    [
+        {"street": "1 Main St", "city": "Reno", "state": "NV"},
+        {"address": {"state": "Nevada"}},
+        {"shipping_address": [{"state": "Nevada"}]},
+        {"billing_state": "nevada", "billing_zip": "89501"},
+        {"shippingState": "Nevada", "shippingPostalCode": "89501"},
+        {"name": "Ann", "state": "CA"},
+    ],
+)
+def test_the_state_of_an_address_is_no_status(address: Plain) -> None:
+    assert _played(address) == address
+
+
+@pytest.mark.parametrize(
+    ("order", "undecided"),
+    [
+        ({"city": "Reno", "status": "paid"}, {"city": "Reno", "status": "pending"}),
+        ({"city": "Reno", "order_state": "paid"}, {"city": "Reno", "order_state": "pending"}),
+        ({"state": "OK"}, {"state": "PENDING"}),
+        (
+            {"state": "paid", "address": {"city": "Reno", "state": "NV"}},
+            {"state": "pending", "address": {"city": "Reno", "state": "NV"}},
+        ),
+    ],
+)
+def test_a_status_near_an_address_is_still_one(order: Plain, undecided: Plain) -> None:
+    assert _played(order) == undecided
+
+
+@pytest.mark.parametrize(
     "answer", [None, "approved", {"status": 200}, {"status": "pending"}, {"done": False}, {"a": 1}]
 )
 def test_what_says_nothing_of_the_kind_stays(answer: Plain) -> None:
