@@ -37,6 +37,14 @@ _AMOUNT = re.compile(
     rf"|{_NUMBER} ?(?:EUR|USD|GBP|euros?|dollars?|pounds?|[$€£%])"
     r"|\d{1,12}\.\d\d)(?![\w\-]|[.,]\d)"
 )
+_NUMBERED = re.compile(
+    r"\b(?:v|ver|versions?|releases?|builds?|revisions?|rev|editions?|chapters?|sections?|sec|clauses?|paragraphs?|"
+    r"articles?|figures?|fig|tables?|steps?|pages?|parts?|appendix|annex|rules?|levels?|no|numbers?|python|at)"
+    r"[ .:#]{1,3}(?:[\d.]{1,12}(?:, ?| and | or | to |-)){0,4}$",
+    re.IGNORECASE,
+)
+_BARE = re.compile(r"\d{1,12}\.\d\d")
+_BEFORE_MAX = 100  # characters before a number that may say what it counts
 _ID = re.compile(
     r"(?<![\w.\-/])(?:((?:the|my|your|his|her|our|their|this|that) )?"
     r"(order|ticket|invoice|customer|account|case|booking|item|user|parcel|contract|employee|payment) "
@@ -66,9 +74,19 @@ _KINDS: Mapping[str, tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] = {
 }
 
 
+def _is_numbering(found: re.Match[str]) -> bool:
+    """Whether a number that looks like an amount numbers a version, a section or the like."""
+    if not _BARE.fullmatch(found[0]):
+        return False
+    return _NUMBERED.search(found.string[max(0, found.start() - _BEFORE_MAX) : found.start()]) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Ambiguity:
     """A reference in a text is vague: "order A-1006" becomes "the order", "by 2026-03-05" becomes "soon".
+
+    A number with two decimals is an amount without a currency, too, unless the word before it says that it numbers
+    something, as in "version 2.10" or "section 4.10", or tells the time, as in "at 14.30".
 
     Attributes:
         kind: Which references: of a `date`, an `amount` or an `id`.
@@ -112,6 +130,7 @@ class Ambiguity:
 
     def _vague(self, text: str) -> str:
         pattern, vague = _KINDS[self.kind]
-        for found in itertools.islice(pattern.finditer(text), self.index - 1, self.index):
+        references = (found for found in pattern.finditer(text) if not _is_numbering(found))
+        for found in itertools.islice(references, self.index - 1, self.index):
             return edited(text, [Edit(found.start(), found.end(), vague(found))], REFERENCE_TOKENS_MAX)
         return text

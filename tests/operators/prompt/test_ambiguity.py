@@ -34,6 +34,9 @@ def _text(operator: Ambiguity, text: str) -> Plain:
         ("amount", 1, "Pay 59.90 EUR, not $1,000.", "Pay a certain amount, not $1,000."),
         ("amount", 2, "Pay 59.90 EUR, not $1,000.", "Pay 59.90 EUR, not a certain amount."),
         ("amount", 1, "It has a 10% discount.", "It has a certain amount discount."),
+        ("amount", 1, "Refund 59.90 under version 2.10.", "Refund a certain amount under version 2.10."),
+        ("amount", 1, "Version 2.10 costs 59.90.", "Version 2.10 costs a certain amount."),
+        ("amount", 1, "See section 4.10: at most $5.25", "See section 4.10: at most a certain amount"),
     ],
 )
 def test_a_reference_becomes_vague(kind: str, index: int, text: str, vague: str) -> None:
@@ -46,6 +49,8 @@ def test_a_reference_becomes_vague(kind: str, index: int, text: str, vague: str)
         ("id", "10000 EUR on 2026-03-05 for v1.2.3 and x-A-1-b"),
         ("date", "A-2026 and 1.2.3 in March"),
         ("amount", "order 5 of A-100, version 1.2.3"),
+        ("amount", "It needs version 2.10, or versions 2.11 and 2.12; see Section 4.10 and clause: 7.15."),
+        ("amount", "Python 3.11, release #1.20, v. 2.10, at 14.30"),
         ("id", "IBAN" + "7" * 40),
     ],
 )
