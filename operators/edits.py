@@ -121,6 +121,11 @@ def items(text: str) -> list[Span]:
     return found
 
 
+def is_marker(text: str) -> bool:
+    """Whether a text is blank, or the marker of a list item and blanks."""
+    return not text.strip() or _MARKER.fullmatch(text.lstrip()) is not None
+
+
 def _without_frame(text: str, start: int, stop: int) -> Span:
     """Return a part without the spaces around it and the marker of a list item before it."""
     while start < stop and text[stop - 1].isspace():

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
 from chaosagent.faults.operator import Domain, Levels, Phase
-from chaosagent.operators.edits import Edit, Span, edited, instructions, tokens_levels
+from chaosagent.operators.edits import Edit, Span, edited, instructions, is_marker, tokens_levels
 from chaosagent.operators.texts import with_changed_text
 from chaosagent.vocabulary import Boundary
+
+_LINE_BREAK = re.compile(r"\r?\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Dropout:
     """An instruction is missing from a text: a whole sentence that says what to do or what must hold.
 
-    A text that consists of it alone stays, and so does one with fewer instructions.
+    Where it is all that a line says, the line goes with it, and the marker of a list item, too. A text that consists of
+    it alone stays, and so does one with fewer instructions.
 
     Attributes:
         index: Which one of the instructions that are short enough, counted from 1.
@@ -60,12 +64,19 @@ class Dropout:
         return f"instruction {self.index} is missing, of those with at most {self.tokens_max} tokens"
 
     def _without(self, text: str) -> str:
-        removals = [Edit(span.start, _next_start(text, span), "") for span in instructions(text)]
+        removals = [_removal(text, span) for span in instructions(text)]
         removals = [removal for removal in removals if removal.tokens <= self.tokens_max]
         rest = edited(text, removals[self.index - 1 : self.index], self.tokens_max)
         return rest if rest.strip() else text
 
 
-def _next_start(text: str, span: Span) -> int:
-    """Return where the text goes on behind the blanks that follow a sentence."""
-    return len(text) - len(text[span.stop :].lstrip(" \t"))
+def _removal(text: str, span: Span) -> Edit:
+    """Return what removes a sentence with the blanks behind it, or its line if nothing else stands there."""
+    stop = len(text) - len(text[span.stop :].lstrip(" \t"))
+    line_start = text.rfind("\n", 0, span.start) + 1
+    line_break = _LINE_BREAK.match(text, stop)
+    if not is_marker(text[line_start : span.start]) or (stop < len(text) and line_break is None):
+        return Edit(span.start, stop, "")
+    if line_break is not None:
+        return Edit(line_start, line_break.end(), "")
+    return Edit(len(text[:line_start].removesuffix("\n").removesuffix("\r")), stop, "")

@@ -27,12 +27,29 @@ TEXT = "Hello. Refund order A-1. It costs 5 EUR. Never pay more.\n- ask first"
     [
         (1, "Hello. It costs 5 EUR. Never pay more.\n- ask first"),
         (2, "Hello. Refund order A-1. It costs 5 EUR. \n- ask first"),
-        (3, "Hello. Refund order A-1. It costs 5 EUR. Never pay more.\n- "),
+        (3, "Hello. Refund order A-1. It costs 5 EUR. Never pay more."),
         (4, TEXT),
     ],
 )
 def test_one_instruction_is_missing(index: int, left: str) -> None:
     assert _text(Dropout(index=index), TEXT) == left
+
+
+@pytest.mark.parametrize(
+    ("index", "text", "left"),
+    [
+        (1, "Rules:\n- ask first\n- the shop is open", "Rules:\n- the shop is open"),
+        (1, "Rules:\r\n- ask first\r\n- the shop is open", "Rules:\r\n- the shop is open"),
+        (2, "1. ask first\r\n2) never pay", "1. ask first"),
+        (2, "1. ask first\n2) never pay\n", "1. ask first\n"),
+        (1, "  * ask first\nThanks", "Thanks"),
+        (1, "Hello.\nNever pay more.\n\nThanks", "Hello.\n\nThanks"),
+        (1, "- Ask first. The shop is open.\n- ok", "- The shop is open.\n- ok"),
+        (1, "- The shop is open. Ask first.\n- ok", "- The shop is open. \n- ok"),
+    ],
+)
+def test_a_line_that_says_nothing_else_goes_with_its_marker(index: int, text: str, left: str) -> None:
+    assert _text(Dropout(index=index), text) == left
 
 
 def test_an_instruction_that_is_too_long_is_not_counted() -> None:
