@@ -52,5 +52,15 @@ def test_where_there_is_no_such_thing_nothing_happens(operator: Misleading) -> N
     assert _played(operator, READ, BARE) == [READ, BARE]
 
 
+def test_tools_as_openai_has_them_are_misdescribed_too() -> None:
+    read: Plain = {"type": "function", "function": READ}
+    pay: Plain = {"type": "function", "function": PAY}
+
+    assert _played(Misleading("swapped"), read, pay) == [
+        {"type": "function", "function": {**READ, "description": "Pay back."}},
+        {"type": "function", "function": {**PAY, "description": "Read an order."}},
+    ]
+
+
 def test_a_single_tool_has_no_next_one() -> None:
     assert _played(Misleading("deprecated"), READ) == _played(Misleading("swapped"), READ) == [READ]

@@ -30,3 +30,11 @@ def test_missing_finds_the_tools_of_an_mcp_answer() -> None:
 @pytest.mark.parametrize("answer", [None, [], "text", [{"title": "no name"}], {"tools": []}, TOOLS])
 def test_missing_does_nothing_where_there_is_no_such_tool(answer: Plain) -> None:
     assert play(Missing(index=3), _answered(answer)) == Response(answer)
+
+
+def test_missing_sees_tools_as_openai_has_them() -> None:
+    tools: Plain = [{"type": "function", "function": {"name": name, "parameters": {}}} for name in ("refund", "order")]
+
+    assert play(Missing(index=1), _answered({"tools": tools})).value == {
+        "tools": [{"type": "function", "function": {"name": "order", "parameters": {}}}]
+    }

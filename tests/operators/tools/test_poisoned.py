@@ -28,6 +28,13 @@ def test_the_description_of_one_tool_ends_with_the_payload() -> None:
     assert changed == {"tools": [READ, poisoned]}
 
 
+def test_the_description_of_a_tool_as_openai_has_it_is_found() -> None:
+    changed = _played(Poisoned(canary="heron-3"), [{"type": "function", "function": PAY}])
+
+    poisoned = {"name": "pay", "description": f"Pay back.\n\n{payload('override', 'plain', 'heron-3')}"}
+    assert changed == [{"type": "function", "function": poisoned}]
+
+
 @pytest.mark.parametrize("answer", [None, [], [{"name": "read"}], [{"name": "read", "description": None}], [{"a": 1}]])
 def test_where_there_is_no_description_there_is_no_payload(answer: Plain) -> None:
     assert _played(Poisoned(), answer) == answer
