@@ -182,7 +182,8 @@ def exit_code_of(findings: Findings) -> int:
     by_chance = [search.certificate.broken_anyway for search in findings.broken_by_chance]
     if any(one is not None and one.share >= findings.plan.difference for one in by_chance):
         return EXIT_VIOLATED  # it breaks by as much as a fault would have to make it likelier
-    if findings.plan.space.unmatched or by_chance:
+    space = findings.plan.space
+    if space.unmatched or space.idle or by_chance:
         return EXIT_INCONCLUSIVE
     if not findings.open_searches:
         return EXIT_HELD if any(search.injectable for search in result.searches) else EXIT_INCONCLUSIVE

@@ -109,7 +109,8 @@ def _where(choice: Choices) -> tuple[tuple[str, ...], tuple[str, ...]]:
 @functools.lru_cache(maxsize=16)
 def arms_of(choices: Declared, model: CostModel) -> Arms:
     """Return the operators that plain data declare; made once for each space in a process."""
-    return Arms(Space([Choices(name, dict(values), *where) for name, values, *where in choices], model))
+    named = [Choices(name, dict(values), interfaces, agents) for name, values, interfaces, agents in choices]
+    return Arms(Space(named, model))
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,12 +40,14 @@ class Choices:
         values: The levels of some parameters; the others take the operator's own levels.
         interfaces: Glob patterns of the interfaces on which it may act.
         agents: Glob patterns of the agents whose calls it may disturb.
+        named: Whether somebody asked for this very operator, not for all of a pattern.
     """
 
     operator: str
     values: Mapping[str, tuple[ParameterValue, ...]]
     interfaces: tuple[str, ...] = ("*",)
     agents: tuple[str, ...] = ("*",)
+    named: bool = False
 
     def operators(self) -> tuple[Operator, ...]:
         """Return the operator at each combination of its levels.
@@ -112,6 +114,23 @@ class Space:
             if pattern != "*" and not any(fnmatch.fnmatchcase(name, pattern) for name in names)
         )
 
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """The named operators that no interface asked for so far can take, with their boundaries.
+
+        None where nothing was asked for at all; those whose pattern is in `unmatched` are not listed again.
+        """
+        return tuple(
+            f"{choice.operator}: no {' or '.join(boundaries)}"
+            for choice in self.choices
+            if choice.named and self._matched(choice)
+            for boundaries in [sorted(boundary.value for boundary in OPERATORS.get(choice.operator).boundaries)]
+            if not any(
+                interface.partition(":")[0] in boundaries and _matches(interface, choice.interfaces)
+                for interface in self.interfaces
+            )
+        )
+
     def at(self, boundary: Boundary, interface: str, agent: str) -> tuple[Priced, ...]:
         """Return what may be injected at an interface into an agent's calls.
 
@@ -163,6 +182,12 @@ class Space:
                     for choice, operators in self._expanded
                 ],
             ]
+        )
+
+    def _matched(self, choice: Choices) -> bool:
+        """Whether something asked for so far is of one of its interfaces and of one of its agents."""
+        return any(
+            _matches(interface, choice.interfaces) and _matches(agent, choice.agents) for interface, agent in self._seen
         )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from chaosagent.report.chance import MAY_BE_CHANCE, proof_by_chance, shown_below, tell_chance
 from chaosagent.report.claims import tell_disproved
+from chaosagent.report.empty_proofs import tell_empty_proofs
 from chaosagent.report.leftovers import Leftovers, tell_records
 from chaosagent.report.nominally import tell_nominal
 from chaosagent.report.notes import FailedRuns, Notes
@@ -285,7 +286,7 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
             "the target is not deterministic. Find what it keeps between runs, or draws outside run.rng and run.clock.",
         )
     _tell_errors(page, findings)
-    _tell_empty_proofs(page, findings)
+    tell_empty_proofs(page, findings.plan, findings.result, has_errors=findings.errors > 0)
     limited = [search for search in findings.unfinished if search.certificate.limit_reached]
     unreduced = sum(search.unreduced for search in limited)
     if unreduced:
@@ -328,40 +329,6 @@ def _tell_errors(page: Page, findings: Findings) -> None:
 
 def _shown(runs: FailedRuns) -> str:
     return runs.schedule.text or "no injection"
-
-
-def _tell_empty_proofs(page: Page, findings: Findings) -> None:
-    """Warn of proofs that say nothing, or less than was meant."""
-    unmatched = findings.plan.space.unmatched
-    if unmatched:
-        page.gap().line(
-            notice("Nothing that was called matches "),
-            "; ".join(unmatched) + ". What is proved says nothing of them: correct their spelling, or remove them.",
-        )
-    searches = findings.result.searches
-    empty = [search for search in searches if search.certificate.safe and not search.injectable]
-    if empty:
-        page.gap().line(
-            notice(f"In {counted(len(empty), 'search', 'searches')} nothing could be injected: "), _why_empty(findings)
-        )
-    ran = findings.result.executions and not findings.errors
-    if searches and ran and not any(search.effect_count for search in searches):
-        page.gap().line(
-            notice("No task commits an effect in its run without faults: "),
-            "most default contracts compare effects. If the target changes its world, declare `effects` at its doors.",
-        )
-
-
-def _why_empty(findings: Findings) -> str:
-    space, budget = findings.plan.space, findings.plan.budget
-    if not space.interfaces:
-        return (
-            "the target calls no door, so that nothing is proved. Put its models and tools behind doors of its run, by "
-            "hand or with an adapter."
-        )
-    if space.cost_min > budget:
-        return f"the cheapest fault costs {space.cost_min:g}, and the budget is {budget:g}. Raise the budget."
-    return "nothing is proved there. Allow operators that fit the target's interfaces, or raise the budget."
 
 
 def work_of(result: StudyResult) -> str:

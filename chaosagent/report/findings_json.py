@@ -42,6 +42,7 @@ def findings_json(findings: Findings) -> dict[str, Plain]:
         "counterexamples": [counterexample_json(found, findings) for found in findings.by_cost],
         "searches": [_search_json(search, findings) for search in result.searches],
         "unmatched": list(plan.space.unmatched),
+        "idle": list(plan.space.idle),
         "removed": [str(path) for path in findings.leftovers.removed],
         "unwritten": list(findings.leftovers.unwritten),
         "kept_records": [str(path) for path in findings.leftovers.kept],

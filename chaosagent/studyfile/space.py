@@ -50,7 +50,8 @@ def _choices(entry: object, keys: Keys, located: Located) -> list[Choices]:
         raise UnknownNameError("operator", name, patterns, where)
     if given and len(names) > 1:
         raise UsageError(f"{where}: {name!r} stands for {len(names)} operators; parameters go to one. Name it.")
-    return [Choices(one, _levels(one, given, keys, located), interfaces, agents) for one in names]
+    named = "*" not in name
+    return [Choices(one, _levels(one, given, keys, located), interfaces, agents, named=named) for one in names]
 
 
 def _levels(

@@ -341,6 +341,24 @@ def test_a_filter_that_matches_nothing_makes_a_proof_inconclusive(chaosagent: Ca
     assert "Nothing that was called matches service.lost_response: interfaces 'service:ordres'" in answer.out
 
 
+def test_a_named_operator_that_no_door_can_take_makes_a_proof_inconclusive(
+    chaosagent: Callable[..., Any], folder: Path
+) -> None:
+    (folder / "reader.py").write_text(
+        "from chaosagent import target\n\n@target\nasync def reader(task, run):\n"
+        "    await run.service('orders', {'get': lambda: 1}, read_only=True)('get')\n    return 'done'\n"
+    )
+    head = "target: reader.py:reader\ncontracts: [no-leak]\noperators: "
+    (folder / "named.yaml").write_text(f"{head}[service.stale_response, tools.missing]\n")
+    (folder / "all.yaml").write_text(f"{head}['*']\n")
+
+    named, everything = chaosagent("search", "named.yaml"), chaosagent("search", "all.yaml")
+
+    assert named.code == 3
+    assert "Nothing that was called can take tools.missing: no tools." in named.out
+    assert "can take" not in everything.out
+
+
 def test_another_searcher_takes_the_place_of_that_of_the_file(chaosagent: Command, folder: Path) -> None:
     answer = chaosagent("search", "study.yaml", "--searcher", "random")
 

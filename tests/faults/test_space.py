@@ -124,3 +124,24 @@ def test_what_is_declared_twice_is_tried_once() -> None:
     twice = Space([Choices("service.timeout", {}), Choices("service.timeout", {})])
 
     assert len(twice.at(*AT_PAYMENTS)) == len(Space([Choices("service.timeout", {})]).at(*AT_PAYMENTS))
+
+
+def test_a_named_operator_is_idle_until_something_is_asked_for_that_can_take_it() -> None:
+    space = Space([Choices("tools.missing", {}, named=True), Choices("model.refusal", {})])
+
+    told = [space.idle]  # nothing was asked for at all, which is told apart
+    for place in (AT_PAYMENTS, (Boundary.TOOLS, "tools:desk", "desk")):
+        space.at(*place)
+        told.append(space.idle)
+
+    assert told == [(), ("tools.missing: no tools",), ()]
+
+
+def test_an_operator_that_is_named_at_interfaces_of_another_boundary_is_idle() -> None:
+    space = Space([Choices("tools.missing", {}, interfaces=("service:*", "tools:mail"), named=True)])
+
+    space.at(*AT_PAYMENTS)
+    space.at(Boundary.TOOLS, "tools:desk", "desk")
+
+    assert space.idle == ("tools.missing: no tools",)
+    assert space.unmatched == ("tools.missing: interfaces 'tools:mail'",)
