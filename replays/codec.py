@@ -30,6 +30,7 @@ from chaosagent.replays.sections import (
     read_answer,
     read_confirmation,
     read_effect,
+    read_link,
     read_outcome,
     read_signature,
     read_step,
@@ -95,6 +96,7 @@ def _written(record: ReplayRecord) -> dict[str, object]:
             "crashed_at": trace.crashed_at,
             "outcome": write_outcome(trace.outcome),
             "verdicts": [write_verdict(verdict) for verdict in trace.verdicts],
+            "links": [list(link) for link in trace.links],
         },
         "trace_digest": record.trace_digest,
         "proof": {
@@ -199,6 +201,7 @@ def _read(record: Section) -> ReplayRecord:
             outcome=read_outcome(trace.section("outcome")),
             verdicts=verdicts,
             crashed_at=trace.text("crashed_at") if "crashed_at" in trace else "",
+            links=tuple(map(read_link, trace.items("links"))) if "links" in trace else (),
         ),
         trace_digest=record.text("trace_digest"),
         proof=Proof(

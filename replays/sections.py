@@ -73,7 +73,7 @@ def read_step(section: Section, index: int) -> Step:
     step.landed = None if landed is None else _read_landed(landed)
     step.effects = section.each("effects", read_effect)
     step.egress = section.flag("egress")
-    step.links = tuple(_read_link(link) for link in section.items("links"))
+    step.links = tuple(read_link(link) for link in section.items("links"))
     step.inside = section.text("inside")
     step.seal()
     return step
@@ -158,7 +158,8 @@ def _read_landed(section: Section) -> Landed:
     )
 
 
-def _read_link(value: Plain) -> Link:
+def read_link(value: Plain) -> Link:
+    """Return the provenance link that plain data describe."""
     if not isinstance(value, list) or len(value) != 3 or not all(isinstance(part, str) for part in value):
         raise RecordError(f"A provenance link is {value!r:.80}; it must be three texts.")
     source, relation, target = value

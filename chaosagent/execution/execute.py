@@ -217,6 +217,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         outcome,
         verdicts,
         crashed_at,
+        tuple(recorder.links),
     )
     evaluation = Evaluation(
         schedule=schedule,

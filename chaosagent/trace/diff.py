@@ -43,7 +43,7 @@ def first_difference(expected: Trace, got: Trace) -> Difference | None:
         longer, name = (expected, "expected") if len(expected.steps) > count else (got, "got")
         text = repr(longer.steps[count])
         return Difference(count, "steps", *((text, "the end") if name == "expected" else ("the end", text)))
-    for field in ("task_id", "seed", "config_digest", "ending", "ending_detail", "outcome", "verdicts"):
+    for field in ("task_id", "seed", "config_digest", "ending", "ending_detail", "outcome", "verdicts", "links"):
         if pack(getattr(expected, field)) != pack(getattr(got, field)):  # by bytes: a NaN differs from itself
             return Difference(count, field, _short(getattr(expected, field)), _short(getattr(got, field)))
     return None

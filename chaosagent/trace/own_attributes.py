@@ -66,6 +66,7 @@ def run_attributes(trace: Trace) -> dict[str, Value]:
             "ending": trace.ending.value,
             "ending_detail": trace.ending_detail,
             "crashed_at": trace.crashed_at,
+            "links": [list(link) for link in trace.links],
             "outcome": {
                 "message": outcome.message,
                 "success": outcome.success,

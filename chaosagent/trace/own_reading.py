@@ -233,6 +233,7 @@ class RunFacts:
         self._ending = facts.word("ending", Ending, facts.raw("ending"))
         self._outcome = _outcome(facts)
         self._verdicts = tuple(_verdict(facts, item) for item in facts.items("verdicts"))
+        self._links = tuple(_link(facts, item) for item in facts.items("links"))
         self._seed = facts.whole("seed")
 
     def trace(self, steps: tuple[Step, ...]) -> Trace:
@@ -248,6 +249,7 @@ class RunFacts:
             outcome=self._outcome,
             verdicts=self._verdicts,
             crashed_at=facts.text("crashed_at"),
+            links=self._links,
         )
 
 

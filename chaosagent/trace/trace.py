@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from chaosagent.canonical import DIGEST_BYTES, pack_plain, plain
-from chaosagent.trace.step import Landed, Step
+from chaosagent.trace.step import Landed, Link, Step
 from chaosagent.vocabulary import Effect, Ending, Outcome, Verdict
 
 
@@ -58,6 +58,7 @@ class Trace:
         verdicts: One for each contract, in the contracts' order.
         crashed_at: Where in the user's code the exception came from that ended the run, `"agent.py:117 in pay"`. It is
             no part of the digest, nor of comparisons: an edit that shifts lines changes nothing that happened.
+        links: Provenance that the target declared after the last step; a step has what was declared before it.
     """
 
     task_id: str
@@ -69,6 +70,7 @@ class Trace:
     outcome: Outcome
     verdicts: tuple[ContractVerdict, ...]
     crashed_at: str = field(default="", compare=False)
+    links: tuple[Link, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -86,6 +88,7 @@ class Trace:
                 [plain(claim) for claim in outcome.claims] if outcome.claims else (),
                 plain(outcome.state),
                 outcome.refused,
+                *([self.links] if self.links else []),
             )
         )
         steps = pack_plain([step.canonical() for step in self.steps])

@@ -426,8 +426,10 @@ def test_provenance_and_notes_stand_in_the_trace(play: Play) -> None:
             run.note("detected", kind="stale", hook=source)
             run.link(source, "supports", "answer")
             await crm("get", id=2)
+            run.link("outcome", "derived_from", run.artifact())
 
-    steps = play(agent).trace.steps
+    trace = play(agent).trace
+    steps = trace.steps
 
     assert [step.kind for step in steps] == [StepKind.CALL, StepKind.NOTE, StepKind.CALL]
     assert steps[1].operation == "detected"
@@ -435,6 +437,7 @@ def test_provenance_and_notes_stand_in_the_trace(play: Play) -> None:
     assert steps[1].role == "reader"
     assert [tuple(link) for link in steps[2].links] == [("service:crm[1]@a", "supports", "answer")]
     assert steps[1].links == ()
+    assert trace.links == (("outcome", "derived_from", "service:crm[2]@a"),)
 
 
 def test_impacts_and_kinds_of_effects_are_as_declared(play: Play) -> None:

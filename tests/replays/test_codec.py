@@ -25,6 +25,7 @@ from chaosagent.replays.rerun import rerun_exact, rerun_schedule
 from chaosagent.replays.store import find_records, read_record, write_record
 from chaosagent.targets.loading import load_target
 from chaosagent.testing.strategies import plain_data
+from chaosagent.trace.step import Link
 from chaosagent.vocabulary import Labels, SystemConfig, Task
 
 BAD: list[object] = [
@@ -109,6 +110,16 @@ def test_where_a_run_crashed_is_kept_and_may_be_missing(record: ReplayRecord) ->
     del body["trace"]["crashed_at"]  # as the first versions wrote it
 
     assert decode(encode(crashed), "x").trace.crashed_at == "agent.py:3 in pay"
+    assert decode(sealed(pack(body)), "x") == record
+
+
+def test_links_after_the_last_step_are_kept_and_may_be_missing(record: ReplayRecord) -> None:
+    link = Link("outcome", "derived_from", "service:orders[1]")
+    linked = replace(record, trace=replace(record.trace, links=(link,)))
+    body = body_of(linked)
+    del body["trace"]["links"]  # as the first versions wrote it
+
+    assert decode(encode(linked), "x").trace.links == (link,)
     assert decode(sealed(pack(body)), "x") == record
 
 

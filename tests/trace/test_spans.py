@@ -135,6 +135,7 @@ def traces(draw: st.DrawFn) -> Trace:
             )
         ),
         crashed_at=draw(TEXTS),
+        links=tuple(draw(st.lists(st.builds(Link, TEXTS, TEXTS, TEXTS), max_size=2))),
     )
 
 

@@ -82,6 +82,7 @@ def test_each_field_of_the_canonical_form_has_a_name() -> None:
         ("outcome", {"outcome": Outcome(refused=True)}),
         ("verdicts", {"verdicts": (ContractVerdict("a", Verdict.VIOLATED, -1.0, Violation(0, "", "r")),)}),
         ("verdicts", {"verdicts": (ContractVerdict("a", Verdict.HOLDS, 1.0, unfair=True),)}),
+        ("links", {"links": (Link("outcome", "derived_from", "service:crm[1]"),)}),
     ],
 )
 def test_how_a_run_ended_is_covered_by_the_digest_and_compared_last(field: str, facts: dict[str, Any]) -> None:
