@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from chaosagent.clock import Clock
 from chaosagent.extras import require
 from chaosagent.seeds import derive, derive_seed
+from chaosagent.targets.temporary_files import pinned_temporary_files
 
 if TYPE_CHECKING:
     from chaosagent.targets.target import Run
@@ -29,11 +30,13 @@ NODE = 0x02_00_00_00_00_01
 def deterministic(run: Run) -> Iterator[None]:
     """Pin what a target takes straight from Python, for as long as a `with` block lasts.
 
-    Inside, random numbers (`random`, `os.urandom`, `secrets`, `uuid`, and `numpy.random` where it is loaded) follow
-    from the run's seed, and the time (`time`, `datetime`) begins at 2026-01-01T00:00:00Z, in the time zone UTC, and
-    goes on with the run's clock; nothing takes any of the processor's. Outside everything is as it was. It acts on the
-    whole process, so that other threads see it, too; a process makes one run at a time. What a module has taken before
-    stays real: `from os import urandom`, `from time import monotonic`, or a generator that it has made.
+    Inside, random numbers (`random`, `os.urandom`, `secrets`, `uuid`, and `numpy.random` where it is loaded) and the
+    names that `tempfile` makes up follow from the run's seed, and the time (`time`, `datetime`) begins at
+    2026-01-01T00:00:00Z, in the time zone UTC, and goes on with the run's clock; nothing takes any of the processor's.
+    Outside everything is as it was. It acts on the whole process, so that other threads see it, too; a process makes
+    one run at a time. What a module has taken before stays real: `from os import urandom`, `from time import
+    monotonic`, or a generator that it has made. Temporary files stand in a folder of the seed, which is removed at the
+    end; a run that wants one waits until no other run of its seed has it.
 
     In real time (`clock="wall"`) the time is left alone, and in a run that is not one of a study
     (`chaosagent.UntracedRun`) everything is.
@@ -48,6 +51,7 @@ def deterministic(run: Run) -> Iterator[None]:
         yield
         return
     with contextlib.ExitStack() as stack:
+        stack.enter_context(pinned_temporary_files(run.seed))
         stack.enter_context(_random_numbers(run.seed))
         if run.clock.virtual:
             stack.enter_context(_time_of(run.clock))
@@ -98,6 +102,9 @@ def _time_of(clock: Clock) -> Iterator[None]:
             now = (lambda: 0.0) if name.endswith("_time") else clock.now
             stack.enter_context(_replaced(time, name, now))
             stack.enter_context(_replaced(time, f"{name}_ns", lambda now=now: round(now() * 1e9)))
+        for name in ("clock_gettime", "clock_gettime_ns"):
+            if hasattr(time, name):  # not on Windows
+                stack.enter_context(_replaced(time, name, _clock_of(clock, getattr(time, name), name)))
         # And these take the real time where they are given none.
         ctime, asctime = time.ctime, time.asctime
         stack.enter_context(
@@ -106,6 +113,30 @@ def _time_of(clock: Clock) -> Iterator[None]:
         stack.enter_context(_replaced(time, "asctime", lambda at=None: asctime(time.localtime() if at is None else at)))
         stack.enter_context(clock.followed_by(lambda now: coordinates.move_to(BEGINNING + now)))
         yield
+
+
+_OF_THE_WALL = ("CLOCK_REALTIME", "CLOCK_REALTIME_COARSE", "CLOCK_TAI", "CLOCK_UTC")
+_OF_THE_PROCESSOR = ("CLOCK_PROCESS_CPUTIME_ID", "CLOCK_THREAD_CPUTIME_ID", "CLOCK_VIRTUAL", "CLOCK_PROF")
+
+
+def _clock_of(clock: Clock, real: Callable[[int], float], name: str) -> Callable[[int], float]:
+    """Return what stands in the place of `clock_gettime` or `clock_gettime_ns`."""
+    wall, processor = (
+        {getattr(time, one) for one in names if hasattr(time, one)} for names in (_OF_THE_WALL, _OF_THE_PROCESSOR)
+    )
+    known = {number for one, number in vars(time).items() if one.startswith("CLOCK_")}
+
+    def seconds(number: int) -> float:
+        if number in wall:
+            return BEGINNING + clock.now()
+        return 0.0 if number in processor else clock.now()
+
+    def of(number: int) -> float:
+        if number not in known:
+            return real(number)  # which says what is wrong with it
+        return round(seconds(number) * 1e9) if name.endswith("_ns") else seconds(number)
+
+    return of
 
 
 @contextlib.contextmanager

@@ -10,17 +10,21 @@ import random
 import secrets
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chaosagent import UntracedRun, deterministic
 from chaosagent.canonical import Plain
+from chaosagent.errors import UsageError
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.targets.target import Run, Target, target
+from chaosagent.targets.temporary_files import pinned_temporary_files
 from chaosagent.vocabulary import Outcome, SystemConfig, Task
 
 
@@ -39,8 +43,15 @@ def _drawn() -> dict[str, Plain]:
         "unseeded": _unseeded(),
         "local": datetime.datetime.now().isoformat(),  # noqa: DTZ005  # what is careless is tested
         "told": f"{time.ctime()} {time.asctime()} {time.ctime(0)}",
-        "processor": [time.process_time(), time.thread_time_ns()],
+        "processor": [time.process_time(), time.thread_time_ns(), time.clock_gettime(time.CLOCK_PROCESS_CPUTIME_ID)],
+        "by number": [time.clock_gettime(time.CLOCK_REALTIME), time.clock_gettime_ns(time.CLOCK_MONOTONIC)],
+        "temporary": [_made_file(), tempfile.mkdtemp(), tempfile.gettempdir()],  # and left behind
     }
+
+
+def _made_file() -> str:
+    with tempfile.NamedTemporaryFile(suffix=".txt") as file:
+        return file.name
 
 
 def _unseeded() -> float:
@@ -77,6 +88,51 @@ def test_other_seeds_draw_something_else() -> None:
 
     kinds = ("random", "urandom", "token", "uuid4", "shuffled", "own generator", "unseeded")
     assert all(first[kind] != second[kind] for kind in kinds)
+    for one, other in zip(first["temporary"], second["temporary"], strict=True):
+        assert one != other
+
+
+def test_temporary_files_are_gone_afterwards_and_their_folder_is_the_usual_one_again() -> None:
+    usual = tempfile.gettempdir()
+
+    name, folder, system = _state()[0]["temporary"]
+
+    assert Path(name).parent == Path(folder).parent == Path(system) != Path(usual)
+    assert not Path(folder).exists()
+    assert not Path(system).exists()
+    assert tempfile.gettempdir() == usual
+    assert Path(tempfile.mktemp()).name != Path(name).name
+
+
+@pytest.mark.slow
+def test_a_run_that_wants_temporary_files_waits_for_another_one_of_its_seed() -> None:
+    with pinned_temporary_files(1):
+        held = tempfile.mkdtemp()
+        waiting = subprocess.Popen([sys.executable, "-c", TEMPORARY], stdout=subprocess.PIPE, text=True)
+        assert waiting.stdout is not None
+        assert waiting.stdout.readline().strip() == "asks"
+        with pytest.raises(subprocess.TimeoutExpired):
+            waiting.wait(0.2)
+    told, _ = waiting.communicate(timeout=30)
+
+    assert told.strip() == held
+    assert waiting.returncode == 0
+
+
+def test_temporary_files_are_pinned_once_where_blocks_stand_within_each_other() -> None:
+    with pinned_temporary_files(1), pinned_temporary_files(2):
+        inner = tempfile.mkdtemp()
+
+    with pinned_temporary_files(1):
+        assert tempfile.mkdtemp() == inner
+
+
+def test_a_folder_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / f"chaosagent-{os.getuid()}").symlink_to(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    with pinned_temporary_files(1), pytest.raises(UsageError, match="belongs to somebody else"):
+        tempfile.mkdtemp()
 
 
 def test_what_is_seeded_by_the_target_is_as_everywhere() -> None:
@@ -99,7 +155,18 @@ def test_the_time_goes_on_with_the_clock_of_the_run() -> None:
     assert after["now"] == "2026-01-01T00:01:30+00:00"
     assert after["time"] - before["time"] == after["monotonic"] - before["monotonic"] == 90.0
     assert after["told"] == "Thu Jan  1 00:01:30 2026 Thu Jan  1 00:01:30 2026 Thu Jan  1 00:00:00 1970"
-    assert after["processor"] == [0.0, 0]
+    assert after["processor"] == [0.0, 0, 0.0]
+    assert after["by number"] == [after["time"], 90_000_000_000 + round(before["monotonic"] * 1e9)]
+
+
+def test_a_clock_that_there_is_not_is_refused_as_ever() -> None:
+    @target
+    async def agent(_: Task, run: Run) -> Outcome:
+        with deterministic(run), pytest.raises(OSError, match="Invalid argument"):
+            time.clock_gettime(1_000)
+        return Outcome("done", success=True)
+
+    assert _executed(agent).trace.outcome.success
 
 
 def test_outside_everything_is_as_it_was() -> None:
@@ -159,6 +226,10 @@ def test_in_real_time_only_what_is_drawn_is_pinned() -> None:
     assert first.message == second.message
 
 
+TEMPORARY = (
+    "import tempfile; from chaosagent.targets.temporary_files import pinned_temporary_files as pinned\n"
+    "with pinned(1): print('asks', flush=True); print(tempfile.mkdtemp())"
+)
 HERE = (
     "import importlib.util, sys; spec = importlib.util.spec_from_file_location('here', sys.argv[1])\n"
     "module = importlib.util.module_from_spec(spec); spec.loader.exec_module(module)\n"
