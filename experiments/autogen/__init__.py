@@ -1,0 +1,1 @@
+"""A support desk built with AutoGen, and its study."""
