@@ -68,7 +68,7 @@ class Policy:
         try:
             call = next(thought)
             count = 1
-            for made, answer in _exchanges(messages):
+            for made, answer in exchanges(messages):
                 call = thought.send(answer if made == call else _MEANT_OTHERWISE)
                 count += 1
         except StopIteration as end:
@@ -95,7 +95,7 @@ def spoken(message: str) -> str:
     return "\n".join(line for line in message.splitlines() if not line.startswith((DONE, NOT_DONE)))
 
 
-def _exchanges(messages: Sequence[Message]) -> Iterator[tuple[Call, Answer]]:
+def exchanges(messages: Sequence[Message]) -> Iterator[tuple[Call, Answer]]:
     """Return every call that the messages tell of, with its answer."""
     calls: dict[Plain, Call] = {}
     for message in messages:
