@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import types
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import TypeAlias, cast
@@ -181,6 +182,8 @@ def _plain_other(value: object, depth: int) -> Plain:
     dump = getattr(value, "model_dump", None)
     if callable(dump):
         return plain(dump(mode="json"), depth + 1)
+    if isinstance(value, types.CoroutineType):
+        raise UsageError("what a call returns crosses a boundary without having been awaited. Write `await` in front.")
     raise UsageError(
         f"{type(value).__module__}.{type(value).__qualname__} crosses a boundary; only plain data can (None, bool, "
         "int, float, str, bytes, lists, mappings with string keys, dataclasses, pydantic models). "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,7 +54,8 @@ def doctor(
     from chaosagent.report.checkup import checkup_page
     from chaosagent.study.checkup import Level
 
-    with output.stdout_for_answers():
+    with output.stdout_for_answers(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "coroutine .* was never awaited")  # the remarks say it, once
         remarks = list(_remarks(target, config, task, seed))
         remarks += _installed(
             network=any("network:" in remark.text or "Toxiproxy" in remark.text for remark in remarks)

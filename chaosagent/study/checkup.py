@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
+import gc
+import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from chaosagent.canonical import Plain
@@ -25,9 +30,11 @@ EFFECTS = 'Declare what they commit, effects={...: effect("id")}, or that they c
 CHECKPOINTS = (
     "Say run.checkpoint(place, state) where the program's state is complete; a search then merges equal states."
 )
-
-
 ELSEWHERE = "Mend it first. It was run in a worker process, as a search does, which shares nothing with this one."
+AGAIN = "It ran before: look for what one run leaves to the next, or for what fails now and then."
+AWAIT = "Write `await` in front of the call."
+_COROUTINE = re.compile("""['"]coroutine['"]""")  # as Python's messages name the type
+_NEVER_AWAITED = re.compile(r"coroutine '(.*)' was never awaited")
 
 
 class Level(enum.Enum):
@@ -89,8 +96,11 @@ def checkup(place: Place) -> Iterator[Remark]:
             if told.status is Status.ERROR:
                 yield Remark(Level.BAD, task, f"does not run: {told.error}", ELSEWHERE)
                 continue
-            runs[task] = place.here.execute(Job(task, place.seed, EMPTY, fingerprinting=Fingerprinting.STATE))
+            with _forgotten_awaits() as forgotten:
+                runs[task] = place.here.execute(Job(task, place.seed, EMPTY, fingerprinting=Fingerprinting.STATE))
             yield from _of_run(task, runs[task])
+            for call in sorted(forgotten):
+                yield Remark(Level.HINT, task, f"{call} is called and never awaited, so it did not happen", AWAIT)
         if runs:
             yield from _determinism(place, elsewhere, list(runs))
             yield from _doors(runs)
@@ -105,7 +115,10 @@ def _of_run(task: str, run: Execution) -> Iterator[Remark]:
     if trace.ending is not Ending.FINISHED:
         where = f", at {trace.crashed_at}" if trace.crashed_at else ""
         text = f"without any injection the run ends in {trace.ending.value}: {trace.ending_detail}{where}"
-        yield Remark(Level.BAD, task, text, "Mend the target first: a search would find nothing but this.")
+        remedy = "Mend the target first: a search would find nothing but this."
+        if _COROUTINE.search(trace.ending_detail):
+            remedy = f"What a call returns is used without having been awaited. {AWAIT}"
+        yield Remark(Level.BAD, task, text, remedy)
         return
     broken = [verdict.contract for verdict in trace.verdicts if verdict.verdict is Verdict.VIOLATED]
     if broken:
@@ -120,6 +133,25 @@ def _of_run(task: str, run: Execution) -> Iterator[Remark]:
         yield Remark(Level.HINT, task, "nothing says whether the outcome is right", remedy)
 
 
+@contextlib.contextmanager
+def _forgotten_awaits() -> Iterator[set[str]]:
+    """Gather the coroutines that are never awaited in a block, with their places; other warnings are shown as ever.
+
+    Calls of doors are none of them: those end the run.
+    """
+    found: set[str] = set()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", RuntimeWarning)
+        yield found
+        gc.collect()  # Python warns once it forgets them
+    for warning in warned:
+        name = _NEVER_AWAITED.match(str(warning.message))
+        if name is None:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        else:
+            found.add(f"{name[1]} ({Path(warning.filename).name}:{warning.lineno})")
+
+
 def _determinism(place: Place, elsewhere: Executor, tasks: Sequence[str]) -> Iterator[Remark]:
     """Run every task again, here and there."""
     equal = 0
@@ -129,7 +161,12 @@ def _determinism(place: Place, elsewhere: Executor, tasks: Sequence[str]) -> Ite
         except (StudyError, TargetError) as error:
             yield Remark(Level.BAD, task, str(error))
             continue
-        if nature.answering is Answering.LIVE:
+        if nature.uncompared:
+            text = (
+                f"its runs could not be compared, so whether they repeat is not known: {'; '.join(nature.uncompared)}"
+            )
+            yield Remark(Level.BAD, task, text, AGAIN)
+        elif nature.answering is Answering.LIVE:
             equal += 1
         else:
             text = f"its models answer by chance: {nature.reason}"

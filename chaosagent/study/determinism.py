@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -30,10 +29,12 @@ class Nature(NamedTuple):
     Attributes:
         answering: How pure interfaces answer in the runs of the study: `FROZEN` for a stochastic target.
         reason: Where two runs without injections differed first, when they did.
+        uncompared: Tasks and seeds of which nothing is known, as a run of them had an error, each with that error.
     """
 
     answering: Answering = Answering.LIVE
     reason: str = ""
+    uncompared: tuple[str, ...] = ()
 
     @property
     def stochastic(self) -> bool:
@@ -55,23 +56,28 @@ def examine(
         elsewhere: Another process with another hash seed; `None` to run twice in this one.
         stochastic: Whether answers are to be frozen; `None` to find out, `False` when the target must not need it.
 
+    Returns:
+        What is known of those that could be run, and which could not.
+
     Raises:
         StudyError: Two runs differ, and freezing the answers of pure interfaces does not help; the message names the
             first difference and the likely cause.
     """
+    uncompared: list[str] = []
     if stochastic:
         nature = Nature(Answering.FROZEN, DECLARED)
     else:
-        unlike = next(_unlike(places, here, elsewhere, Answering.LIVE), None)
+        unlike = next(_unlike(places, here, elsewhere, Answering.LIVE, uncompared), None)
         if unlike is None:
-            return DETERMINISTIC
+            return DETERMINISTIC._replace(uncompared=tuple(uncompared))
         if stochastic is False or not _is_by_chance(unlike, here):
             raise unlike.error()
         nature = Nature(Answering.FROZEN, f"task {unlike.at.task_id!r}, seed {unlike.at.seed}: {unlike.difference}")
-    still = next(_unlike(places, here, elsewhere, Answering.FROZEN), None)
+    uncompared.clear()
+    still = next(_unlike(places, here, elsewhere, Answering.FROZEN, uncompared), None)
     if still is not None:
         raise still.error()
-    return nature
+    return nature._replace(uncompared=tuple(uncompared))
 
 
 def _is_by_chance(unlike: _Unlike, here: Workbench) -> bool:
@@ -122,16 +128,26 @@ class _Unlike(NamedTuple):
 
 
 def _unlike(
-    places: Sequence[Experimental], here: Workbench, elsewhere: Executor | None, answering: Answering
+    places: Sequence[Experimental],
+    here: Workbench,
+    elsewhere: Executor | None,
+    answering: Answering,
+    uncompared: list[str],
 ) -> Iterator[_Unlike]:
-    """Yield the tasks and seeds whose runs differ; those that cannot be run are left to the searches."""
+    """Yield the tasks and seeds whose runs differ; those that cannot be run are put into `uncompared`."""
     told = [None] * len(places) if elsewhere is None else _run_elsewhere(places, elsewhere, answering)
     for at, one in zip(places, told, strict=True):
-        if one is None or one.status is Status.OK:
-            with contextlib.suppress(TargetError, PluginError):
-                unlike = _compared(at, here, one, answering)
-                if unlike is not None:
-                    yield unlike
+        place = f"task {at.task_id!r}, seed {at.seed}"
+        if one is not None and one.status is Status.ERROR:
+            uncompared.append(f"{place}, in another process: {one.error}")
+            continue
+        try:
+            unlike = _compared(at, here, one, answering)
+        except (TargetError, PluginError) as error:
+            uncompared.append(f"{place}, run once more: {error}")
+            continue
+        if unlike is not None:
+            yield unlike
 
 
 def _run_elsewhere(places: Sequence[Experimental], elsewhere: Executor, answering: Answering) -> list[Evaluation]:

@@ -130,6 +130,76 @@ def test_runs_that_end_another_process_are_not_called_equal(
     assert "determinism" not in told
 
 
+@pytest.mark.parametrize(
+    ("fails", "where"),
+    [
+        ("str(os.getpid()) == os.environ['LOOKED_AT_IN']", "run once more"),
+        ("str(os.getpid()) != os.environ['LOOKED_AT_IN']", "in another process"),
+    ],
+)
+def test_runs_that_could_not_be_compared_are_not_called_equal(
+    look: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fails: str, where: str
+) -> None:
+    monkeypatch.setenv("LOOKED_AT_IN", str(os.getpid()))
+    monkeypatch.setenv("RUN_BEFORE", str(tmp_path / "run"))
+    code, told = look(
+        "import os\nfrom pathlib import Path\n"
+        f"if {fails}:\n"
+        "    with Path(os.environ['RUN_BEFORE']).open('a+') as runs:\n"
+        "        runs.write('run ')\n"
+        "        runs.seek(0)\n"
+        "        if runs.read().count('run') > 2:\n"  # one is looked at, one more tells what is usual
+        "            bank('pay', key='not awaited')\n"
+        "await bank('pay', key='a')\nreturn Outcome('', success=True)"
+    )
+
+    assert code == 1
+    assert f"whether they repeat is not known: task 'default', seed 0, {where}: " in _bad(told)
+    assert "was called and never awaited" in _bad(told)
+    assert "determinism" not in told
+
+
+def test_a_call_that_is_used_without_having_been_awaited_is_named(look: Callable[..., Any]) -> None:
+    code, told = look("return Outcome(await bank('pay', key='a') + bank('pay', key='b'))")
+
+    assert code == 1
+    assert "Write `await` in front of the call." in told["default"][0]["remedy"]
+
+
+def test_a_function_of_the_target_that_is_used_without_having_been_awaited_is_named(look: Callable[..., Any]) -> None:
+    code, told = look("async def paid():\n    return await bank('pay', key='a')\nreturn Outcome(paid()['key'])")
+
+    assert code == 1
+    assert "'coroutine' object is not subscriptable, at looked_at.py:" in _bad(told)
+    assert "Write `await` in front of the call." in told["default"][0]["remedy"]
+
+
+def test_a_call_that_is_handed_on_without_having_been_awaited_is_named(look: Callable[..., Any]) -> None:
+    code, told = look("await bank('pay', key=bank('pay', key='a'))\nreturn Outcome('', success=True)")
+
+    assert code == 1
+    assert "without having been awaited. Write `await` in front" in _bad(told)
+
+
+def test_a_function_of_the_target_that_is_never_awaited_is_a_hint(look: Callable[..., Any]) -> None:
+    code, told = look(
+        "async def paid():\n    await bank('pay', key='b')\npaid()\nrun.clock.sleep(3)\n"
+        "await bank('pay', key='a')\nreturn Outcome('', success=True)"
+    )
+
+    texts = [remark["text"] for remark in told["default"] if remark["level"] == "hint"]
+    assert code == 0
+    assert [text.partition(" (")[0] for text in texts] == ["agent.<locals>.paid", "sleep"]
+    assert texts[1].endswith("(looked_at.py:12) is called and never awaited, so it did not happen")
+
+
+def test_other_warnings_of_a_target_are_shown_as_ever(look: Callable[..., Any]) -> None:
+    with pytest.warns(RuntimeWarning, match="old") as warned:
+        look("import warnings\nwarnings.warn('old', RuntimeWarning)\nawait bank('pay', key='a')")
+
+    assert len(warned) >= 1
+
+
 def test_a_run_without_end_is_ended(look: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chaosagent.cli.doctor.SECONDS_MAX", 0.5)
     code, told = look("while True:\n    pass")
