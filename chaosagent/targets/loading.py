@@ -20,6 +20,22 @@ COMMAND_FILES = (".yaml", ".yml")
 
 BUILTIN: Mapping[str, tuple[str, str]] = {
     "dojo-banking": ("chaosagent.experiments.dojo.target:banking", "AgentDojo's banking suite (extra dojo)"),
+    "dojo-reader-banking": (
+        "chaosagent.experiments.dojo.closed_loop.target:banking",
+        "AgentDojo's banking suite with an agent that decides by what it reads",
+    ),
+    "dojo-reader-slack": (
+        "chaosagent.experiments.dojo.closed_loop.target:slack",
+        "AgentDojo's slack suite with an agent that decides by what it reads",
+    ),
+    "dojo-reader-travel": (
+        "chaosagent.experiments.dojo.closed_loop.target:travel",
+        "AgentDojo's travel suite with an agent that decides by what it reads",
+    ),
+    "dojo-reader-workspace": (
+        "chaosagent.experiments.dojo.closed_loop.target:workspace",
+        "AgentDojo's workspace suite with an agent that decides by what it reads",
+    ),
     "dojo-slack": ("chaosagent.experiments.dojo.target:slack", "AgentDojo's slack suite (extra dojo)"),
     "dojo-travel": ("chaosagent.experiments.dojo.target:travel", "AgentDojo's travel suite (extra dojo)"),
     "dojo-workspace": ("chaosagent.experiments.dojo.target:workspace", "AgentDojo's workspace suite (extra dojo)"),

@@ -1,6 +1,7 @@
 """Writes the study files `misuse-<suite>.yaml`: who gets AgentDojo's agent to work for an attacker, with which text.
 
-Usage: `python experiments/dojo/misuse_study.py banking > experiments/dojo/misuse-banking.yaml`.
+Usage: `python experiments/dojo/misuse_study.py banking > experiments/dojo/misuse-banking.yaml`. With `--reader` behind
+it, the study is the one of the agent that reads, in `closed_loop/`.
 """
 
 from __future__ import annotations
@@ -25,15 +26,35 @@ search:
 contracts:
 """
 
+# Any one text costs less than the budget, any two cost more.
+READER_HEAD = """\
+# Which of AgentDojo's injection tasks in the {name} suite get an agent that reads to work for the attacker, in which
+# user task, with which of his texts in which of the places where others write; and what keeps the user's task from
+# being done?
+# Written by misuse_study.py; the texts are AgentDojo's goals, word for word.
+target: dojo-reader-{name}
+config: trusting
+budget: 2.1
+search:
+  trials: 2000
+contracts:
+  - objective
+"""
 
-def study_text(suite: Suite) -> str:
-    """Return the study file of a suite."""
+
+def study_text(suite: Suite, *, reader: bool = False) -> str:
+    """Return the study file of a suite.
+
+    Args:
+        suite: One of AgentDojo's.
+        reader: Whether it is for the agent of `closed_loop/`.
+    """
     numbers = [name.rpartition("_")[2] for name in suite.goals]
     lines = [f"  - chaosagent.experiments.dojo.misuse:no_misuse_{number}" for number in numbers]
     lines += ["operators:", "  - operator: prompt.splice", "    text:"]
     for name, goal in suite.goals.items():
         lines += [f"      # {name}", *_quoted(goal)]
-    return HEAD.format(name=suite.name) + "\n".join(lines) + "\n"
+    return (READER_HEAD if reader else HEAD).format(name=suite.name) + "\n".join(lines) + "\n"
 
 
 def _quoted(text: str) -> list[str]:
@@ -49,8 +70,8 @@ def _quoted(text: str) -> list[str]:
 
 def main(arguments: list[str]) -> None:
     """Print the study file of each suite that is named."""
-    for name in arguments:
-        print(study_text(Suite(name)), end="")
+    for name in [argument for argument in arguments if argument != "--reader"]:
+        print(study_text(Suite(name), reader="--reader" in arguments), end="")
 
 
 if __name__ == "__main__":

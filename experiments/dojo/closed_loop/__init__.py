@@ -1,0 +1,1 @@
+"""An agent for AgentDojo's suites that decides each step from what it has read, with no list of answers."""
