@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chaosagent.limits import RunLimits
 
+Seed = Annotated[int, Field(ge=0)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Probability = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -30,7 +31,7 @@ class SearchSettings(_Strict):
 
     searcher: str = "exact"
     settings: dict[str, object] = {}
-    seed: int = 0
+    seed: Seed = 0
     lookahead: Annotated[int, Field(ge=1, le=1024)] = 16
     trials: Annotated[int, Field(ge=1, le=100_000_000)] = 2_000
     seconds: Amount | None = None
@@ -59,7 +60,7 @@ class StudySettings(_Strict):
     target: Annotated[str, Field(min_length=1)]
     config: str | None = None
     tasks: Annotated[list[str], Field(min_length=1)] | None = None
-    seeds: Annotated[list[int], Field(min_length=1, max_length=100_000)] = [0]
+    seeds: Annotated[list[Seed], Field(min_length=1, max_length=100_000)] = [0]
     contracts: Annotated[list[object], Field(min_length=1)] = ["default"]
     budget: Weight = 3.0
     cost: CostSettings = CostSettings()

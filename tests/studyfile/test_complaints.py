@@ -120,6 +120,8 @@ WRONG = [
     ("search:\n  trialz: 4\n", r"study\.yaml:3: unknown key 'search\.trialz'\. Did you mean 'trials'\?"),
     ("cost: {c_token: 1}\n", r"study\.yaml:2: unknown key 'cost\.c_token'\. Did you mean 'c_tokens'\?"),
     ("budget: many\n", r"study\.yaml:2: budget is 'many'; it must be a number"),
+    ("seeds: [0, -1]\n", r"study\.yaml:2: entry 2 of seeds is -1; it must be at least 0"),
+    ("search: {seed: -1}\n", r"search\.seed is -1; it must be at least 0"),
     ("budget: -1\n", r"study\.yaml:2: budget is -1; it must be at least 0"),
     ("budget: .inf\n", r"study\.yaml:2: budget is \.inf; it must be a finite number"),
     ("budget: true\n", r"study\.yaml:2: budget is true; it must be a number"),
