@@ -5,9 +5,49 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import re
+from collections.abc import Mapping
 from types import ModuleType
 
 from chaosagent.errors import MissingExtraError, UsageError
+
+EXTRAS: Mapping[str, str] = {
+    "agentdojo": "dojo",
+    "agents": "openai-agents",
+    "autogen_agentchat": "autogen",
+    "autogen_core": "autogen",
+    "crewai": "crewai",
+    "deap": "search",
+    "httpx": "proxy",
+    "hypothesis": "testing",
+    "jinja2": "report",
+    "langchain": "langgraph",
+    "langchain_core": "langgraph",
+    "langgraph": "langgraph",
+    "matplotlib": "report",
+    "mcp": "mcp",
+    "optuna": "search",
+    "pydantic_ai": "pydantic-ai",
+    "ray": "ray",
+    "starlette": "proxy",
+    "time_machine": "deterministic",
+    "toxiproxy": "network",
+    "uvicorn": "proxy",
+}
+"""The extra of chaosagent that brings a package, by the name under which it is imported."""
+
+
+def missing_extra(error: ModuleNotFoundError, needed_by: str) -> MissingExtraError | None:
+    """Return the error that names the extra of a package that somebody else has failed to import.
+
+    Args:
+        error: What Python raised.
+        needed_by: Who imports the package, as the message names it.
+
+    Returns:
+        `None` where the package is there and only a part of it is missing, or no extra brings it.
+    """
+    extra = EXTRAS.get(error.name or "")
+    return None if extra is None or error.name is None else MissingExtraError(error.name, extra, needed_by)
 
 
 def require(module: str, *, extra: str, needed_by: str) -> ModuleType:

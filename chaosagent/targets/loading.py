@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from chaosagent.errors import ChaosAgentError, TargetError, UnknownNameError, UsageError
+from chaosagent.extras import missing_extra
 from chaosagent.registry import Registry
 from chaosagent.targets.target import Target
 
@@ -66,6 +67,7 @@ def load_target(reference: str, *, where: str = "", folder: Path | None = None) 
     Raises:
         UnknownNameError: No target has the name; the nearest is offered.
         UsageError: The module, the file or the attribute does not exist, or is no target.
+        MissingExtraError: The module or file imports a package that an extra brings, and it is not installed.
         TargetError: The module or file fails on import.
     """
     if reference.endswith(COMMAND_FILES):
@@ -134,6 +136,7 @@ def _from_module(name: str, where: str) -> ModuleType:
     except ChaosAgentError:
         raise
     except ModuleNotFoundError as error:
+        _refuse_missing_extra(error, f"{prefix}module {name!r}")
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise TargetError(f"{prefix}module {name!r} fails on import: {_told(error)}") from error
         raise UsageError(
@@ -146,6 +149,12 @@ def _from_module(name: str, where: str) -> ModuleType:
 def _told(error: BaseException) -> str:
     text = f": {error}" if str(error) else ""
     return f"{type(error).__name__}{text}"[:MESSAGE_MAX]
+
+
+def _refuse_missing_extra(error: ModuleNotFoundError, needed_by: str) -> None:
+    missing = missing_extra(error, needed_by)
+    if missing is not None:
+        raise missing from error
 
 
 def _from_file(place: str, folder: Path | None, where: str) -> ModuleType:
@@ -165,6 +174,10 @@ def _from_file(place: str, folder: Path | None, where: str) -> ModuleType:
     sys.path.insert(0, str(path.parent))
     try:
         spec.loader.exec_module(module)
+    except ModuleNotFoundError as error:
+        del sys.modules[name]
+        _refuse_missing_extra(error, f"{prefix}{path}")
+        raise TargetError(f"{prefix}{path} fails on import: {_told(error)}") from error
     except (Exception, SystemExit) as error:  # plug-in loading is a seam: whatever a file raises is its own fault
         del sys.modules[name]
         raise TargetError(f"{prefix}{path} fails on import: {_told(error)}") from error

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from chaosagent.errors import TargetError, UnknownNameError, UsageError
+from chaosagent.errors import MissingExtraError, TargetError, UnknownNameError, UsageError
 from chaosagent.targets.loading import known_targets, load_target
 
 AGENT = """
@@ -88,3 +90,29 @@ def test_a_module_that_lacks_another_one_is_told_from_one_that_does_not_exist(
         load_target("lacking_module:agent")
     with pytest.raises(UsageError, match=r"module 'json\.no_such_part' cannot be imported"):
         load_target("json.no_such_part:agent")
+
+
+@pytest.mark.parametrize("reference", ["desk.py:desk", "desk_module:desk"])
+def test_a_framework_that_the_file_itself_imports_and_is_missing_is_told_with_its_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reference: str
+) -> None:
+    for name in ("desk.py", "desk_module.py"):
+        (tmp_path / name).write_text("import langgraph\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "langgraph", None)
+
+    with pytest.raises(MissingExtraError, match=r"desk.* needs langgraph.*pip install 'chaosagent\[langgraph\]'"):
+        load_target(reference, where="study.yaml:1", folder=tmp_path)
+
+
+@pytest.mark.parametrize("module", ["nowhere_at_all", "langgraph.no_such_part"])
+def test_a_package_that_no_extra_brings_is_told_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "langgraph", ModuleType("langgraph"))
+    (tmp_path / "desk.py").write_text(f"import {module}\n")
+
+    with pytest.raises(
+        TargetError, match=rf"desk\.py fails on import: ModuleNotFoundError: No module named '{module}'"
+    ):
+        load_target("desk.py:desk", folder=tmp_path)
