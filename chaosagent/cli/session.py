@@ -19,6 +19,7 @@ from chaosagent.execution.executor import Executor
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.printed import Printed
 from chaosagent.execution.process_pool import ProcessExecutor
+from chaosagent.extras import require
 from chaosagent.report.findings import Findings
 from chaosagent.report.leftovers import Leftovers
 from chaosagent.report.notes import Notes
@@ -51,6 +52,15 @@ class Workforce:
     def size(self) -> int:
         """How many runs can happen at a time."""
         return 1 if self.executor == "inline" else self.workers or core_count()
+
+    def check_installed(self) -> None:
+        """Refuse an executor whose package is not installed, before anything is written.
+
+        Raises:
+            MissingExtraError: It is not.
+        """
+        if self.executor == "ray":
+            require("ray", extra="ray", needed_by="--executor ray")
 
     def open(self, study: StudyFile, plan: Plan) -> Executor:
         """Return the executor; worker processes are started."""
@@ -91,6 +101,7 @@ def run_study(
         stack.enter_context(termination_as_interrupt())
         printed = stack.enter_context(stdout_for_answers())
         plan = plan_of(study)
+        workforce.check_installed()
         if not workforce.ray_address:
             plan = _with_answers(plan, out, stack)
         store = _store(study, out, plan, resume=resume)

@@ -232,3 +232,24 @@ def test_a_full_disk_is_told_and_nothing_is_in_the_way_when_there_is_room_again(
         assert "holds an unfinished run of this study. Go on with it (--resume)" in unfinished.err
     assert resumed.code == 1, resumed.err
     assert not list((folder / "here").rglob(".writing-*"))
+
+
+def test_an_executor_that_is_not_installed_leaves_no_folder(
+    chaosagent: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+
+    refused = chaosagent(*HERE, "--executor", "ray")
+
+    assert (refused.code, refused.out) == (2, "")
+    assert "--executor ray needs ray, which is not installed: run `pip install 'chaosagent[ray]'`" in refused.err
+    assert not Path("here").exists()
+
+
+def test_a_searcher_that_is_not_installed_leaves_no_folder(
+    chaosagent: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+
+    assert chaosagent(*HERE, "--searcher", "tpe").code == 2
+    assert not Path("here").exists()
