@@ -18,6 +18,8 @@ from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import SystemConfig, Task
 
 FORMAT_VERSION = 1
+SESSION_REFERENCE = "chaosagent.proxy.session:SESSION"
+"""How records of sessions of `chaosagent proxy` name their target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,11 @@ class ReplayRecord:
     def stochastic(self) -> bool:
         """Whether some answers came by chance."""
         return self.confirmation is not None or bool(self.answers)
+
+    @property
+    def is_session(self) -> bool:
+        """Whether it is of a session of `chaosagent proxy`: a recording, and no finding."""
+        return self.target_reference == SESSION_REFERENCE
 
     @property
     def id(self) -> str:

@@ -11,6 +11,8 @@ from chaosagent.cli import output
 
 if TYPE_CHECKING:
     from chaosagent.canonical import Plain
+    from chaosagent.replays.record import ReplayRecord
+    from chaosagent.report.page import Page
 
 HELD, UNREADABLE = 0, 2
 
@@ -36,7 +38,8 @@ def show(
 ) -> int:
     """Tell counterexamples as a person would: the faults, what happened, what broke, and why each fault is needed.
 
-    Nothing is run, and the target is not loaded. Of several records, the JSON object holds a list called `records`.
+    A record of `chaosagent proxy` is told as the session that it is. Nothing is run, and the target is not loaded. Of
+    several records, the JSON object holds a list called `records`.
 
     [bold]Examples[/bold]
 
@@ -47,18 +50,26 @@ def show(
     chaosagent show chaosagent-out/triage/replays --spans spans.jsonl
     """
     from chaosagent.replays.store import find_records, read_record
-    from chaosagent.report.story import story_json, story_of
+    from chaosagent.report.story import story_json
 
+    found = find_records(paths)
     if spans is not None:
-        return _export(find_records(paths), spans)
+        return _export(found, spans)
     if len(paths) == 1 and not paths[0].is_dir():
         record = read_record(paths[0])
         if json:
             output.answer_json(story_json(record))
         else:
-            output.answer(story_of(record, paths[0], whole=whole))
+            output.answer(_page_of(record, paths[0], whole=whole))
         return HELD
-    return _show_each(find_records(paths), whole=whole, json=json)
+    return _show_each(found, whole=whole, json=json)
+
+
+def _page_of(record: ReplayRecord, path: Path, *, whole: bool) -> Page:
+    from chaosagent.report.session_story import session_story
+    from chaosagent.report.story import story_of
+
+    return session_story(record, path, whole=whole) if record.is_session else story_of(record, path, whole=whole)
 
 
 def _export(paths: list[Path], spans: Path) -> int:
@@ -83,7 +94,7 @@ def _show_each(paths: list[Path], *, whole: bool, json: bool) -> int:
     from chaosagent.errors import RecordError
     from chaosagent.replays.store import read_record
     from chaosagent.report.page import Page, bad
-    from chaosagent.report.story import story_json, story_of
+    from chaosagent.report.story import story_json
 
     page, code = Page(), HELD
     told: list[Plain] = []
@@ -100,7 +111,7 @@ def _show_each(paths: list[Path], *, whole: bool, json: bool) -> int:
         if json:
             told.append({"path": str(path), **story_json(record)})
         else:
-            page.add(story_of(record, path, whole=whole))
+            page.add(_page_of(record, path, whole=whole))
     if json:
         output.answer_json({"records": told})
     else:

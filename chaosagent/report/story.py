@@ -41,7 +41,9 @@ def story_of(record: ReplayRecord, path: Path | None = None, *, whole: bool = Fa
     page.line(faint(f"target {record.target_name}, configuration {record.config.name}, seed {record.seed}"))
     page.gap().line(*_in_one_sentence(record, violation))
     _tell_schedule(page, record)
-    _tell_trace(page, record.trace, violation, record.contract, whole=whole)
+    broken_at = -1 if violation is None else violation.step
+    shown = range(len(record.trace.steps)) if whole else window_of(record.trace, broken_at)
+    tell_trace(page, record.trace, shown, None if violation is None else (record.contract, violation))
     _tell_end(page, record)
     _tell_effects(page, record)
     _tell_necessity(page, record)
@@ -104,6 +106,11 @@ def _tell_schedule(page: Page, record: ReplayRecord) -> None:
     page.heading(f"The schedule, cost {record.cost:g}")
     if not record.schedule.injections:
         page.line("nothing is injected: the target breaks the contract by itself", indent=2)
+    tell_injections(page, record)
+
+
+def tell_injections(page: Page, record: ReplayRecord) -> None:
+    """List what a schedule injects, and what each of it does."""
     for number, injection in enumerate(in_order(record), 1):
         page.line(faint(f"{number}  "), notice(str(injection)), indent=2, hang=3)
         page.line(injection.operator.describe(), indent=5)
@@ -118,16 +125,22 @@ def in_order(record: ReplayRecord) -> list[Injection]:
 # ---------------------------------------------------------------------- the trace
 
 
-def _tell_trace(page: Page, trace: Trace, violation: Violation | None, contract: str, *, whole: bool) -> None:
-    broken_at = -1 if violation is None else violation.step
-    shown = range(len(trace.steps)) if whole else window_of(trace, broken_at)
+def tell_trace(page: Page, trace: Trace, shown: Sequence[int], broken: tuple[str, Violation] | None = None) -> None:
+    """Tell some steps of a trace.
+
+    Args:
+        page: Where they are told.
+        trace: Of the run.
+        shown: Indices of the steps, in their order.
+        broken: The contract that is told to be broken, and where.
+    """
     page.heading(f"What happened: {len(shown)} of {len(trace.steps)} steps")
     before = -1
     for index in shown:
         _tell_gap(page, index - before - 1)
         _tell_step(page, trace.steps[index])
-        if index == broken_at and violation is not None:
-            _tell_broken(page, contract, violation)
+        if broken is not None and index == broken[1].step:
+            _tell_broken(page, *broken)
         before = index
     _tell_gap(page, len(trace.steps) - before - 1)
 
@@ -281,7 +294,7 @@ def _tell_necessity(page: Page, record: ReplayRecord) -> None:
 
 
 def story_json(record: ReplayRecord) -> dict[str, Plain]:
-    """Return a counterexample with its trace as plain data."""
+    """Return a counterexample, or the record of a session, with its trace as plain data."""
     violation, trace = violation_of(record), record.trace
     return {
         "id": record.id,
@@ -290,15 +303,18 @@ def story_json(record: ReplayRecord) -> dict[str, Plain]:
         "config": record.config.name,
         "task": record.task.id,
         "seed": record.seed,
-        "contract": record.contract,
-        "signature": str(record.signature),
+        "session": record.is_session,
+        "contract": None if record.is_session else record.contract,
+        "signature": None if record.is_session else str(record.signature),
         "schedule": record.schedule.text,
         "injections": [
             {"injection": str(injection), "describe": injection.operator.describe()} for injection in record.schedule
         ],
         "cost": record.cost,
         "certified": record.proof.certified and not record.stochastic,
-        "lower_bound": record.proof.lower_bound if math.isfinite(record.proof.lower_bound) else None,
+        "lower_bound": record.proof.lower_bound
+        if math.isfinite(record.proof.lower_bound) and not record.is_session
+        else None,
         "certificate": record.proof.text,
         "confirmation": None if record.confirmation is None else str(record.confirmation),
         "step": None if violation is None else violation.step,

@@ -363,3 +363,11 @@ def test_a_target_that_cannot_be_loaded_is_told_for_its_record(
     assert answer.code == 4
     assert complaint in answer.out
     assert "one replay: 1 ERROR" in answer.out
+
+
+def test_a_path_that_is_not_there_is_told_alike_by_all_verbs(chaosagent: Callable[..., Any]) -> None:
+    told = [chaosagent(verb, "no.replay") for verb in ("show", "replay")]
+
+    assert {answer.code for answer in told} == {2}
+    assert told[0].err == told[1].err
+    assert "no.replay does not exist. Name records (*.replay) or folders that hold some." in told[0].err

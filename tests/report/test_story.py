@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from chaosagent.canonical import pack
-from chaosagent.replays.record import Proof, ReplayRecord
+from chaosagent.proxy.session import REFERENCE
+from chaosagent.replays.record import SESSION_REFERENCE, Proof, ReplayRecord
 from chaosagent.report.page import Look
+from chaosagent.report.session_story import STEPS_SHOWN, session_story
 from chaosagent.report.story import compact, counted, in_order, story_json, story_of, window_of
 from chaosagent.study.certificate import RULES
 from chaosagent.vocabulary import Ending
@@ -150,3 +152,52 @@ def test_data_that_is_no_json_is_shown_nevertheless() -> None:
     assert compact({"a": [1, None]}) == '{"a": [1, null]}'
     assert compact(b"\x00") == "\"b'\\\\x00'\""
     assert compact(float("nan")) == "NaN"
+
+
+def _session(record: ReplayRecord) -> ReplayRecord:
+    return replace(record, target_reference=SESSION_REFERENCE, proof=Proof(False, 0.0, "a session", ()))
+
+
+def test_a_session_is_told_as_a_recording_and_not_as_a_finding(record: ReplayRecord) -> None:
+    told = session_story(_session(record), Path("a b.replay")).text()
+
+    calls = counted(len(record.trace.steps), "call").capitalize()
+    headings = [line for line in told.splitlines() if line and not line.startswith(" ")]
+    assert [heading.split(":")[0].split("   ")[0] for heading in headings] == [
+        "A session of `chaosagent proxy`",
+        f"{calls} crossed, one injection landed. It is a recording and no finding",
+        "The schedule",
+        "What happened",
+        "Let it answer again",
+    ]
+    assert "chaosagent proxy --replay 'a b.replay'" in told
+    assert record.contract not in told
+    assert "breaks" not in told
+
+
+def test_a_session_in_which_nothing_landed_shows_its_first_steps(record: ReplayRecord) -> None:
+    quiet = copy.copy(record.trace.steps[0])
+    quiet.landed, quiet.effects = None, ()
+    steps = (quiet,) * (STEPS_SHOWN + 5)
+    session = _session(replace(record, trace=replace(record.trace, steps=steps)))
+
+    told, whole = session_story(session).text(), session_story(session, whole=True).text()
+
+    assert f"{STEPS_SHOWN} of {STEPS_SHOWN + 5} steps" in told
+    assert "nothing of it landed" in told
+    assert "... 5 more steps" in told
+    assert "more steps" not in whole
+
+
+def test_the_data_of_a_session_name_no_contract(record: ReplayRecord) -> None:
+    session, finding = story_json(_session(record)), story_json(record)
+
+    assert (session["session"], session["contract"], session["signature"], session["lower_bound"]) == (
+        True,
+        *[None] * 3,
+    )
+    assert (finding["session"], finding["contract"]) == (False, record.contract)
+
+
+def test_sessions_are_known_by_what_they_are_called() -> None:
+    assert SESSION_REFERENCE == REFERENCE
