@@ -37,9 +37,11 @@ def plain_result(result: object, annotation: object, shown: str) -> Plain:
     adapter = _adapter_of(annotation)
     if adapter is not None:
         try:
-            return typing.cast(Plain, adapter.dump_python(adapter.validate_python(result), mode="json"))
+            dumped = adapter.dump_python(adapter.validate_python(result), mode="json")
         except (ValidationError, PydanticUserError, ValueError):
-            pass
+            return shown
+        if not isinstance(dumped, str):  # a text would not be made into an object again
+            return typing.cast(Plain, dumped)
     return shown
 
 

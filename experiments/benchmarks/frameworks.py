@@ -25,6 +25,14 @@ ALONE, UNTRACED, TRACED = "framework alone", "with doors, in earnest", "with doo
 Pieces = Mapping[str, Callable[[], int]]
 
 
+def autogen() -> Pieces:
+    """Return the support desk of AutoGen."""
+    require("autogen_agentchat", extra="autogen", needed_by="this benchmark")
+    from chaosagent.experiments.autogen.target import converse, support_desk
+
+    return {ALONE: _alone(lambda: asyncio.run(converse(careful=False))), **with_doors(support_desk)}
+
+
 def langgraph() -> Pieces:
     """Return the desk of two LangChain agents."""
     require("langgraph", extra="langgraph", needed_by="this benchmark")
@@ -65,6 +73,7 @@ def mcp() -> Pieces:
 
 
 FRAMEWORKS: Mapping[str, Callable[[], Pieces]] = {
+    "autogen": autogen,
     "langgraph": langgraph,
     "mcp": mcp,
     "openai_agents": openai_agents,

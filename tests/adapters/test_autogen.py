@@ -505,6 +505,19 @@ def test_the_same_agents_work_with_doors_and_no_tracing_and_without_doors() -> N
         assert "refunded 40 for 7" in with_doors.message
 
 
+def test_a_renewed_copy_begins_anew() -> None:
+    @target
+    async def desk(_: Task, run: Run) -> Outcome:
+        doors = through_doors(run, _swarm(), effects=EFFECTS)
+        said = [(await one.run(task=WISH)).messages[-1].to_text() for one in (doors.runner, doors.renewed())]
+        return Outcome(" / ".join(said), success=True)
+
+    execution = _executed(desk)
+
+    assert _message(execution) == "booked: refunded 40 for 7 / booked: refunded 40 for 7"
+    assert _hooks(execution).count("tools:support[1]@support") == 1
+
+
 def test_nothing_is_left_behind() -> None:
     agent, team = _agent(), _swarm()
 

@@ -73,6 +73,7 @@ class AgentDoors:
         self._told: dict[tuple[object, ...], Any] = {}
         self._tool_names: list[str] = []
         self._is_open = self._has_doors = False
+        self._given = runner
         self.runner = self._runner(runner)
         if not self._has_doors:
             raise TargetError(
@@ -82,6 +83,12 @@ class AgentDoors:
             )
         if not self._is_open:
             tools.check(self._tool_names)
+
+    def renewed(self) -> Any:
+        """Return another copy, which begins anew: a team of AutoGen that has failed works no more, not even reset."""
+        self._copies.clear()
+        self._names.clear()
+        return self._runner(self._given)
 
     def model(self, client: ChatCompletionClient, agent: str = "") -> Any:
         """Return a model client behind the door `model:<model>`, for an agent or for nobody in particular."""
