@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeAlias
 
-from chaosagent.canonical import Plain
+from chaosagent.adapters.checkpoints import Course, World
+from chaosagent.canonical import Plain, digest_of, plain
 from chaosagent.errors import TargetError, UnknownNameError
-from chaosagent.targets.target import Door, EffectRule, Run
+from chaosagent.targets.target import Ask, Door, EffectRule, Run
 
 CALL = "call"
 """The operation of a tool: an interface has one tool behind it."""
@@ -24,6 +27,7 @@ Handler: TypeAlias = Callable[[dict[str, Any]], Any]
 
 _HANDLER: ContextVar[Handler] = ContextVar("chaosagent_handler")
 _BEHIND: ContextVar[bool] = ContextVar("chaosagent_behind", default=False)
+_AGENT: ContextVar[str] = ContextVar("chaosagent_agent", default="")
 _FORBIDDEN = re.compile(r"[\s\[\]@;#]+")
 
 
@@ -131,6 +135,10 @@ class FrameworkDoors:
     Every tool is an interface of its own, `service:<tool>`, with the operation `call`; every model is
     `model:<name>` with the operation `complete`. Names may have blanks and other signs: see `clean_name`.
 
+    A layer between agent and door that tries again, such as a framework's retries, makes another attempt of the same
+    logical call, `service:refund[1.1]`, and not a second call. So it is where an adapter says what identifies a call,
+    and the same one has the same arguments; that of a model must have failed before.
+
     Args:
         run: The run.
         tools: What is known about the tools.
@@ -140,8 +148,23 @@ class FrameworkDoors:
         self.run = run
         self._tools = Tools() if tools is None else tools
         self._read_only, self._egress = frozenset(self._tools.read_only), frozenset(self._tools.egress)
+        self._course: Course | None = None
+        self._kept: Callable[[], Plain] | None = None
+        self._asked: dict[str, _Asked] = {}
 
-    def tool(self, name: str, arguments: Mapping[str, Any], handler: Handler) -> Any:
+    def take_checkpoints(
+        self, world: World, *, clock_matters: bool = True, kept: Callable[[], Plain] | None = None
+    ) -> None:
+        """Take a checkpoint whenever a model is about to be asked; see `chaosagent.adapters.checkpoints`.
+
+        Args:
+            world: Returns the state of the world and of the program around the agents, as plain data.
+            clock_matters: The rest of the run depends on the time; if not, a delay leaves nothing behind.
+            kept: Returns what the framework and its adapter keep beside messages.
+        """
+        self._course, self._kept = Course(self.run, world, clock_matters=clock_matters), kept
+
+    def tool(self, name: str, arguments: Mapping[str, Any], handler: Handler, *, call: str = "") -> Any:
         """Call a tool through its door.
 
         Args:
@@ -149,14 +172,17 @@ class FrameworkDoors:
             arguments: Plain data, as the agent wants them.
             handler: Calls the tool itself, with the arguments that are left of these after injection, and returns
                 plain data or something to be awaited for it. It may be called several times, or never.
+            call: Identifies the logical call within the run, if there is something that does.
 
         Returns:
             What the agent is told, to be awaited; in a synchronous target the answer itself. Raises what the tool
             raised, or what was injected, where it would have raised it.
         """
-        return through(self._tool_door(name), CALL, arguments, handler)
+        return self._cross(f"service:{clean_name(name)}", self._tool_door(name), CALL, arguments, handler, call=call)
 
-    def model(self, name: str, request: Mapping[str, Any], handler: Handler, *, pure: bool = True) -> Any:
+    def model(
+        self, name: str, request: Mapping[str, Any], handler: Handler, *, pure: bool = True, call: str = ""
+    ) -> Any:
         """Ask a model through its door, in the same way.
 
         Args:
@@ -165,32 +191,87 @@ class FrameworkDoors:
             handler: Asks the model itself; returns a mapping with `content` (text), `tool_calls` (mappings with `name`
                 and `arguments`, a mapping) and whatever else is needed to make the framework's own answer of it again.
             pure: The answer depends on the request and on chance alone.
+            call: Identifies the logical call within the run, if there is something that does.
         """
         door = self.run.model(clean_name(name), handed_over, pure=pure, errors=self._tools.errors)
-        return through(door, COMPLETE, request, handler)
+        if self._course is not None and not is_behind():
+            kept = None if self._kept is None else self._kept()
+            self._course.ask(clean_name(name), _AGENT.get(), request, kept)
+        return self._cross(f"model:{clean_name(name)}", door, COMPLETE, request, handler, call=call)
 
     def retrieval(self, name: str, request: Mapping[str, Any], handler: Handler) -> Any:
         """Ask a retriever through its door; answers are lists of mappings with `id` and `text`, best first."""
         door = self.run.retrieval(clean_name(name), handed_over, errors=self._tools.errors)
-        return through(door, "search", request, handler)
+        return self._cross(f"retrieval:{clean_name(name)}", door, "search", request, handler)
 
     def memory(self, name: str, operation: str, request: Mapping[str, Any], handler: Handler) -> Any:
         """Reach a shared memory through its door; operations are `read` and `write`, with `key` and `value`."""
         door = self.run.memory(clean_name(name), handed_over, errors=self._tools.errors)
-        return through(door, operation, request, handler)
+        return self._cross(f"memory:{clean_name(name)}", door, operation, request, handler)
 
-    def message(self, name: str, to: str, body: Any, handler: Handler) -> Any:
+    def message(self, name: str, to: str, body: Any, handler: Handler, *, call: str = "") -> Any:
         """Hand something on to another agent through a channel; the handler is given `to` and `body`."""
         door = self.run.message(clean_name(name), handed_over, errors=self._tools.errors)
-        return through(door, "send", {"to": to, "body": body}, handler)
+        return self._cross(f"message:{clean_name(name)}", door, "send", {"to": to, "body": body}, handler, call=call)
 
     def listed(self, name: str, handler: Handler) -> Any:
         """Ask which tools there are; answers are lists of mappings with `name` and `description`."""
-        return through(self.run.tools(clean_name(name), handed_over), "list", {}, handler)
+        door = self.run.tools(clean_name(name), handed_over)
+        return self._cross(f"tools:{clean_name(name)}", door, "list", {}, handler)
 
-    def acting(self, agent: str) -> AbstractContextManager[None]:
+    @property
+    def takes_checkpoints(self) -> bool:
+        """Whether a checkpoint would be taken if a model were asked here."""
+        return self._course is not None and not is_behind()
+
+    async def settle(self) -> None:
+        """Let what is ready act before a checkpoint, such as a task that a framework starts beside a request."""
+        if self.takes_checkpoints:
+            await asyncio.sleep(0)
+
+    @contextmanager
+    def acting(self, agent: str) -> Iterator[None]:
         """Name who acts inside a `with` block; an empty name stands for nobody in particular."""
-        return self.run.agent(clean_name(agent)) if agent else nullcontext()
+        token = _AGENT.set(clean_name(agent) if agent else _AGENT.get())
+        try:
+            with self.run.agent(clean_name(agent)) if agent else nullcontext():
+                yield
+        finally:
+            _AGENT.reset(token)
+
+    def _cross(
+        self,
+        interface: str,
+        door: Door,
+        operation: str,
+        arguments: Mapping[str, Any],
+        handler: Handler,
+        *,
+        call: str = "",
+    ) -> Any:
+        """Call a door, as a further attempt where the same call was made before, and keep what checkpoints need."""
+        course, agent = None if is_behind() else self._course, _AGENT.get()
+        ask = partial(through, door, operation, arguments, handler)
+        if call:
+            key = digest_of(plain([interface, agent, call, operation, arguments]))
+            asked = self._asked.setdefault(key, _Asked(door.ask(operation, **arguments)))
+            ask = partial(through, asked.again, operation, {}, handler)
+            if operation == COMPLETE:
+                ask = partial(self._until_answered, key, ask)
+        return ask() if course is None else course.delivered(interface, agent, ask)
+
+    def _until_answered(self, key: str, ask: Callable[[], Any]) -> Any:
+        """Forget a call of a model once it is answered: asked the same again, it is asked for another answer."""
+        answer = ask()
+        if hasattr(answer, "__await__"):
+            return self._forgotten(key, answer)
+        self._asked.pop(key, None)
+        return answer
+
+    async def _forgotten(self, key: str, answer: Any) -> Any:
+        told = await answer
+        self._asked.pop(key, None)
+        return told
 
     def _tool_door(self, name: str) -> Door:
         effect, stale = self._tools.effects.get(name), self._tools.stale.get(name)
@@ -228,6 +309,16 @@ async def _awaited(answer: Any, handler: Handler) -> Any:
         return await answer
     finally:
         _HANDLER.reset(token)
+
+
+class _Asked:
+    """A logical call that may be made again."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    def again(self, operation: str, **arguments: Any) -> Any:  # noqa: ARG002  # as a door is called
+        return self._ask.attempt()
 
 
 @dataclass(frozen=True, slots=True)

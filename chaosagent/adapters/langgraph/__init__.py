@@ -10,13 +10,23 @@
         return answer["messages"][-1].text
 
 In a graph of one's own the same doors are put in place one by one: `doors.model(model)`, `doors.tools([...])`,
-`doors.store(...)`, `doors.checkpointer(...)`; an agent that is made elsewhere takes `middleware=[doors.middleware()]`.
+`doors.store(...)`, `doors.checkpointer(...)`, `doors.retriever(...)`, `doors.key_values(...)`; an agent that is made
+elsewhere takes `middleware=[doors.middleware()]`.
 
 What crosses: every attempt of a model (`model:chat`, `complete`), the tools that it is told of (`tools:toolbox`, once
 for each list), every tool (`service:<tool>`, `call`), every operation of a store (`memory:store`) and of a checkpointer
-(`memory:checkpoints`), and work handed over by a tool that is declared in `handoffs` (`message:handoffs`). A tool fails
-inside of what LangChain puts around its function, a model inside of what it puts around a provider: arguments are
-validated before, and `handle_tool_errors`, `ToolRetryMiddleware` and their like see what they would see of a failure.
+(`memory:checkpoints`), retrievers (`retrieval:<name>`, `search`), LangChain's key-value stores (`memory:<name>`), and
+work handed over by a tool that is declared in `handoffs` (`message:handoffs`). A tool fails inside of what LangChain
+puts around its function, a model inside of what it puts around a provider: arguments are validated before, and
+`handle_tool_errors`, `ToolRetryMiddleware` and their like see what they would see of a failure.
+
+What is retried below the agent, by `ModelRetryMiddleware`, `ToolRetryMiddleware` or a node's `RetryPolicy`, is another
+attempt of the same call: `service:refund[1.1]` is the first retry. That is known by the task of the graph and the id of
+the call, so `with_retry` outside of a graph makes calls of its own. Retries of a provider's client are behind the door.
+
+A model of LangChain's for OpenAI or Anthropic fails with its client's exceptions, `openai.APITimeoutError` and its
+like, also in a replay; other models with Python's `TimeoutError` where one is injected, and with what they raise
+themselves.
 
 What had to be pinned:
 
@@ -26,7 +36,7 @@ What had to be pinned:
   of the model's message. Asynchronous ones run at the same time.
 * `agent.invoke` belongs into a thread (`asyncio.to_thread`), with `{"max_concurrency": 1}`: without it, LangGraph
   starts parallel tools in threads of its own, in an order that depends on chance.
-* Tokens do not stream: an answer crosses as a whole.
+* Tokens do not stream: an answer crosses as a whole, and `astream` delivers it behind the door.
 * Times of items of a store are those of the run's clock, and versions of channels are counted.
 """
 

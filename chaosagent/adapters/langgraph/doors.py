@@ -7,14 +7,21 @@ from typing import Any
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.stores import BaseStore as KeyValues
 from langchain_core.tools import BaseTool, ToolException
 from langchain_core.tools import tool as made_tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.config import get_config
 from langgraph.errors import GraphInterrupt, ParentCommand
 from langgraph.store.base import BaseStore
 from pydantic import ValidationError
 
-from chaosagent.adapters.doors import FrameworkDoors, Tools, is_behind, refuse_twice
+from chaosagent.adapters.checkpoints import World
+from chaosagent.adapters.doors import FrameworkDoors, Tools, refuse_twice
+from chaosagent.adapters.langgraph.errors import ClientErrors, client_errors
+from chaosagent.adapters.langgraph.key_values import DoorKeyValues
+from chaosagent.adapters.langgraph.links import Links, asking
 from chaosagent.adapters.langgraph.memory import DoorSaver, DoorStore
 from chaosagent.adapters.langgraph.model import (
     DoorModel,
@@ -26,12 +33,14 @@ from chaosagent.adapters.langgraph.model import (
     tools_from,
 )
 from chaosagent.adapters.langgraph.plain import Codec
+from chaosagent.adapters.langgraph.retriever import DoorRetriever
 from chaosagent.adapters.langgraph.threads import Threads
 from chaosagent.adapters.langgraph.tool import door_tool
 from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError, UnknownNameError
 from chaosagent.targets.target import Run
+from chaosagent.vocabulary import StatusError
 
 GRAPH = "graph"
 """Who acts where LangGraph itself does: it writes checkpoints for all agents."""
@@ -58,7 +67,9 @@ class LangGraphDoors:
         self._threads = Threads()
         self._known: set[str] = set()
         self._told: dict[tuple[str, ...], Any] = {}
-        self._asked_by, self._answered_by = _Artifacts(), _Artifacts()
+        self._links = Links(run)
+        self._states: dict[str, Plain] = {}
+        self._named: dict[str, Plain] = {}
 
     # ------------------------------------------------------------------ what an agent is made of
 
@@ -99,7 +110,8 @@ class LangGraphDoors:
         """Return a chat model whose answers come through a door."""
         if isinstance(model, DoorModel):
             return model
-        return DoorModel.around(model, lambda *asked: self._complete(agent, *asked), self._threads.now)
+        errors = client_errors(model)
+        return DoorModel.around(model, lambda *asked: self._asked(errors, agent, *asked), self._threads.now)
 
     def tools(self, tools: Sequence[Any], agent: str = "") -> list[Any]:
         """Return tools whose calls cross doors; functions become tools.
@@ -111,9 +123,35 @@ class LangGraphDoors:
         self._learn(made)
         return [self.tool(one, agent) if isinstance(one, BaseTool) else one for one in made]
 
-    def tool(self, tool: Any, agent: str = "") -> Any:
-        """Return a tool whose function stands behind a door; all that LangChain puts around it stays before it."""
-        return door_tool(tool, lambda *call: self._call(agent, *call), self._threads.now)
+    def tool(self, tool: Any, agent: str = "", *, asked_in: Mapping[str, str] | None = None) -> Any:
+        """Return a tool whose function stands behind a door; all that LangChain puts around it stays before it.
+
+        Args:
+            tool: The tool; it is not changed.
+            agent: Who calls it.
+            asked_in: Ids of the messages that ask for it, by the ids of the calls, where they are known.
+        """
+        known = asked_in or {}
+        return door_tool(
+            tool,
+            lambda name, call_id, *call: self._call((agent, known.get(call_id, "")), name, call_id, *call),
+            self._threads.now,
+        )
+
+    def retriever(self, retriever: BaseRetriever, name: str = "retriever", agent: str = "") -> BaseRetriever:
+        """Return a retriever behind the door `retrieval:<name>`; one door each."""
+
+        async def cross(request: dict[str, Any], search: Any) -> Any:
+            with self.doors.acting(agent):
+                return await _given(self.doors.retrieval(name, request, search))
+
+        kept = {key: getattr(retriever, key) for key in ("tags", "metadata", "name")}
+        now, apart = self._threads.now, self._threads.apart
+        return DoorRetriever(inner=retriever, cross=cross, now=now, apart=apart, codec=self.codec, **kept)
+
+    def key_values(self, store: KeyValues[str, Any], name: str = "key_values") -> KeyValues[str, Any]:
+        """Return a key-value store of LangChain behind the door `memory:<name>`; one door each."""
+        return DoorKeyValues(store, self._memory(name), self._threads.now, self.codec)
 
     def store(self, store: BaseStore) -> BaseStore:
         """Return a store behind the door `memory:store`."""
@@ -123,13 +161,45 @@ class LangGraphDoors:
         """Return a checkpointer behind the door `memory:checkpoints`, where `graph` acts."""
         return DoorSaver(saver, self._memory("checkpoints", GRAPH), self._threads.now, self.codec)
 
+    def take_checkpoints(self, world: World, *, clock_matters: bool = True) -> None:
+        """Take a checkpoint whenever a model is about to be asked, so that searches need fewer runs.
+
+        Args:
+            world: Returns the state of the world and of the program around the agents, as plain data: what it must
+                hold stands in `chaosagent.adapters.checkpoints`.
+            clock_matters: The rest of the run depends on the time; if not, a delay leaves nothing behind.
+        """
+        self.doors.take_checkpoints(world, clock_matters=clock_matters, kept=self._kept)
+
     # ------------------------------------------------------------------ crossings
+
+    async def _asked(self, errors: ClientErrors | None, agent: str, messages: Any, options: Any, ask: Any) -> Any:
+        """Ask a model whose client has exceptions of its own, which do not cross as they are."""
+        if errors is None:
+            return await self._complete(agent, messages, options, ask)
+
+        async def asking(asked: Any, given: Any) -> Any:
+            try:
+                return await (
+                    ask(asked, given)
+                    if getattr(ask, "native", False)
+                    else self._threads.apart(lambda: ask(asked, given))
+                )
+            except Exception as error:
+                raise errors.plain(error) from error
+
+        asking.native = True  # type: ignore[attr-defined]  # a function has room for it
+        try:
+            return await self._complete(agent, messages, options, asking)
+        except (TimeoutError, ConnectionError, StatusError) as error:
+            raise errors.own(error) from error
 
     async def _complete(self, agent: str, messages: list[Any], options: dict[str, Any], ask: Any) -> Any:
         """Take what a model is asked, and what it answers, through its door."""
         self._check()
-        for message in messages:
-            self.codec.names.alias("message", message.id)
+        named: list[Plain] = [self.codec.names.alias("message", message.id) for message in messages]
+        if self.doors.takes_checkpoints:
+            self._named[agent] = named
         with self.doors.acting(agent):
             if options.get("tools"):
                 options = {**options, "tools": await self._toolbox(agent, options["tools"])}
@@ -142,9 +212,9 @@ class LangGraphDoors:
                     return answer_of(await ask(asked, options), self.codec)
                 return answer_of(await self._threads.apart(lambda: ask(asked, options)), self.codec)
 
-            told = await _given(self.doors.model("chat", request, answer))
+            told = await _given(self.doors.model("chat", request, answer, call=_task()))
             result = result_from(told, messages, self.codec)
-            self._link_model(agent, messages, result.generations[0].message)
+            self._links.model(agent, messages, result.generations[0].message)
             return result
 
     async def _toolbox(self, agent: str, tools: list[Any]) -> list[Any]:
@@ -155,8 +225,11 @@ class LangGraphDoors:
             self._told[key] = await _given(self.doors.listed("toolbox", lambda _: listed))
         return tools_from(self._told[key] or (), tools)
 
-    async def _call(self, agent: str, name: str, call_id: str, arguments: dict[str, Any], invoke: Any) -> Any:
+    async def _call(
+        self, asker: tuple[str, str], name: str, call_id: str, arguments: dict[str, Any], invoke: Any
+    ) -> Any:
         """Take a call of a tool through its door, and return what its function returned."""
+        agent, asked_in = asker
 
         async def answer(altered: dict[str, Any]) -> Plain:
             try:
@@ -171,23 +244,26 @@ class LangGraphDoors:
 
         with self.doors.acting(agent):
             try:
-                told = await self._called(name, arguments, answer)
+                told = await self._called(name, arguments, answer, call_id)
             except Bubbled as bubbled:
                 raise self._bubbling(bubbled) from None
             except ValidationFailure as failed:
                 raise failed.error() from None
-            self._link_tool(agent, call_id)
+            self._links.tool(agent, asked_in, call_id)
             return self.codec.decode(told)
 
-    async def _called(self, name: str, arguments: dict[str, Any], answer: Callable[[dict[str, Any]], Any]) -> Any:
-        peer = self._handoffs.get(name)
+    async def _called(
+        self, name: str, arguments: dict[str, Any], answer: Callable[[dict[str, Any]], Any], call_id: str
+    ) -> Any:
+        task, peer = _task(), self._handoffs.get(name)
+        call = f"{task} {call_id}" if task and call_id else ""
         if peer is None:
-            return await _given(self.doors.tool(name, arguments, answer))
+            return await _given(self.doors.tool(name, arguments, answer, call=call))
 
         async def deliver(altered: dict[str, Any]) -> Plain:
             return {"reply": await answer(altered["body"])}
 
-        told = await _given(self.doors.message("handoffs", peer, arguments, deliver))
+        told = await _given(self.doors.message("handoffs", peer, arguments, deliver, call=call))
         return told["reply"] if isinstance(told, Mapping) else f"Successfully transferred to {peer}"
 
     def _bubbling(self, bubbled: Bubbled) -> Any:
@@ -203,6 +279,15 @@ class LangGraphDoors:
 
     # ------------------------------------------------------------------ what is known of tools and answers
 
+    def note_state(self, agent: str, state: Any) -> None:
+        """Keep what the state of a graph holds beside messages, for checkpoints."""
+        if self.doors.takes_checkpoints:
+            held = state if isinstance(state, Mapping) else vars(state)
+            self._states[agent] = self.codec.encode({key: value for key, value in held.items() if key != "messages"})
+
+    def _kept(self) -> Plain:
+        return [self._states, self._named, self._links.plain(), self.codec.names.plain()]
+
     def _learn(self, tools: Iterable[Any]) -> None:
         names = [_name_of(tool) for tool in tools]
         refuse_twice("tools", names)
@@ -216,43 +301,6 @@ class LangGraphDoors:
             self._tools.check(self._known, handoffs=self._handoffs)
         except UnknownNameError as error:  # in the middle of a run it is the run that is worth nothing
             raise TargetError(str(error)) from error
-
-    def _link_model(self, agent: str, messages: Iterable[Any], answer: Any) -> None:
-        """Declare that an answer was derived from what tools said, and remember what it asks of them."""
-        if is_behind():  # a replay does not go there
-            return
-        artifact = self.run.artifact()
-        for message in messages:
-            source = self._answered_by.of(agent, getattr(message, "tool_call_id", ""))
-            if source:
-                self.run.link(artifact, "derived_from", source)
-        for call in answer.tool_calls:
-            self._asked_by.keep(agent, call["id"], artifact)
-
-    def _link_tool(self, agent: str, call_id: str) -> None:
-        if is_behind():  # a replay does not go there
-            return
-        artifact = self.run.artifact()
-        self._answered_by.keep(agent, call_id, artifact)
-        source = self._asked_by.of(agent, call_id)
-        if source:
-            self.run.link(artifact, "derived_from", source)
-
-
-class _Artifacts:
-    """Artifacts by the calls of tools that they belong to: two agents at work may both have a `call-1`."""
-
-    def __init__(self) -> None:
-        self._of: dict[tuple[str, str], str] = {}
-        self._newest: dict[str, str] = {}
-
-    def keep(self, agent: str, call_id: str, artifact: str) -> None:
-        """Remember an artifact."""
-        self._of[agent, call_id] = self._newest[call_id] = artifact
-
-    def of(self, agent: str, call_id: str) -> str:
-        """Return an agent's own; where it has none, that of whose conversation it goes on with. Empty for none."""
-        return self._of.get((agent, call_id)) or self._newest.get(call_id, "")
 
 
 class DoorMiddleware(AgentMiddleware):  # type: ignore[misc]  # LangChain is not in every checkout
@@ -281,18 +329,30 @@ class DoorMiddleware(AgentMiddleware):  # type: ignore[misc]  # LangChain is not
 
     def _before_model(self, request: Any) -> Any:
         self._doors._learn(request.tools)
+        self._doors.note_state(self._agent, request.state)
         return request.override(model=self._doors.model(request.model, self._agent))
 
     def _before_tool(self, request: Any) -> Any:
         if request.tool is None:  # the model made it up; LangGraph tells it so
             return request
-        return request.override(tool=self._doors.tool(request.tool, self._agent))
+        state = request.state
+        messages = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", None)
+        tool = self._doors.tool(request.tool, self._agent, asked_in=asking(messages or ()))
+        return request.override(tool=tool)
 
 
 def _name_of(tool: Any) -> str:
     if isinstance(tool, Mapping):
         return str(described(tool)["name"])
     return str(getattr(tool, "name", None) or getattr(tool, "__name__", tool))
+
+
+def _task() -> str:
+    """Return what identifies the task of a graph that is at work: its retries have the same. Empty outside of one."""
+    try:
+        return str(get_config().get("metadata", {}).get("langgraph_checkpoint_ns", ""))
+    except RuntimeError:  # no graph is at work
+        return ""
 
 
 def _is_saver(checkpointer: Any) -> bool:

@@ -205,17 +205,51 @@ class DoorSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]  # LangGraph is
 
         async def history(_: dict[str, Any]) -> Plain:
             found = self._inner.alist(config, filter=filter, before=before, limit=limit)
-            return [self._plain_tuple(one) async for one in found]
+            return [{**self._plain_tuple(one), **self._place(one.config)} async for one in found]
 
         asked = {"key": "" if config is None else _key(config), "filter": self._codec.encode(filter), "limit": limit}
+        if before is not None:
+            asked["before"] = self._names.alias("checkpoint", before["configurable"].get("checkpoint_id"))
         for one in await self._cross("history", asked, history) or ():
-            made = self._tuple_from(one, config or {"configurable": {"thread_id": one["key"], "checkpoint_ns": ""}})
+            made = self._tuple_from(one, self._config_of(one)) if isinstance(one, Mapping) else None
             if made is not None:
                 yield made
+
+    def _config_of(self, told: Mapping[str, Any]) -> Any:
+        """Return where a checkpoint of a history belongs: a thread, and the namespace of a graph inside of a graph."""
+        parts = [part.partition(":") for part in str(told.get("namespace") or "").split("|")]
+        namespace = "|".join(f"{name}{sign}{self._names.id(task) or ''}" for name, sign, task in parts)
+        return {"configurable": {"thread_id": told.get("thread", ""), "checkpoint_ns": namespace}}
+
+    def _place(self, config: Any) -> dict[str, Plain]:
+        """Return the same as it crosses; ids of the tasks that run the inner graphs are renamed."""
+        configurable = config["configurable"]
+        parts = [part.partition(":") for part in configurable.get("checkpoint_ns", "").split("|")]
+        namespace = "|".join(f"{name}{sign}{self._names.alias('task', task)}" for name, sign, task in parts)
+        return {"thread": configurable["thread_id"]} | ({"namespace": namespace} if namespace else {})
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Forget a thread."""
         await self._cross("delete", {"key": thread_id}, lambda _: self._inner.adelete_thread(thread_id))
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Forget what runs have written."""
+        runs = [self._names.alias("run", run_id) for run_id in run_ids]
+        await self._cross("delete_runs", {"runs": runs}, lambda _: self._inner.adelete_for_runs(run_ids))
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy a thread."""
+        asked = {"key": source_thread_id, "to": target_thread_id}
+        await self._cross("copy", asked, lambda _: self._inner.acopy_thread(source_thread_id, target_thread_id))
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Forget what is old in threads."""
+        asked = {"keys": list(thread_ids), "strategy": strategy}
+        await self._cross("prune", asked, lambda _: self._inner.aprune(thread_ids, strategy=strategy))
+
+    def with_allowlist(self, extra_allowlist: Any) -> BaseCheckpointSaver[Any]:
+        """Return the same with more classes that may be made again."""
+        return DoorSaver(self._inner.with_allowlist(extra_allowlist), self._cross, self._now, self._codec)
 
     def get_tuple(self, config: Any) -> CheckpointTuple | None:
         found: CheckpointTuple | None = self._now(lambda: self.aget_tuple(config))
@@ -235,6 +269,15 @@ class DoorSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]  # LangGraph is
 
     def delete_thread(self, thread_id: str) -> None:
         self._now(lambda: self.adelete_thread(thread_id))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        self._now(lambda: self.adelete_for_runs(run_ids))
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        self._now(lambda: self.acopy_thread(source_thread_id, target_thread_id))
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        self._now(lambda: self.aprune(thread_ids, strategy=strategy))
 
     # ------------------------------------------------------------------ as plain data
 

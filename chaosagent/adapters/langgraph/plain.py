@@ -53,6 +53,14 @@ class Names:
             self._ids[known] = given
         return known
 
+    def plain(self) -> Plain:
+        """Return what later names depend on, beside which ids have one."""
+        return {**self._counts}
+
+    def known(self, alias: str) -> str | None:
+        """Return the id behind an alias, `None` where this run has given no id that name."""
+        return self._ids.get(alias)
+
     def id(self, alias: str) -> str | None:
         """Return the id behind an alias; of one that this run has not seen, always the same UUID."""
         if not alias:

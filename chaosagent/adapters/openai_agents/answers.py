@@ -25,6 +25,8 @@ from openai.types.responses import (
     ResponseUsage,
 )
 
+from chaosagent.canonical import Plain
+
 CALL = "function_call"
 MESSAGE = "message"
 _MADE = {"id": "msg", "call_id": "call", "approval_request_id": "mcpr"}
@@ -80,6 +82,10 @@ class Names:
     def id_of(self, name: str) -> str:
         """Return the id behind a name, the name itself where there is none."""
         return self._ids.get(name, name)
+
+    def plain(self) -> Plain:
+        """Return what later names depend on, beside which ids have one."""
+        return [{**self._counts}, [*sorted(self._called)]]
 
     def item_of_world(self, item: Mapping[str, Any]) -> dict[str, Any]:
         """Return an item of a conversation with names for the ids that the world gave it."""

@@ -16,6 +16,7 @@ from agents import Agent, FunctionTool, Model, ModelProvider, UserError
 from agents.tool import set_function_tool_failure_error_function, with_function_tool_failure_error_handler
 from pydantic import PydanticUserError
 
+from chaosagent.adapters.checkpoints import World
 from chaosagent.adapters.doors import FrameworkDoors, Tools, clean_name, is_behind, refuse_twice
 from chaosagent.adapters.openai_agents.answers import Names, answer_of, as_plain, response_of
 from chaosagent.adapters.openai_agents.errors import as_plain_error, as_sdk_error
@@ -30,7 +31,7 @@ from chaosagent.adapters.openai_agents.tools import (
     told_of,
     written,
 )
-from chaosagent.canonical import digest_of, plain
+from chaosagent.canonical import Plain, digest_of, plain
 from chaosagent.errors import TargetError
 from chaosagent.targets.target import Run
 from chaosagent.vocabulary import ServiceFault, StatusError
@@ -59,7 +60,22 @@ class AgentDoors:
         self._of: dict[int, tuple[Any, Any]] = {}
         self._asked_by: dict[str, str] = {}
         self._told: dict[str, str] = {}
+        self._inputs: dict[int, tuple[Any, int]] = {}  # with the lists, so that no other one has the id of one
         self._described: dict[tuple[int, ...], _Described] = {}
+
+    def take_checkpoints(self, world: World, *, clock_matters: bool = True) -> None:
+        """Take a checkpoint whenever a model is about to be asked, so that searches need fewer runs.
+
+        Args:
+            world: Returns the state of the world and of the program around the agents, as plain data: what it must
+                hold stands in `chaosagent.adapters.checkpoints`.
+            clock_matters: The rest of the run depends on the time; if not, a delay leaves nothing behind.
+        """
+        self.doors.take_checkpoints(world, clock_matters=clock_matters, kept=self._kept)
+
+    def _kept(self) -> Plain:
+        """Return what is kept here and matters to later crossings: names, and where answers came from."""
+        return [self.names.plain(), list(self._asked_by.values()), list(self._told.values())]
 
     # ------------------------------------------------------------------ agents
 
@@ -218,12 +234,18 @@ class AgentDoors:
                 raise as_plain_error(error) from error
 
         try:
-            answer = await self.doors.model(model, request, world)
+            answer = await self.doors.model(model, request, world, call=self._call_of(call))
         except (TimeoutError, ConnectionError, StatusError, ServiceFault) as error:
             raise as_sdk_error(error) from error
         response = response_of(answer, self.names)
         self._link_model(call, response)
         return response
+
+    def _call_of(self, call: Mapping[str, Any]) -> str:
+        """Return what identifies a request: when the SDK tries again, it has the same list of items, itself."""
+        given = call["input"]
+        _, number = self._inputs.setdefault(id(given), (given, len(self._inputs)))
+        return str(number)
 
     def _request(self, call: Mapping[str, Any], described: str) -> dict[str, Any]:
         messages: list[dict[str, Any]] = []

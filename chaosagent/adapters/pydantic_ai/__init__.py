@@ -20,6 +20,9 @@ Outside such a block `doors` adds nothing. Each agent's calls carry its name, `s
 * a tool named in `handoffs` is `message:<tool>`, operation `send`: it hands its arguments on to another agent;
 * `memory(store)` puts a `ConversationStore` behind `memory:<name>`, with `read` and `write`.
 
+What pydantic-ai calls a retry, of a tool (`ModelRetry`) or of an output, asks the model again, which makes another
+call: `service:refund[2]`, not an attempt `[1.1]`. Those of an HTTP client are behind the door of the model.
+
 What is pinned, so that equal runs have equal traces: timestamps and ids of runs and conversations do not cross; ids of
 tool calls are renamed by first appearance, and those that the framework makes up are replaced, so that a tool sees
 `call-1` in its `RunContext`. Parallel tool calls are asked in the order of the model's message, which is the

@@ -10,13 +10,15 @@ from contextvars import ContextVar, Token
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 from pydantic_ai import Agent, ToolDefinition
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.conversation_store import ConversationStore
 from pydantic_ai.toolsets import FunctionToolset
+from pydantic_core import to_jsonable_python
 
+from chaosagent.adapters.checkpoints import World
 from chaosagent.adapters.doors import FrameworkDoors, Tools, is_behind, refuse_twice
 from chaosagent.adapters.pydantic_ai.errors import OWN
 from chaosagent.adapters.pydantic_ai.model import behind_door
@@ -58,7 +60,21 @@ class AgentDoors:
         )
         self.doors = FrameworkDoors(run, said)
         self.threads = InTurn()
+        self.at_work: dict[str, OneAgentRun] = {}
         self._token: Token[AgentDoors | None] | None = None
+
+    def take_checkpoints(self, world: World, *, clock_matters: bool = True) -> None:
+        """Take a checkpoint whenever a model is about to be asked, so that searches need fewer runs.
+
+        Args:
+            world: Returns the state of the world and of the program around the agents, as plain data: what it must
+                hold stands in `chaosagent.adapters.checkpoints`.
+            clock_matters: The rest of the run depends on the time; if not, a delay leaves nothing behind.
+        """
+        self.doors.take_checkpoints(world, clock_matters=clock_matters, kept=self._kept)
+
+    def _kept(self) -> Plain:
+        return {name: agent_run.kept for name, agent_run in self.at_work.items()}
 
     def __enter__(self) -> AgentDoors:
         self._token = _ACTIVE.set(self)
@@ -115,6 +131,14 @@ class OneAgentRun(AbstractCapability[Any]):  # type: ignore[misc]  # pydantic-ai
         self.asked_in: dict[str, str] = {}
         self.told: list[str] = []
         self._listed: list[dict[str, Plain]] | None = None
+        self._step: Plain = None
+        if not self.is_inside:
+            owner.at_work[agent] = self
+
+    @property
+    def kept(self) -> Plain:
+        """What the framework keeps of this run beside messages, and what is kept here, for checkpoints."""
+        return [self._step, list(self.asked_in.values()), list(self.told)]
 
     def get_wrapper_model(self, model: Any) -> Any:
         """Put the model behind its door."""
@@ -124,8 +148,10 @@ class OneAgentRun(AbstractCapability[Any]):  # type: ignore[misc]  # pydantic-ai
         """Put every tool behind its door, as near to its function as the framework lets in."""
         return NamedTools(toolset.visit_and_replace(lambda leaf: ToolsBehindDoors(leaf, self)))
 
-    async def prepare_tools(self, ctx: Any, tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:  # noqa: ARG002
+    async def prepare_tools(self, ctx: Any, tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
         """Ask for the list of tools through its door, once; what was changed there stays so for the run."""
+        if self.doors.takes_checkpoints:
+            self._step = cast("Plain", to_jsonable_python([ctx.run_step, ctx.retries, ctx.usage]))
         if self._listed is None:
             known = [_plain_tool(tool) for tool in tool_defs]
             with self.doors.acting(self.agent):

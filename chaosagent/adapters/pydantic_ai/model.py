@@ -101,6 +101,7 @@ async def _asked(agent_run: OneAgentRun, model_name: str, given: tuple[Any, Any,
         return plain_answer(response, ids)
 
     run = agent_run.run
+    await agent_run.doors.settle()
     with agent_run.doors.acting(agent_run.agent):
         try:
             answer = await agent_run.doors.model(model_name, sent, world)
