@@ -22,6 +22,7 @@ from chaosagent.experiments.dojo.traits import DONE_BEFORE, LOOKS, REPEATABLE
 T = TypeVar("T")
 Steps: TypeAlias = Generator[Call, Answer, T]
 ORDERS_MAX = 20
+MISSES_MIN = 2
 KEPT_MAX = 4_096
 # Asked again, these tell something else.
 CONSUMING = frozenset({"get_unread_emails"})
@@ -155,7 +156,7 @@ class Agent:
         raise GivesUp(f"{tool}: {trouble}")
 
     def act(self, tool: str, **arguments: Plain) -> Steps[Plain]:
-        """Do a write; return what the tool answered, `None` when only a look shows that it was done.
+        """Do a write; return what the tool answered, `None` when a look shows that it was done.
 
         Raises:
             GivesUp: The write failed, or nobody can say whether it took place.
@@ -174,8 +175,10 @@ class Agent:
                 return self._finished(call, answer.value)
             if self.habits.confirms:
                 seen = yield from self._seen(call)
-                if seen or (seen is None and not answer.failure):
-                    return self._finished(call, None if answer.failure else answer.value)
+                if seen:
+                    return self._finished(call, None)  # what the answer says besides was not confirmed
+                if seen is None and not answer.failure:
+                    return self._finished(call, answer.value)
                 if seen is None and tool not in REPEATABLE and tool not in DONE_BEFORE:
                     break
         self.failed = call
@@ -220,16 +223,19 @@ class Agent:
                         yield order
 
     def _seen(self, call: Call) -> Steps[bool | None]:
-        """Return whether a write took place, `None` when that cannot be seen."""
-        look = LOOKS.get(call.tool)
+        """Return whether a write took place, `None` when that cannot be seen; one look may be wrong."""
+        look, misses = LOOKS.get(call.tool), 0
         if look is None or look.tool not in self.tools:
             return None
         for _ in range(self.habits.retries + 1):
             answer = yield from self._called(Call(look.tool, look.arguments(call.arguments)))
-            if answer.failure == REFUSED:
+            if answer.failure and answer.failure != REFUSED:
+                continue
+            if not answer.failure and look.finds(call.arguments, answer.value):
+                return True
+            misses += 1
+            if misses == MISSES_MIN:
                 return False
-            if not answer.failure:
-                return look.finds(call.arguments, answer.value)
         return None
 
 
