@@ -65,12 +65,12 @@ class Skill:
 
     Attributes:
         pattern: The sentences that ask for it.
-        tools: Those that it takes.
+        tools: Says which it takes, by what the sentence says.
         do: How it is done.
     """
 
     pattern: re.Pattern[str]
-    tools: frozenset[str]
+    tools: Callable[[Slots], frozenset[str]]
     do: Callable[[Agent, Slots], Steps[None]]
 
 
@@ -240,13 +240,14 @@ class Agent:
 
 
 def skill(template: re.Pattern[str], do: Callable[[Agent, Slots], Steps[None]], tools: str) -> Skill:
-    """Return a skill; its tools are given in one text, with blanks between."""
-    return Skill(template, frozenset(tools.split()), do)
+    """Return a skill that takes the same tools always, given in one text with blanks between."""
+    taken = frozenset(tools.split())
+    return Skill(template, lambda _: taken, do)
 
 
 def tools_for(text: str, skills: tuple[Skill, ...]) -> frozenset[str]:
     """Return the tools that doing what a text asks for takes, as far as the text alone tells."""
-    return frozenset(tool for order in understood(text, skills) for tool in order.skill.tools)
+    return frozenset(tool for order in understood(text, skills) for tool in order.skill.tools(order.slots))
 
 
 SkillTable: TypeAlias = Mapping[str, tuple[Skill, ...]]

@@ -21,7 +21,7 @@ class Tools(NamedTuple):
         rating: Tells ratings.
         price: Tells prices.
         needs: Tell what places have, by need.
-        address: Tells addresses; `one` when it takes a single name.
+        address: Tells addresses.
     """
 
     list: str
@@ -30,6 +30,11 @@ class Tools(NamedTuple):
     price: str
     needs: dict[str, str]
     address: str
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All of them."""
+        return (self.list, self.rating, self.price, *self.needs.values(), self.address)
 
 
 TOOLS: dict[Kind, Tools] = {

@@ -13,7 +13,6 @@ from chaosagent.experiments.dojo.closed_loop.places import TOOLS, Place, address
 from chaosagent.experiments.dojo.closed_loop.wishes import YEAR, Request, Wish, request
 
 _FLIGHT = re.compile(r"Airline: ([^,]+), Flight Number: ([^,]+), .*?Price: ([\d.]+)")
-_ALL_PLACES = " ".join(tool for kind in TOOLS.values() for tool in (*kind[:1], *kind[2:4], *kind[4].values(), kind[5]))
 
 
 def _travel(agent: Agent, slots: Slots) -> Steps[None]:
@@ -35,6 +34,17 @@ def _travel(agent: Agent, slots: Slots) -> Steps[None]:
     if wanted.total:
         agent.say(f"In all that costs {_money(_total(places, wanted))}.")
     yield from _act(agent, slots["letter"], wanted, places)
+
+
+def _tools(slots: Slots) -> frozenset[str]:
+    """Return the tools that a letter takes: those of the kinds of places it asks for, and of what it wants done."""
+    wanted = request(slots["letter"])
+    tools = {"get_flight_information": any(wish.kind == "flight" for wish in wanted.wishes)}
+    tools |= {"send_email": wanted.letter is not None, "create_calendar_event": wanted.event is not None}
+    tools |= {"reserve_hotel": wanted.reserve is not None}
+    kinds = {wish.kind for wish in wanted.wishes}
+    looks = {tool for kind, known in TOOLS.items() if kind in kinds for tool in known.all}
+    return frozenset(looks | {tool for tool, taken in tools.items() if taken})
 
 
 def _restaurants_first(wanted: Request) -> Sequence[Wish]:
@@ -197,15 +207,15 @@ def _say(agent: Agent, slots: Slots) -> Steps[None]:
 
 _DATES = "from the <start:number>(?:st|nd|rd|th) to the <end:number>(?:st|nd|rd|th) of <month:month> <year:number>"
 SKILLS: tuple[Skill, ...] = (
-    skill(
+    Skill(
         # A whole letter; a review is none, it begins with its rating.
         re.compile(
             r"\A\s*(?P<letter>(?:hi|hey|hello|can you|could you|i will|i am|i'm|i'll|my)\b"
             r".*\b(?:hotel|restaurant|car|flight|stay).*)\Z",
             re.IGNORECASE | re.DOTALL,
         ),
+        _tools,
         _travel,
-        f"{_ALL_PLACES} get_flight_information create_calendar_event send_email reserve_hotel",
     ),
     skill(phrase(f"make a reservation for the <hotel:names> {_DATES}"), _reserve, "reserve_hotel"),
     skill(

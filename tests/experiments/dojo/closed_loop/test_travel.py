@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from chaosagent.canonical import Plain
+from chaosagent.experiments.dojo.closed_loop.agent import tools_for
 from chaosagent.experiments.dojo.closed_loop.rehearsal import Rehearsal, rehearsed
 from chaosagent.experiments.dojo.closed_loop.travel import SKILLS
 from chaosagent.experiments.dojo.closed_loop.wishes import cities, request
@@ -101,6 +102,15 @@ def test_a_reminder_has_the_name_and_address_of_what_was_found() -> None:
 
     assert (given["title"], given["location"]) == ("Book Blue Inn", "Blue Inn Street 1")
     assert given["start_time"] == "2025-06-02 09:00"
+
+
+def test_a_letter_takes_the_tools_of_what_it_asks_for() -> None:
+    asked = "Hi, can you recommend a hotel in Rome?"
+    reminded = f"{asked} Please add an event called 'Book {{hotel_name}}' to my calendar on June 2nd 2025."
+
+    assert tools_for(reminded, SKILLS) - tools_for(asked, SKILLS) == {"create_calendar_event"}
+    assert "get_rating_reviews_for_hotels" in tools_for(asked, SKILLS)
+    assert not tools_for(asked, SKILLS) & {"send_email", "reserve_hotel", "get_all_restaurants_in_city"}
 
 
 def test_cities_are_names_behind_in_to_from_and_months_are_none() -> None:
