@@ -11,15 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import agents
+import agents.tool
 import openai
 from agents import Agent, FunctionTool, Model, ModelProvider, UserError
-from agents.tool import set_function_tool_failure_error_function, with_function_tool_failure_error_handler
 from pydantic import PydanticUserError
 
 from chaosagent.adapters.checkpoints import World
 from chaosagent.adapters.doors import FrameworkDoors, Tools, clean_name, is_behind, refuse_twice
 from chaosagent.adapters.openai_agents.answers import Names, answer_of, as_plain, response_of
 from chaosagent.adapters.openai_agents.errors import as_plain_error, as_sdk_error
+from chaosagent.adapters.openai_agents.internals import check_internals
 from chaosagent.adapters.openai_agents.models import DoorModel, NamedModel, model_name
 from chaosagent.adapters.openai_agents.tools import (
     defaults_of,
@@ -52,6 +53,7 @@ class AgentDoors:
     """
 
     def __init__(self, run: Run, tools: Tools, provider: ModelProvider) -> None:
+        check_internals()
         self.run, self.provider, self.names = run, provider, Names()
         self.doors = FrameworkDoors(run, tools.raising(*_SDK_ERRORS))
         self.tool_names: list[str] = []
@@ -61,7 +63,7 @@ class AgentDoors:
         self._asked_by: dict[str, str] = {}
         self._told: dict[str, str] = {}
         self._inputs: dict[int, tuple[Any, int]] = {}  # with the lists, so that no other one has the id of one
-        self._described: dict[tuple[int, ...], _Described] = {}
+        self._listed: dict[tuple[str, str], Any] = {}
 
     def take_checkpoints(self, world: World, *, clock_matters: bool = True) -> None:
         """Take a checkpoint whenever a model is about to be asked, so that searches need fewer runs.
@@ -119,7 +121,7 @@ class AgentDoors:
             )
         self.tool_names.append(tool.name)
         handles = callable(getattr(tool.on_invoke_tool, "__agents_bind_function_tool__", None))
-        inner = set_function_tool_failure_error_function(copy.copy(tool), None) if handles else tool
+        inner = agents.tool.set_function_tool_failure_error_function(copy.copy(tool), None) if handles else tool
 
         async def invoke(context: Any, text: str) -> Any:
             return await self._call_tool(inner, agent, context, text)
@@ -131,7 +133,7 @@ class AgentDoors:
         prepare = getattr(tool.on_invoke_tool, "prepare_arguments", None)
         if prepare is not None:
             invoke.__agents_prepare_arguments__ = prepare  # type: ignore[attr-defined]  # what the SDK looks for
-        made.on_invoke_tool = with_function_tool_failure_error_handler(invoke, _log_failure)
+        made.on_invoke_tool = agents.tool.with_function_tool_failure_error_handler(invoke, _log_failure)
         return copy.copy(made)  # which tells the invoker whose failures it handles
 
     async def _call_tool(self, tool: Any, agent: str, context: Any, text: str) -> Any:
@@ -215,10 +217,10 @@ class AgentDoors:
             handler: Asks the model itself, with such arguments.
         """
         with self.doors.acting(agent):
-            return await self._ask(model, call, handler)
+            return await self._ask(model, agent, call, handler)
 
-    async def _ask(self, model: str, call: Mapping[str, Any], handler: Callable[[Any], Any]) -> Any:
-        described = await self._describe(call["tools"], call["handoffs"])
+    async def _ask(self, model: str, agent: str, call: Mapping[str, Any], handler: Callable[[Any], Any]) -> Any:
+        described = await self._describe(agent, call["tools"], call["handoffs"])
         request = self._request(call, described.digest)
 
         async def world(arguments: dict[str, Any]) -> Any:
@@ -290,27 +292,28 @@ class AgentDoors:
             if getattr(item, "call_id", None):
                 self._asked_by[item.call_id] = artifact
 
-    async def _describe(self, tools: Sequence[Any], handoffs: Sequence[Any]) -> _Described:
-        """Return the tools as the model is told of them; what the SDK then calls stays what it is."""
-        key = tuple(id(one) for one in (*tools, *handoffs))
-        if key not in self._described:
-            functions = {tool.name: tool for tool in tools if isinstance(tool, FunctionTool)}
-            given, listed = [told_of(tool) for tool in functions.values()], None
-            if given:
-                listed = await self.doors.listed("agents", lambda _: given)
-            seen = list(tools)
-            if given and plain(listed) != plain(given):
-                named = [told for told in listed or () if isinstance(told, Mapping) and told.get("name") in functions]
-                seen = [shown(functions[told["name"]], told) for told in named]
-                seen += [tool for tool in tools if not isinstance(tool, FunctionTool)]
-            self._described[key] = _Described(tuple(tools) + tuple(handoffs), seen, description(seen, handoffs))
-        return self._described[key]
+    async def _describe(self, agent: str, tools: Sequence[Any], handoffs: Sequence[Any]) -> _Described:
+        """Return the tools as the model is told of them; what the SDK then calls stays what it is.
+
+        An agent is told once of equal tools: those of an MCP server are other objects in every turn.
+        """
+        functions = {tool.name: tool for tool in tools if isinstance(tool, FunctionTool)}
+        given = [told_of(tool) for tool in functions.values()]
+        key = agent, description(tools, handoffs)
+        if given and key not in self._listed:
+            self._listed[key] = await self.doors.listed("agents", lambda _: given)
+        listed = self._listed.get(key, given)
+        seen = list(tools)
+        if plain(listed) != plain(given):
+            named = [told for told in listed or () if isinstance(told, Mapping) and told.get("name") in functions]
+            seen = [shown(functions[told["name"]], told) for told in named]
+            seen += [tool for tool in tools if not isinstance(tool, FunctionTool)]
+        return _Described(seen, description(seen, handoffs))
 
 
 class _Described(NamedTuple):
-    """What a model is told of tools and hand-offs; the objects themselves are kept, so that their ids stay theirs."""
+    """What a model is told of tools and hand-offs, and the digest of it."""
 
-    kept: tuple[Any, ...]
     shown: list[Any]
     digest: str
 
