@@ -16,7 +16,6 @@ from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import ChatCompletionClient, CreateResult
 from autogen_core.tools import StaticWorkbench, Workbench
 
-from chaosagent.adapters.autogen.errors import client_error, crossing_error, package_of
 from chaosagent.adapters.autogen.memory import DoorMemory, memory_name, with_own_messages
 from chaosagent.adapters.autogen.messages import (
     answer_of,
@@ -31,6 +30,7 @@ from chaosagent.adapters.autogen.messages import (
 from chaosagent.adapters.autogen.model import DoorClient, Request, model_name
 from chaosagent.adapters.autogen.teams import copied_team, stop, without_trace
 from chaosagent.adapters.autogen.tools import DoorTool, DoorWorkbench, runs_agent
+from chaosagent.adapters.client_errors import client_error, crossing_error, package_of
 from chaosagent.adapters.doors import FrameworkDoors, Handler, Tools, is_behind
 from chaosagent.adapters.provenance import Provenance
 from chaosagent.adapters.validation import ValidationFailure

@@ -1,9 +1,9 @@
 """Failures of model clients as they cross, and back into the classes of the client in use.
 
-AutoGen has none of its own. Its clients for OpenAI and Anthropic raise what those packages raise; a replay record keeps
-plain failures. So what a client raised crosses as a time-out, a broken connection or an error with a status, and the
-agent is raised the client's own exception for it, also where it was injected. Other clients get Python's exceptions and
-`chaosagent.StatusError`.
+AutoGen and smolagents have none of their own: their clients for OpenAI and Anthropic raise what those packages raise.
+A replay record keeps plain failures. So what a client raised crosses as a time-out, a broken connection or an error
+with a status, and the agent is raised the client's own exception for it, also where it was injected. Other clients get
+Python's exceptions and `chaosagent.StatusError`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,12 @@ from typing import Any
 
 from chaosagent.vocabulary import StatusError
 
-_PACKAGES = {"autogen_ext.models.openai": "openai", "autogen_ext.models.anthropic": "anthropic"}
+_PACKAGES = {
+    "autogen_ext.models.openai": "openai",
+    "autogen_ext.models.anthropic": "anthropic",
+    "openai": "openai",
+    "anthropic": "anthropic",
+}
 _NOWHERE = "https://model.invalid/"
 _STATUS = {
     400: "BadRequestError",
@@ -31,7 +36,7 @@ def package_of(client: object) -> ModuleType | None:
     """Return the package whose exceptions a model client raises; `None` for one that nobody here knows."""
     for kind in type(client).__mro__:
         for prefix, package in _PACKAGES.items():
-            if kind.__module__.startswith(prefix):
+            if kind.__module__ == prefix or kind.__module__.startswith(f"{prefix}."):
                 return sys.modules.get(package)
     return None
 

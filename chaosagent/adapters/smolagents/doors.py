@@ -1,0 +1,333 @@
+"""The doors of one run for agents of smolagents."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from smolagents import CodeAgent, LocalPythonExecutor, MultiStepAgent, ToolCallingAgent
+from smolagents.local_python_executor import ExecutionTimeoutError
+from smolagents.memory import CallbackRegistry
+from smolagents.models import ChatMessage
+from smolagents.monitoring import Monitor
+from smolagents.utils import AgentError
+
+from chaosagent.adapters.calls import calls_of
+from chaosagent.adapters.client_errors import client_error, crossing_error, package_of
+from chaosagent.adapters.doors import FrameworkDoors, Tools, is_behind
+from chaosagent.adapters.langgraph.threads import Threads
+from chaosagent.adapters.provenance import Provenance
+from chaosagent.adapters.smolagents.messages import (
+    answer_of,
+    described,
+    message_of,
+    messages_of,
+    plain_messages,
+    plain_options,
+    tools_of,
+)
+from chaosagent.adapters.smolagents.parts import DoorAgent, DoorModel, Request, door_tool
+from chaosagent.canonical import Plain, digest_of, pack
+from chaosagent.errors import TargetError
+from chaosagent.targets.target import Run
+
+HANDOFFS = "handoffs"
+UNNAMED = "agent"
+FINAL_ANSWER = "final_answer"
+
+
+class AgentFailure(Exception):
+    """Stands for an error of an agent of smolagents where that crosses: its own classes want a logger to be made."""
+
+
+class AgentDoors:
+    """The doors of one run, and a copy of an agent that uses them. What was given stays as it is.
+
+    Args:
+        run: The run.
+        agent: An agent.
+        tools: What is known about the tools.
+
+    Attributes:
+        agent: The copy.
+
+    Raises:
+        TargetError: See `through_doors`.
+        UnknownNameError: See `through_doors`.
+    """
+
+    def __init__(self, run: Run, agent: Any, tools: Tools) -> None:
+        self.run = run
+        self.doors = FrameworkDoors(run, tools.raising(AgentFailure))
+        self._threads = Threads()
+        self._provenance = Provenance(run)
+        self._names: set[str] = set()
+        self._tool_names: list[str] = []
+        self._told: dict[tuple[object, ...], Any] = {}
+        self.agent = self._agent(agent)
+        tools.check(self._tool_names)
+
+    def _agent(self, agent: Any) -> Any:
+        if not isinstance(agent, MultiStepAgent):
+            raise TargetError(
+                f"{type(agent).__name__} is no agent of smolagents. Give through_doors the one that is run."
+            )
+        name = agent.name or UNNAMED
+        if name in self._names:
+            raise TargetError(f"two agents are called {name!r}: their calls could not be told apart. Rename one.")
+        self._names.add(name)
+        calls = _Calls(name)
+        made = copy.copy(agent)
+        made.model = DoorModel(agent.model, functools.partial(self._ask, calls), calls.found)
+        made.tools = {key: self._tool(tool, calls) for key, tool in agent.tools.items()}
+        made.managed_agents = {
+            key: DoorAgent(self._agent(managed), functools.partial(self._hand_over, calls))
+            for key, managed in agent.managed_agents.items()
+        }
+        made.memory, made.state = copy.copy(agent.memory), dict(agent.state)
+        made.memory.steps = list(agent.memory.steps)
+        made.monitor = Monitor(made.model, made.logger)
+        made.step_callbacks = _with_monitor(agent, made.monitor)
+        if isinstance(agent, ToolCallingAgent):
+            made.process_tool_calls = functools.partial(_one_by_one, made, calls)
+        if isinstance(agent, CodeAgent):
+            made.python_executor = _executor(agent, self._now)
+        return made
+
+    def _tool(self, tool: Any, calls: _Calls) -> Any:
+        if tool.name == FINAL_ANSWER:  # part of the loop, and not of the world
+            return tool
+        self._tool_names.append(tool.name)
+        return door_tool(tool, functools.partial(self._call, calls))
+
+    def _now(self) -> float:
+        return self.run.clock.now()
+
+    # ------------------------------------------------------------------ crossings
+
+    def _ask(
+        self,
+        calls: _Calls,
+        model: Any,
+        messages: Sequence[Any],
+        tools: Sequence[Any],
+        options: Mapping[str, Any],
+        request: Request,
+    ) -> ChatMessage:
+        asked: ChatMessage = self._threads.now(lambda: self._asked(calls, model, messages, tools, options, request))
+        return asked
+
+    async def _asked(
+        self,
+        calls: _Calls,
+        model: Any,
+        messages: Sequence[Any],
+        tools: Sequence[Any],
+        options: Mapping[str, Any],
+        request: Request,
+    ) -> ChatMessage:
+        """Ask a model through its door."""
+        package = package_of(model) or package_of(getattr(model, "client", None))
+        with self.doors.acting(calls.agent):
+            shown = await self._toolbox(calls.agent, tools) if tools else []
+            sent: dict[str, Plain] = {"messages": plain_messages(messages), **plain_options(options)}
+            if tools:
+                told_of = [described(tool) for tool in shown]
+                sent |= {"tools": [tool["name"] for tool in told_of], "described": digest_of(told_of)}
+            unaltered = pack(sent["messages"])
+
+            async def world(given: dict[str, Any]) -> Plain:
+                same = pack(given.get("messages")) == unaltered
+                left = [tool for tool in shown if tool.name in given.get("tools", ())]
+                wanted = messages if same else messages_of(given.get("messages"), messages)
+                try:
+                    return answer_of(await self._threads.apart(lambda: request(wanted, left)))
+                except Exception as error:
+                    crossing = crossing_error(error, package)
+                    if crossing is error:
+                        raise
+                    raise crossing from error
+
+            try:
+                told = await _given(self.doors.model(_model_name(model), sent, world))
+            except Exception as error:
+                made = client_error(error, package)
+                if made is error:
+                    raise
+                raise made from error
+            ids = calls.asked(len(calls_of(told)) if isinstance(told, Mapping) else 0)
+            self._provenance.of_model(calls.agent, calls.read(), ids)
+        listed = calls_of(told) if isinstance(told, Mapping) else []
+        return message_of(told, ids[: len(listed)])
+
+    async def _toolbox(self, agent: str, tools: Sequence[Any]) -> list[Any]:
+        """Ask once for each list of tools what the agent is told of them."""
+        listed = [described(tool) for tool in tools]
+        key = (agent, is_behind(), *(tool["name"] for tool in listed))
+        if key not in self._told:
+            self._told[key] = await _given(self.doors.listed(agent, lambda _: listed))
+        return tools_of(self._told[key], tools)
+
+    def _call(self, calls: _Calls, name: str, arguments: dict[str, Any], call: Callable[[Any], Plain]) -> Any:
+        """Call a tool through its door."""
+
+        async def world(given: dict[str, Any]) -> Any:
+            return await self._threads.apart(lambda: call(given))
+
+        async def cross() -> Any:
+            with self.doors.acting(calls.agent):
+                told = await _given(self.doors.tool(name, arguments, world))
+                self._provenance.of_tool(calls.agent, calls.answered())
+            return told
+
+        return self._threads.now(cross)
+
+    def _hand_over(self, calls: _Calls, name: str, task: dict[str, Any], call: Callable[[Any], Plain]) -> Any:
+        """Hand a task over to a managed agent."""
+
+        def run(given: Any) -> Plain:
+            try:
+                return call(given)
+            except AgentError as error:
+                raise AgentFailure(str(error)) from error
+
+        async def world(given: dict[str, Any]) -> Any:
+            if given.get("to") != name:
+                raise LookupError(f"{given.get('to')} does not take what is meant for {name}")
+            return await self._threads.apart(lambda: run(given["body"]))
+
+        async def cross() -> Any:
+            with self.doors.acting(calls.agent):
+                told = await _given(self.doors.message(HANDOFFS, name, task, world))
+                self._provenance.of_tool(calls.agent, calls.answered())
+            return told
+
+        return self._threads.now(cross)
+
+
+class _Calls:
+    """The calls of tools of one agent.
+
+    Attributes:
+        agent: Its name.
+        current: The id of the call that is being made.
+    """
+
+    def __init__(self, agent: str) -> None:
+        self.agent, self.current = agent, ""
+        self._count = 0
+        self._answered: list[str] = []
+
+    def asked(self, count: int) -> list[str]:
+        """Return ids for the calls in an answer of the model; one also where there are none, for code that it wrote."""
+        found = [f"call-{self._count + place:04}" for place in range(1, max(count, 1) + 1)]
+        self._count += len(found)
+        self.current = found[0]
+        return found
+
+    def found(self, count: int) -> list[str]:
+        """Return ids for the calls that were found in the text of the last answer."""
+        return [self.current, *(self.asked(count - 1) if count > 1 else ())][:count]
+
+    def answered(self) -> str:
+        """Return the id of the call that has just been answered."""
+        self._answered.append(self.current)
+        return self.current
+
+    def read(self) -> list[str]:
+        """Return the ids of the calls that were answered since the model was asked last."""
+        found, self._answered = list(dict.fromkeys(self._answered)), []
+        return found
+
+
+class _Executor(LocalPythonExecutor):  # type: ignore[misc]  # smolagents is not in every checkout
+    """Runs code in the thread that asks, and counts its time limit by the clock of the run.
+
+    As in smolagents, code that takes longer is not stopped: it runs to its end, and then the agent is told that it took
+    too long.
+    """
+
+    now: Callable[[], float]
+    timeout_seconds: float | None
+
+    def __call__(self, code_action: str) -> Any:
+        limit, began = self.timeout_seconds, self.now()
+        self.timeout_seconds = None
+        output, error = None, None
+        try:
+            output = super().__call__(code_action)
+        except Exception as raised:  # told below, unless it came too late
+            error = raised
+        finally:
+            self.timeout_seconds = limit
+        if limit is not None and self.now() - began > limit:
+            raise ExecutionTimeoutError(f"Code execution exceeded the maximum execution time of {limit} seconds")
+        if error is not None:
+            raise error
+        return output
+
+
+def _executor(agent: Any, now: Callable[[], float]) -> Any:
+    """Return an executor of an agent's own, without what others have run in it.
+
+    Raises:
+        TargetError: The agent's code runs somewhere else, where no door is.
+    """
+    given = agent.python_executor
+    if type(given) is not LocalPythonExecutor:
+        raise TargetError(
+            f"the agent {agent.name or UNNAMED!r} runs its code in a {type(given).__name__}, where tools cannot cross "
+            "doors. Use the local executor (`executor_type='local'`) for the search."
+        )
+    made = copy.copy(given)
+    made.__class__ = _Executor
+    made.now, made.state, made.custom_tools = now, dict(given.state), dict(given.custom_tools)
+    return made
+
+
+def _one_by_one(agent: Any, calls: _Calls, chat_message: Any, memory_step: Any) -> Iterator[Any]:
+    """Make the calls of one answer one after the other, as smolagents does it in threads, where the order is chance.
+
+    As there, all are made, also where one fails; the first failure is raised then, and what the others said gets lost.
+    """
+    process = type(agent).process_tool_calls
+    observations, tool_calls = [], []
+    failed: Exception | None = None
+    for one in chat_message.tool_calls:
+        calls.current = one.id
+        single = copy.copy(chat_message)
+        single.tool_calls, memory_step.observations = [one], None
+        try:
+            yield from process(agent, single, memory_step)
+        except AgentError as error:
+            failed = failed or error
+        else:
+            tool_calls += memory_step.tool_calls
+            observations.append(memory_step.observations)
+        finally:
+            memory_step.tool_calls, memory_step.observations = None, None
+    if failed is not None:
+        raise failed
+    memory_step.tool_calls, memory_step.observations = tool_calls, "\n".join(observations)
+
+
+def _with_monitor(agent: Any, monitor: Any) -> CallbackRegistry:
+    """Return an agent's callbacks with another monitor in the place of its own."""
+    made = CallbackRegistry()
+    for kind, callbacks in agent.step_callbacks._callbacks.items():
+        for callback in callbacks:
+            is_own = getattr(callback, "__self__", None) is agent.monitor
+            made.register(kind, monitor.update_metrics if is_own else callback)
+    return made
+
+
+def _model_name(model: Any) -> str:
+    name = getattr(model, "model_id", None)
+    return name if isinstance(name, str) and name else type(model).__name__
+
+
+async def _given(answer: Any) -> Any:
+    return await answer if asyncio.iscoroutine(answer) or hasattr(answer, "__await__") else answer

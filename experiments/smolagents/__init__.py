@@ -1,0 +1,1 @@
+"""A support desk built with smolagents, and its study."""

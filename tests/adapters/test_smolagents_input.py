@@ -1,0 +1,96 @@
+"""What the adapter for smolagents says to bad input."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from chaosagent.adapters import smolagents
+from chaosagent.adapters.smolagents import through_doors
+from chaosagent.errors import TargetError, UnknownNameError, UsageError
+from chaosagent.execution.untraced import UntracedRun
+from chaosagent.targets.target import effect
+from chaosagent.vocabulary import Task
+
+needs_extra = [
+    pytest.mark.smolagents,
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("smolagents") is None, reason="needs the extra smolagents (smolagents)"),
+]
+RUN = UntracedRun(Task("t"))
+
+
+def get_order(order: str) -> str:
+    """Read an order.
+
+    Args:
+        order: Which one.
+    """
+    return order
+
+
+def _agent(kind: str = "ToolCallingAgent", **more: Any) -> Any:
+    import smolagents as framework
+
+    from chaosagent.experiments.smolagents.model import ScriptedModel, ends
+
+    model = ScriptedModel(lambda _: ends("yes"), "m")
+    return getattr(framework, kind)([framework.tool(get_order)], model, verbosity_level=0, **more)
+
+
+def test_a_missing_package_names_the_extra() -> None:
+    code = (
+        "import sys; sys.modules['smolagents'] = None\n"
+        "import importlib.metadata as known; known.version = lambda _: '1.26.0'\n"
+        "from chaosagent.errors import MissingExtraError\n"
+        "from chaosagent.adapters.smolagents import through_doors\n"
+        "try:\n    through_doors(None, None)\n"
+        "except MissingExtraError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+
+    assert "pip install 'chaosagent[smolagents]'" in done.stdout
+
+
+@pytest.mark.parametrize("installed", ["0.1.3", "1.25.0", "2.0.0"])
+def test_an_unsupported_version_is_refused(installed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    smolagents._check_installed.cache_clear()
+    monkeypatch.setattr(importlib.metadata, "version", lambda _: installed)
+
+    with pytest.raises(UsageError, match=rf"from 1\.26 on and below 2, and {installed} is installed"):
+        through_doors(RUN, None)
+
+
+class TestWithTheFramework:
+    """What needs the framework to be said."""
+
+    pytestmark = needs_extra
+
+    def test_an_unknown_tool_is_refused_with_the_nearest(self) -> None:
+        with pytest.raises(UnknownNameError, match=r"effects: unknown tool 'get_orders'\. Did you mean 'get_order'"):
+            through_doors(RUN, _agent(), effects={"get_orders": effect("order")})
+
+    def test_a_tool_that_reads_only_and_has_effects_is_refused(self) -> None:
+        with pytest.raises(TargetError, match="declared read-only and has effects"):
+            through_doors(RUN, _agent(), effects={"get_order": effect("order")}, read_only=["get_order"])
+
+    def test_two_agents_of_one_name_are_refused(self) -> None:
+        managed = _agent(name="agent", description="the name that one without a name has")
+        with pytest.raises(TargetError, match="two agents are called 'agent'"):
+            through_doors(RUN, _agent(managed_agents=[managed]))
+
+    def test_what_is_no_agent_is_refused(self) -> None:
+        with pytest.raises(TargetError, match="str is no agent of smolagents"):
+            through_doors(RUN, "clerk")
+
+    def test_an_agent_whose_code_runs_elsewhere_is_refused(self) -> None:
+        class Elsewhere:
+            """An executor of somebody else."""
+
+        with pytest.raises(TargetError, match="runs its code in a Elsewhere, where tools cannot cross doors"):
+            through_doors(RUN, _agent("CodeAgent", executor=Elsewhere()))
