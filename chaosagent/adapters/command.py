@@ -1,6 +1,6 @@
 """Agents in any language: a command, whose models and services are reached through a proxy of the run.
 
-from chaosagent.adapters.command import Service, command
+from chaosagent.adapters.command import McpServer, Service, command
 
 agent = command(
     "node agent.mjs",
@@ -13,10 +13,11 @@ A study file names it as `target: agent.py:agent`; without any Python, as `targe
 `chaosagent.adapters.command_file`.
 
 What the process is told: `OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL` (`<NAME>_BASE_URL` of any other model) and
-`<SERVICE>_URL`, which are addresses of this run's proxy; the task, as JSON, in `CHAOSAGENT_TASK` and on stdin, with
-`CHAOSAGENT_CONFIG` beside it. What it tells: the last line of stdout, if it is a JSON object, has the fields of
-`chaosagent.Outcome` (`message`, `success`, `claims`, `state`, `refused`); otherwise all of stdout is the final message.
-Another exit code than 0 is a crash.
+`<SERVICE>_URL`, which are addresses of this run's proxy; of an MCP server (`mcp={"bank": McpServer("node bank.mjs")}`),
+what its client is given in the server's place: `<SERVER>_MCP_COMMAND`, a command to start, and `<SERVER>_MCP_URL`, if
+the server has a URL; the task, as JSON, in `CHAOSAGENT_TASK` and on stdin, with `CHAOSAGENT_CONFIG` beside it. What it
+tells: the last line of stdout, if it is a JSON object, has the fields of `chaosagent.Outcome` (`message`, `success`,
+`claims`, `state`, `refused`); otherwise all of stdout is the final message. Another exit code than 0 is a crash.
 
 Pinned, so that a run repeats: ids and times in what models answer are made anew; calls at the same time are put into an
 order; the port of the proxy is taken out of what crosses and of what the process says. Not pinned: what the process
@@ -43,6 +44,7 @@ from typing import IO, Any
 
 from chaosagent.canonical import Plain, plain
 from chaosagent.errors import TargetError, UsageError
+from chaosagent.proxy.mcp_server import McpServer
 from chaosagent.proxy.proxy import Behind, Proxy
 from chaosagent.proxy.server import require_server
 from chaosagent.proxy.service import Service
@@ -50,7 +52,7 @@ from chaosagent.proxy.together import Session
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Claim, Outcome, SystemConfig, Task
 
-__all__ = ["Service", "command"]
+__all__ = ["McpServer", "Service", "command"]
 
 SECONDS_MAX = 300.0
 OUTPUT_MAX = 1_000_000
@@ -187,6 +189,7 @@ def command(
     *,
     models: Mapping[str, str | Callable[[Mapping[str, Any]], Any]] | None = None,
     services: Mapping[str, Service] | None = None,
+    mcp: Mapping[str, McpServer] | None = None,
     tasks: Iterable[Task] = (),
     configs: Iterable[SystemConfig] = (),
     **options: Any,
@@ -198,6 +201,7 @@ def command(
         models: URL of each model's API by name, or a function in its place: it takes a request and returns a text, or a
             mapping with `content` and `tool_calls` (mappings with `name` and `arguments`).
         services: The tools and services, by name.
+        mcp: MCP servers, by name; needs the extra `mcp`.
         tasks: The task instances.
         configs: The configurations.
         options: `prompts`, `pure` and `together_seconds` as in `chaosagent.proxy.proxy.Behind`; `folder`,
@@ -205,7 +209,7 @@ def command(
             `chaosagent.target`.
 
     Raises:
-        MissingExtraError: The extra `proxy` is not installed.
+        MissingExtraError: The extra `proxy` is not installed, or `mcp`, if there are MCP servers.
         UsageError: There is no such option, the command is empty, or a URL or an operation is none.
         TargetError: Two tasks, configurations, models or services share a name.
     """
@@ -231,7 +235,7 @@ def command(
     of_command = {name: options[name] for name in ("environment", "seconds_max") if name in options}
     of_target = {name: options[name] for name in ("objective", "secrets") if name in options}
     folder = Path(options["folder"]).resolve() if options.get("folder") else None
-    behind = Behind(dict(models or {}), dict(services or {}), **of_behind)
+    behind = Behind(dict(models or {}), dict(services or {}), dict(mcp or {}), **of_behind)
     program = Command(words, behind, folder, files=tuple(_files(words, folder)), **of_command)
     called = options.get("name") or Path(words[0]).name
     return target(name=called, tasks=tasks, configs=configs, clock="wall", **of_target)(program)

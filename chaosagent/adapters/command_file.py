@@ -4,6 +4,7 @@
     models: {openai: https://api.openai.com}
     services:
       shop: {upstream: "http://127.0.0.1:8080", effects: {POST /refunds: [order, amount]}}
+    mcp: {bank: {server: "node bank.mjs", effects: {transfer: [to, amount]}, read_only: [balance]}}
     tasks: [{id: late-parcel, input: {order: A-17}}]
 
 A study file names it as `target: agent.yaml`. Where a URL stands, there may be `scripted:file.py:function` or
@@ -22,8 +23,10 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from chaosagent.adapters.command import SECONDS_MAX, command
+from chaosagent.adapters.doors import Tools
 from chaosagent.errors import UnknownNameError, UsageError
 from chaosagent.importable import make_importable
+from chaosagent.proxy.mcp_server import McpServer
 from chaosagent.proxy.service import Service
 from chaosagent.proxy.together import SECONDS
 from chaosagent.proxy.upstream import answers_in, base_url, canned
@@ -53,6 +56,13 @@ class _Service(_Strict):
     reset: str = ""
 
 
+class _McpServer(_Strict):
+    server: str
+    effects: dict[str, list[str] | _Effect | str] = {}
+    read_only: list[str] = []
+    egress: list[str] = []
+
+
 class _Labels(_Strict):
     misuse: bool = False
     forbidden: list[str] = []
@@ -76,6 +86,7 @@ class _CommandFile(_Strict):
     command: Annotated[str | list[str], Field(min_length=1)]
     models: dict[str, str] = {}
     services: dict[str, _Service] = {}
+    mcp: dict[str, _McpServer] = {}
     tasks: list[_Task] = []
     configs: list[_Config] = []
     name: str = ""
@@ -104,6 +115,7 @@ def load_command(file: Path, where: str = "") -> Target:
     make_importable(folder)
     models = {name: model_of(place, folder, f"{file}: models.{name}") for name, place in said.models.items()}
     services = {name: _service(entry, folder, f"{file}: services.{name}") for name, entry in said.services.items()}
+    mcp = {name: _mcp_server(entry, folder, f"{file}: mcp.{name}") for name, entry in said.mcp.items()}
     objective: Any = load_object(said.objective, where=f"{file}: objective", folder=folder) if said.objective else None
     tasks = [
         Task(task.id, task.input, task.category, tuple(task.untrusted), _labels(task.labels)) for task in said.tasks
@@ -112,6 +124,7 @@ def load_command(file: Path, where: str = "") -> Target:
         said.command,
         models=models,
         services=services,
+        mcp=mcp,
         tasks=tasks,
         configs=[SystemConfig(config.name, config.settings) for config in said.configs],
         name=said.name or folder.name,
@@ -167,7 +180,7 @@ def _read(file: Path, where: str) -> _CommandFile:
 
 def _keys_at(path: tuple[int | str, ...]) -> list[str]:
     """Return the keys that are known at a place of the file."""
-    kinds: dict[str, type[BaseModel]] = {"services": _Service, "tasks": _Task, "configs": _Config}
+    kinds: dict[str, type[BaseModel]] = {"services": _Service, "mcp": _McpServer, "tasks": _Task, "configs": _Config}
     kind: type[BaseModel] = kinds.get(str(path[0]), _CommandFile) if path else _CommandFile
     if "labels" in path[1:]:
         kind = _Labels
@@ -185,6 +198,11 @@ def _service(entry: _Service, folder: Path, where: str) -> Service:
         egress=entry.egress,
         reset=entry.reset,
     )
+
+
+def _mcp_server(entry: _McpServer, folder: Path, where: str) -> McpServer:
+    effects = {tool: _effect(rule, folder, f"{where}.effects") for tool, rule in entry.effects.items()}
+    return McpServer(entry.server, Tools(effects, entry.read_only, egress=entry.egress), folder)
 
 
 def _effect(rule: list[str] | _Effect | str, folder: Path, where: str) -> EffectRule:

@@ -26,6 +26,14 @@ def proxy(
         list[str] | None,
         typer.Option(help="A tool or service behind it, in the same way.", metavar="NAME=URL", show_default=False),
     ] = None,
+    mcp: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An MCP server behind it: NAME=URL (streamable HTTP), or NAME='command args' (stdio).",
+            metavar="NAME=SERVER",
+            show_default=False,
+        ),
+    ] = None,
     schedule: Annotated[
         str, typer.Option(help="What is injected: 'model:openai[2] slow(kind=stalled)'.", show_default=False)
     ] = "",
@@ -46,9 +54,11 @@ def proxy(
     port: Annotated[int, typer.Option(help="On loopback; 0 takes a free one.", min=0, max=65_535)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end.")] = False,
 ) -> int:
-    """Stand between an agent in any language and its model and services: record, disturb, memoise, replay.
+    """Stand between an agent in any language and its model, services and MCP servers: record, disturb, memoise, replay.
 
-    Prints the variables to set for the agent, such as OPENAI_BASE_URL, and runs until Ctrl-C. Keys are passed on to the
+    Prints the variables to set for the agent, such as OPENAI_BASE_URL, and runs until Ctrl-C. Of an MCP server it
+    prints what the agent's client is given in its place: a command to start, SHOP_MCP_COMMAND, and for a server with a
+    URL also a URL, SHOP_MCP_URL. Keys are passed on to the
     upstream and never kept. A search starts an agent by itself: see `chaosagent.adapters.command`.
 
     Exit code: 0; with --replay 3 when the agent asked something else than the record knows, or less.
@@ -59,13 +69,16 @@ def proxy(
 
     chaosagent proxy --upstream openai=https://api.openai.com --schedule "model:openai[2] slow(kind=stalled)"
 
+    chaosagent proxy --mcp shop='node shop.mjs' --schedule "service:shop.refund[1] service.lost_response"
+
     chaosagent proxy --replay session.replay --port 8787
     """
     from chaosagent.cli.proxying import Wish, serve_session
 
     wish = Wish(
-        models=_pairs(upstream if upstream or service else list(USUAL), "--upstream"),
+        models=_pairs(upstream if upstream or service or mcp else list(USUAL), "--upstream"),
         services=_pairs(service, "--service"),
+        mcp=_pairs(mcp, "--mcp", "NAME=URL or NAME='command args', such as shop='node shop.mjs'"),
         schedule=schedule,
         record=record,
         replay=replay,
@@ -81,7 +94,9 @@ def proxy(
     return end.exit_code
 
 
-def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
+def _pairs(
+    given: list[str] | None, option: str, form: str = "NAME=URL, such as openai=https://api.openai.com"
+) -> dict[str, str]:
     """Return what was given as NAME=URL.
 
     Raises:
@@ -93,7 +108,7 @@ def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
     for entry in given or ():
         name, _, place = entry.partition("=")
         if not name or not place:
-            raise UsageError(f"{option} {entry!r}: write NAME=URL, such as openai=https://api.openai.com.")
+            raise UsageError(f"{option} {entry!r}: write {form}.")
         if name in found:
             raise UsageError(f"{option}: {name!r} is given twice. Give one of them another name.")
         found[name] = place

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import math
+import shlex
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +14,7 @@ from chaosagent.adapters.command_file import model_of, service_of
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.contracts.contract import Nominal
-from chaosagent.errors import UsageError
+from chaosagent.errors import TargetError, UsageError
 from chaosagent.execution.execute import Execution, Experiment, conduct, make_run
 from chaosagent.execution.frozen import AnswersOnDisk
 from chaosagent.execution.run import LiveRun
@@ -20,6 +22,7 @@ from chaosagent.execution.served import serve
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.importable import make_importable
 from chaosagent.limits import RunLimits
+from chaosagent.proxy.mcp_server import McpServer
 from chaosagent.proxy.proxy import Behind
 from chaosagent.proxy.server import bound_socket, require_server
 from chaosagent.proxy.service import Service
@@ -45,6 +48,7 @@ class Wish:
 
     models: Mapping[str, str]
     services: Mapping[str, str]
+    mcp: Mapping[str, str]
     schedule: str = ""
     record: Path | None = None
     replay: Path | None = None
@@ -145,7 +149,27 @@ def _behind(wish: Wish) -> Behind:
     make_importable(here)
     models = {name: model_of(place, here, f"--upstream {name}") for name, place in wish.models.items()}
     services = {name: Service(service_of(place, here, f"--service {name}")) for name, place in wish.services.items()}
-    return Behind(models, services, prompts=wish.prompts)
+    try:
+        return Behind(models, services, _mcp_servers(wish), prompts=wish.prompts)
+    except TargetError as error:  # of names: here they are the caller's
+        raise UsageError(str(error)) from error
+
+
+def _mcp_servers(wish: Wish) -> dict[str, McpServer]:
+    """Return the MCP servers; nothing is started before somebody asks one, so a program that is not there is told now.
+
+    Raises:
+        UsageError: There is no such program.
+    """
+    servers = {name: McpServer(place) for name, place in wish.mcp.items()}
+    for name, server in servers.items():
+        server.check(name)
+        if not server.has_url and wish.replay is None and shutil.which(server.words[0]) is None:
+            raise UsageError(
+                f"--mcp {name}={server.server!r}: there is no program {server.words[0]!r}. Write the command that "
+                "starts the server, or a URL that begins with http:// or https://."
+            )
+    return servers
 
 
 def _experiment(session: Session) -> Experiment:
@@ -158,7 +182,7 @@ def _conducted(experiment: Experiment, schedule: Schedule) -> Execution:
 
 
 def _announce(variables: Mapping[str, str], tell: Callable[[str], None]) -> None:
-    lines = [f"export {name}={value}" for name, value in variables.items()]
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
     tell("\n".join(["the proxy listens; for the agent:", "", *lines, "", "Ctrl-C ends it."]))
 
 

@@ -5,6 +5,8 @@
                                        the tools that they offer `tools:<upstream>`; any other path, such as
                                        `/v1/models`, crosses `service:<upstream>`
 `/r/<run>/<service>/...`               a tool or service: crosses `service:<service>` as `METHOD /path`
+`/r/<run>/<server>/mcp`                an MCP server over streamable HTTP: crosses as `chaosagent.adapters.mcp` says;
+                                       over stdio it is a command that the agent starts, `<SERVER>_MCP_COMMAND`
 =====================================  =========================================================================
 
 A time-out or a broken connection is one for the agent, too: nothing is answered, the connection is reset; an answer
@@ -18,17 +20,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import shlex
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from chaosagent.adapters.mcp import check_installed
 from chaosagent.canonical import Plain
 from chaosagent.errors import ChaosAgentError
 from chaosagent.extras import require
 from chaosagent.proxy.chat_completions import ChatCompletions
 from chaosagent.proxy.dialect import Body, Dialect
 from chaosagent.proxy.failing import ErrorAnswer, error_answer, service_error
+from chaosagent.proxy.mcp_server import McpServer
 from chaosagent.proxy.messages import Messages
 from chaosagent.proxy.model import ModelDoor
 from chaosagent.proxy.responses import Responses
@@ -43,6 +48,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.types import ASGIApp
+
+    from chaosagent.adapters.mcp.behind import Joined
 
 T = TypeVar("T")
 
@@ -60,23 +67,26 @@ class Behind:
     Attributes:
         models: URL of a model's API, or a function in its place, by name.
         services: By name.
+        mcp: MCP servers, by name.
         prompts: What tools answered crosses `prompt:<model>` before a model reads it.
         pure: A model's answer depends on the request and on chance alone.
         together_seconds: How long a call waits for others that the agent makes at the same time.
 
     Raises:
         TargetError: A name is not fit for one, or two are the same.
-        UsageError: A service declares what is no operation, or a URL is none.
+        UsageError: A service declares what is no operation, or a URL or a command is none.
+        MissingExtraError: There are MCP servers, and the extra `mcp` is not installed.
     """
 
     models: Mapping[str, str | Callable[[Mapping[str, Any]], Any]] = field(default_factory=dict)
     services: Mapping[str, Service] = field(default_factory=dict)
+    mcp: Mapping[str, McpServer] = field(default_factory=dict)
     prompts: bool = False
     pure: bool = True
     together_seconds: float = SECONDS
 
     def __post_init__(self) -> None:
-        refuse_unnamed([*self.models, *self.services])
+        refuse_unnamed([*self.models, *self.services, *self.mcp])
         for name, model in self.models.items():
             if isinstance(model, str):
                 base_url(model, name)
@@ -84,6 +94,10 @@ class Behind:
             service.check()
             if isinstance(service.upstream, str):
                 base_url(service.upstream, name)
+        if self.mcp:
+            check_installed()
+        for name, server in self.mcp.items():
+            server.check(name)
 
 
 class Proxy:
@@ -106,6 +120,7 @@ class Proxy:
         self._port = 0
         self._models: dict[str, ModelDoor] = {}
         self._services: dict[str, ServiceDoor] = {}
+        self._mcp: dict[str, Joined] = {}
         self.troubles = Troubles()
         self.over = asyncio.Event()
         self.together = Together(behind.together_seconds if run.clock.of_study else 0.0)
@@ -122,6 +137,7 @@ class Proxy:
 
         Raises:
             MissingExtraError: What the proxy needs is not installed.
+            TargetError: In the end: something was said of a tool that an MCP server does not have.
         """
         bound = bound_socket(0) if bound is None else bound
         self._port = bound.getsockname()[1]
@@ -130,8 +146,12 @@ class Proxy:
             client = Client()
             opened.push_async_callback(client.close)
             self._make_doors(client)
+            for name, server in self._behind.mcp.items():
+                self._mcp[name] = await opened.enter_async_context(self._joined(name, server))
             await opened.enter_async_context(serving(self._application(), self._connections, bound))
             yield self.variables
+        for one in self._mcp.values():
+            one.doors.check()
 
     @property
     def variables(self) -> dict[str, str]:
@@ -141,7 +161,12 @@ class Proxy:
         for name in self._behind.models:
             # Anthropic's clients put the version of the API in front of their paths themselves.
             found[f"{_capitals(name)}_BASE_URL"] = f"{base}/{name}" + ("" if name == "anthropic" else "/v1")
-        return found | {f"{_capitals(name)}_URL": f"{base}/{name}" for name in self._behind.services}
+        found |= {f"{_capitals(name)}_URL": f"{base}/{name}" for name in self._behind.services}
+        for name, one in self._mcp.items():
+            found[f"{_capitals(name)}_MCP_COMMAND"] = shlex.join(one.command)
+            if one.answer is not None:
+                found[f"{_capitals(name)}_MCP_URL"] = f"{base}/{name}/mcp"
+        return found
 
     def neutral(self, value: Any) -> Any:
         """Return plain data in which no text names the port of this run."""
@@ -180,6 +205,11 @@ class Proxy:
             known = service if self._run.clock.of_study else replace(service, reset="")
             self._services[name] = self._service_door(name, known, together, client)
 
+    def _joined(self, name: str, server: McpServer) -> contextlib.AbstractAsyncContextManager[Joined]:
+        from chaosagent.adapters.mcp.behind import joined  # needs the SDK, which not every proxy does
+
+        return joined(self._run, name, server, troubles=self.troubles, entrance=self.together, over=self.over)
+
     def _service_door(self, name: str, service: Service, together: Together, client: Client) -> ServiceDoor:
         place = service.upstream
         server = Server(name, place, self.troubles, client) if isinstance(place, str) else None
@@ -202,8 +232,11 @@ class Proxy:
             return _plain_error(
                 NOT_FOUND, f"this is the proxy of another run; the addresses of this one begin with /r/{self._id}/"
             )
+        reached = self._mcp.get(name)
+        if reached is not None and reached.answer is not None and path == "mcp":
+            return await reached.answer(request)
         if name not in self._services:
-            known = ", ".join(sorted(self._services)) or "none"
+            known = ", ".join(sorted([*self._services, *self._mcp])) or "none"
             return _plain_error(NOT_FOUND, f"nothing here is called {name!r}; known are: {known}")
         path = f"/{path}"
         dialect = next((one for one in _DIALECTS if one.path == path), None)

@@ -28,6 +28,9 @@ Streams = tuple[Any, Any]
 Connection = AbstractAsyncContextManager[Any]
 
 LISTEN = "subscriptions/listen"
+SILENT = (
+    "it ended, or closed the connection, before it answered anything. If it is a command, run it by hand to see why."
+)
 _BETWEEN_TWO = ("notifications/progress", "notifications/cancelled")
 """What each side tells of a request by its id, which is another one on the other side: the dispatchers do it."""
 
@@ -72,6 +75,7 @@ class Upstream:
     def __init__(self, name: str, connect: Callable[[], Connection]) -> None:
         self._name, self._connect = name, connect
         self._wanted, self._ready = anyio.Event(), anyio.Event()
+        self._has_answered = False
         self.dispatcher: Any = None
         self.unreachable: TargetError | None = None
 
@@ -100,7 +104,15 @@ class Upstream:
         await self._ready.wait()
         if self.dispatcher is None:
             raise MCPError(types.CONNECTION_CLOSED, str(self.unreachable))
-        answer: dict[str, Any] = await self.dispatcher.send_raw_request(method, params or None, options)
+        try:
+            answer: dict[str, Any] = await self.dispatcher.send_raw_request(method, params or None, options)
+        except MCPError as error:
+            if error.code == types.CONNECTION_CLOSED and not self._has_answered:
+                self.unreachable = TargetError(f"MCP server {self._name!r} cannot be reached: {SILENT}")
+                raise MCPError(types.CONNECTION_CLOSED, str(self.unreachable)) from error
+            self._has_answered = True
+            raise
+        self._has_answered = True
         return answer
 
 

@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from chaosagent.adapters.mcp.client import LISTEN
-from chaosagent.adapters.mcp.doors import ServerDoors
+from chaosagent.proxy.upstream import CONNECT_SECONDS_MAX, Troubles
 from chaosagent.wall import WallLoop
 
 _OF_A_CONNECTION = frozenset({
@@ -28,6 +28,8 @@ _OF_A_CONNECTION = frozenset({
     "content-encoding", "date", "server",
 })  # fmt: skip
 _STATUS = "httpStatus"
+BAD_REQUEST = 400
+SHOWN_MAX = 1_000
 _EVENTS = "text/event-stream"
 _END = None
 
@@ -36,24 +38,27 @@ class HttpRelay:
     """Relays for any number of clients of one server.
 
     Args:
-        doors: Of the server.
+        doors: Of the server, or what stands in their place.
         url: Of the server.
+        troubles: Is told what goes wrong at the server.
     """
 
-    def __init__(self, doors: ServerDoors, url: str) -> None:
+    def __init__(self, doors: Any, url: str, troubles: Troubles | None = None) -> None:
         self._doors, self._url = doors, url
-        self._client = httpx2.AsyncClient(timeout=None)
+        self.troubles = Troubles() if troubles is None else troubles
+        self._client = httpx2.AsyncClient(timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS_MAX))
         self._is_used = False
 
     def application(self) -> Starlette:
         """Return what is to be served."""
-        return Starlette(routes=[Route("/mcp", self._answer, methods=["GET", "POST", "DELETE"])])
+        return Starlette(routes=[Route("/mcp", self.answer, methods=["GET", "POST", "DELETE"])])
 
     async def close(self) -> None:
         """Close the connections to the server."""
         await self._client.aclose()
 
-    async def _answer(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
+        """Answer a client."""
         body = await request.body()
         message = _parsed(body) if request.method == "POST" else None
         if not isinstance(message, dict) or "method" not in message or "id" not in message:
@@ -91,13 +96,30 @@ class HttpRelay:
         """Ask the server as the client did."""
         self._is_used = True
         made = self._client.build_request(request.method, self._url, headers=_passed(request.headers), content=body)
-        return await self._client.send(made, stream=True)
+        try:
+            return await self._client.send(made, stream=True)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            why = str(error) or type(error).__name__
+            message = f"MCP server {self._doors.name!r} cannot be reached at {self._url}: {why}. Is it running?"
+            self.troubles.unreachable.append(message)
+            self.troubles.tell(message)
+            raise httpx2.ConnectError(message) from error
+
+    def malformed(self, said: str, status: int) -> MCPError:
+        """Return the error of an answer that is none, and tell it."""
+        message = f"HTTP {status}: {said[:SHOWN_MAX]}"
+        if status < BAD_REQUEST:
+            message = f"the server's answer is no JSON-RPC message: {said[:SHOWN_MAX]!r}"
+            self.troubles.tell(f"MCP server {self._doors.name!r} at {self._url}: {message}")
+        return MCPError(types.INTERNAL_ERROR, message, {_STATUS: status} if status >= BAD_REQUEST else None)
 
     async def result(self, call: _Call) -> dict[str, Any]:
         """Take a request through its door and return the result; calls at the same time are put into an order."""
         if isinstance(asyncio.get_running_loop(), WallLoop):
             await self._doors.together.enter(call.key)
-        return await self._doors.request(call.message["method"], call.message.get("params") or {}, call.forward)
+        asked: dict[str, Any] = call.message.get("params") or {}
+        told: dict[str, Any] = await self._doors.request(call.message["method"], asked, call.forward)
+        return told
 
 
 class _Call:
@@ -149,12 +171,18 @@ class _Call:
                 answer = await self._answer_in(reply)
             finally:
                 await reply.aclose()
-        except httpx2.HTTPError as error:
+        except httpx2.ConnectError as error:
             raise MCPError(types.CONNECTION_CLOSED, f"the server cannot be reached: {error}") from error
-        if "error" in answer:
-            error_data = answer["error"]
-            raise MCPError(error_data["code"], error_data["message"], error_data.get("data"))
-        return dict(answer["result"])
+        except httpx2.HTTPError as error:
+            raise MCPError(types.CONNECTION_CLOSED, f"the connection to the server broke off: {error}") from error
+        match answer:
+            case {"error": {"code": int() as code, "message": str() as message, **more}}:
+                raise MCPError(code, message, more.get("data"))
+            case {"result": dict() as result}:
+                told: dict[str, Any] = result
+                return told
+            case _:
+                raise self._relay.malformed(json.dumps(answer), reply.status_code)
 
     async def _answer_in(self, reply: httpx2.Response) -> Mapping[str, Any]:
         """Return the server's answer; what it says before is passed on at once, as it may wait for a reply to it."""
@@ -170,8 +198,7 @@ class _Call:
         message = _parsed(await reply.aread())
         if isinstance(message, dict) and ("result" in message or "error" in message):
             return message
-        said = reply.text[:1_000]
-        raise MCPError(types.INTERNAL_ERROR, f"HTTP {reply.status_code}: {said}", {_STATUS: reply.status_code})
+        raise self._relay.malformed(reply.text, reply.status_code)
 
 
 async def _streamed(event: str | None, call: _Call, task: asyncio.Task[Response]) -> AsyncIterator[str]:

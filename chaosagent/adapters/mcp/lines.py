@@ -13,17 +13,16 @@ from mcp_types import jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from chaosagent.adapters.mcp.client import Relay, Upstream, connection_to
-from chaosagent.adapters.mcp.doors import ServerDoors
 from chaosagent.errors import TargetError
 
 
 async def relay_lines(
-    doors: ServerDoors, server: Any, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    doors: Any, server: Any, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> TargetError | None:
     """Relay until the agent hangs up.
 
     Args:
-        doors: Of the server.
+        doors: Of the server, or what stands in their place.
         server: See `connection_to`; it is connected to anew.
         reader: What the agent says.
         writer: What it is told.

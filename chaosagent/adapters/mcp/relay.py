@@ -21,7 +21,7 @@ import asyncio
 import hmac
 import secrets
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -61,9 +61,35 @@ async def over_stdio(run: Run, server: Any, name: str = "mcp", tools: Tools | No
     doors = _checked(run, server, name, tools)
     from mcp.client.stdio import StdioServerParameters
 
+    unreachable = list[TargetError]()
+    failure: Exception | None = None
+    async with listening(doors, server, unreachable.append) as words:
+        try:
+            yield StdioServerParameters(command=words[0], args=words[1:])
+        except Exception as error:  # what the agent made of a server that is not there says less than that
+            failure = error
+    if unreachable:
+        raise unreachable[0] from failure
+    if failure is not None:
+        raise failure
+    doors.check()
+
+
+@asynccontextmanager
+async def listening(doors: Any, server: Any, unreachable: Callable[[TargetError], None]) -> AsyncIterator[list[str]]:
+    """Listen to agents that start a command in the place of a server, for as long as a `with` block lasts.
+
+    Args:
+        doors: Of the server.
+        server: What `mcp.Client` takes; it is connected to once per agent.
+        unreachable: Is told why the server cannot be reached.
+
+    Yields:
+        The command.
+    """
     from chaosagent.adapters.mcp.lines import relay_lines
 
-    word, unreachable, tasks = secrets.token_hex(16), list[TargetError](), set[asyncio.Task[Any]]()
+    word, tasks = secrets.token_hex(16), set[asyncio.Task[Any]]()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -72,29 +98,21 @@ async def over_stdio(run: Run, server: Any, name: str = "mcp", tools: Tools | No
         try:
             if hmac.compare_digest((await reader.readline()).strip(), word.encode()):
                 why = await relay_lines(doors, server, reader, writer)
-                unreachable.extend([why] if why is not None else [])
+                if why is not None:
+                    unreachable(why)
         except (OSError, ValueError):  # the agent is gone, or a line is too long to be one
             pass
         finally:
             tasks.discard(task)
             writer.close()
 
-    listening = await asyncio.start_server(connected, LOOPBACK, 0, limit=LINE_BYTES_MAX)
-    port = listening.sockets[0].getsockname()[1]
+    here = await asyncio.start_server(connected, LOOPBACK, 0, limit=LINE_BYTES_MAX)
+    port = here.sockets[0].getsockname()[1]
     try:
-        yield StdioServerParameters(command=sys.executable, args=["-I", "-S", str(PIPE), LOOPBACK, str(port), word])
-    except Exception as error:
-        listening.close()
-        await _ended(tasks)
-        if unreachable:  # what the agent made of that says less
-            raise unreachable[0] from error
-        raise
+        yield [sys.executable, "-I", "-S", str(PIPE), LOOPBACK, str(port), word]
     finally:
-        listening.close()
+        here.close()
         await _ended(tasks)
-    if unreachable:
-        raise unreachable[0]
-    doors.check()
 
 
 @asynccontextmanager

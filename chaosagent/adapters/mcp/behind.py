@@ -1,0 +1,134 @@
+"""MCP servers behind the proxy of a run: any client starts a command, or is given a URL, in the place of the server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+from mcp.client.stdio import StdioServerParameters
+from mcp.shared.exceptions import MCPError
+
+from chaosagent.adapters.mcp.doors import Forward, ServerDoors
+from chaosagent.adapters.mcp.http import HttpRelay
+from chaosagent.adapters.mcp.relay import listening
+from chaosagent.errors import ChaosAgentError
+from chaosagent.proxy.mcp_server import McpServer
+from chaosagent.proxy.together import Together
+from chaosagent.proxy.upstream import Troubles
+from chaosagent.targets.target import Run
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+COMPLAINT_MAX = 300
+ANSWER_SECONDS = 0.1
+"""How long the end of a run waits for the answer that says so to be sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """How agents reach a server through the doors of a run.
+
+    Attributes:
+        doors: Of the server.
+        command: What a client starts in the place of the server, to speak over stdio.
+        answer: Answers over streamable HTTP; `None` for a server that is a command.
+    """
+
+    doors: ServerDoors
+    command: tuple[str, ...]
+    answer: Callable[[Request], Awaitable[Response]] | None
+
+
+@contextlib.asynccontextmanager
+async def joined(
+    run: Run, name: str, server: McpServer, *, troubles: Troubles, entrance: Together, over: asyncio.Event
+) -> AsyncIterator[Joined]:
+    """Let agents reach a server for as long as a `with` block lasts; what it was asked to start is ended then.
+
+    Args:
+        run: The run, in real time.
+        name: As schedules call the server.
+        server: Where it is.
+        troubles: Is told what goes wrong behind the doors.
+        entrance: Lets calls in, those of models and services too.
+        over: Is set when the run can go no further.
+    """
+    doors = ServerDoors(run, name, server.tools)
+    watched = _Watched(doors, entrance, over)
+    place: Any = server.server
+    if not server.has_url:
+        program, *arguments = server.words
+        place = StdioServerParameters(command=program, args=arguments, env=dict(os.environ), cwd=server.folder)
+
+    def unreachable(error: ChaosAgentError) -> None:
+        troubles.unreachable.append(str(error))
+        troubles.tell(str(error))
+
+    async with contextlib.AsyncExitStack() as opened:
+        opened.enter_context(_sdk_told_to(troubles, doors.name))
+        relay = None
+        if server.has_url:
+            relay = HttpRelay(watched, server.server, troubles)
+            opened.push_async_callback(relay.close)
+        command = await opened.enter_async_context(listening(watched, place, unreachable))
+        yield Joined(doors, tuple(command), None if relay is None else relay.answer)
+
+
+@contextlib.contextmanager
+def _sdk_told_to(troubles: Troubles, name: str) -> Iterator[None]:
+    """Tell what the SDK's client of a server complains of, such as lines that are no JSON, in place of logging it."""
+    logger, told = logging.getLogger("mcp.client"), _Complaints(troubles, name)
+    before = logger.propagate
+    logger.addHandler(told)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(told)
+        logger.propagate = before
+
+
+class _Complaints(logging.Handler):
+    def __init__(self, troubles: Troubles, name: str) -> None:
+        super().__init__(logging.WARNING)
+        self._troubles, self._name = troubles, name
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        why = f": {' '.join(str(error).split())}"[:COMPLAINT_MAX] if error is not None else ""
+        self._troubles.tell(f"MCP server {self._name!r}: {record.getMessage()}{why}")
+
+
+class _Watched:
+    """The doors of a server, with the manners of the proxy: calls are let in in its order, and the end is told.
+
+    Attributes:
+        name: Of the server.
+        together: Lets each call in as it comes: the entrance has put them into an order.
+    """
+
+    def __init__(self, doors: ServerDoors, entrance: Together, over: asyncio.Event) -> None:
+        self._doors, self._entrance, self._over = doors, entrance, over
+        self.name, self.together = doors.name, Together(0)
+
+    async def request(self, method: str, params: Mapping[str, Any], forward: Forward) -> dict[str, Any]:
+        """See `ServerDoors.request`."""
+        asked = {key: value for key, value in params.items() if key != "_meta"}
+        await self._entrance.enter(json.dumps([self.name, method, asked], sort_keys=True, default=repr).encode())
+        try:
+            return await self._doors.request(method, params, forward)
+        except (MCPError, asyncio.CancelledError):
+            raise
+        except BaseException as error:  # the end of a run is no `Exception`
+            if not isinstance(error, Exception) or isinstance(error, ChaosAgentError):
+                asyncio.get_running_loop().call_later(ANSWER_SECONDS, self._over.set)
+            raise MCPError(types.INTERNAL_ERROR, f"chaosagent: {error}") from error
