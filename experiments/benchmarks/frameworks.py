@@ -19,6 +19,7 @@ from chaosagent.experiments.benchmarks.measuring import machine, medians, table
 from chaosagent.extras import require
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.targets.target import Target
+from chaosagent.vocabulary import SystemConfig, Task
 
 ALONE, UNTRACED, TRACED = "framework alone", "with doors, in earnest", "with doors, traced"
 
@@ -72,12 +73,21 @@ def mcp() -> Pieces:
     return {ALONE: _alone(lambda: asyncio.run(serve(wish, careful=False))), **with_doors(clerk)}
 
 
+def smolagents() -> Pieces:
+    """Return the support desk of smolagents."""
+    require("smolagents", extra="smolagents", needed_by="this benchmark")
+    from chaosagent.experiments.smolagents.target import converse, support_desk
+
+    return {ALONE: _alone(lambda: converse(careful=False)), **with_doors(support_desk)}
+
+
 FRAMEWORKS: Mapping[str, Callable[[], Pieces]] = {
     "autogen": autogen,
     "langgraph": langgraph,
     "mcp": mcp,
     "openai_agents": openai_agents,
     "pydantic_ai": pydantic_ai,
+    "smolagents": smolagents,
 }
 """What each framework's pieces are, by its name; a piece returns how many conversations it was."""
 
@@ -87,9 +97,15 @@ def with_doors(target: Target) -> Pieces:
     task, config = next(iter(target.tasks.values())), next(iter(target.configs.values()))
     experiment = Experiment(target, task, config, seed=1)
     return {
-        UNTRACED: _alone(lambda: asyncio.run(target.run(task, UntracedRun(task, config)))),
+        UNTRACED: _alone(lambda: _in_earnest(target, task, config)),
         TRACED: _alone(lambda: execute(experiment, EMPTY)),
     }
+
+
+def _in_earnest(target: Target, task: Task, config: SystemConfig) -> None:
+    result = target.run(task, UntracedRun(task, config))
+    if not target.synchronous:
+        asyncio.run(result)
 
 
 def _alone(work: Callable[[], object]) -> Callable[[], int]:
