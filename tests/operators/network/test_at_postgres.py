@@ -1,0 +1,160 @@
+"""A lost commit at a real PostgreSQL server: the connection is reset once the server has committed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chaosagent.execution.companion import started
+from chaosagent.execution.execute import Experiment, execute
+from chaosagent.faults.schedule import EMPTY, parse
+from chaosagent.targets.target import Run, Target, target
+from chaosagent.trace.trace import Trace
+from chaosagent.vocabulary import Effect, Outcome, SystemConfig, Task
+
+pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.usefixtures("toxiproxy")]
+psycopg: Any = pytest.importorskip("psycopg", reason="the client of PostgreSQL is the package psycopg")
+
+USER = "chaos"
+LOST = "network:bank[1] reset_peer(stream=downstream)"
+NEVER_ASKED = "network:bank[1] reset_peer(stream=upstream)"
+
+
+def _program(name: str) -> str:
+    """Return a program of PostgreSQL; Debian keeps them off the PATH."""
+    found = shutil.which(name)
+    installed = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    if found is None and not installed:
+        pytest.skip(f"{name} of PostgreSQL is not on the PATH; install PostgreSQL")
+    return found or str(installed[-1])
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve an empty database of its own, and yield its `host:port`."""
+    folder = tmp_path_factory.mktemp("postgres")
+    as_user = _not_as_root(folder)
+    data = folder / "data"
+    subprocess.run(
+        [*as_user, _program("initdb"), "-D", str(data), "-U", USER, "-A", "trust", "--no-sync"],
+        check=True,
+        capture_output=True,
+        cwd=folder,
+    )
+    options = ["-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={folder}", "-c", "fsync=off"]
+    server, port = started(
+        lambda port: [*as_user, _program("postgres"), "-D", str(data), "-p", str(port), *options], "PostgreSQL"
+    )
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        server.end()
+
+
+def _not_as_root(folder: Path) -> list[str]:
+    """Return what stands before a command, so that PostgreSQL, which refuses root, runs as somebody else."""
+    if os.getuid() != 0:
+        return []
+    if shutil.which("setpriv") is None:
+        pytest.skip("PostgreSQL does not run as root, and setpriv is not there to be somebody else")
+    os.chown(folder, 65_534, 65_534)
+    for parent in folder.parents[:2]:  # those of pytest, which only root may enter
+        parent.chmod(0o755)
+    return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
+class Bank:
+    """A connection to accounts."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._place = f"host={host} port={port} user={USER} dbname=postgres connect_timeout=10"
+        self._line: Any = None
+
+    async def __aenter__(self) -> Bank:
+        await self._connect()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._line.close()
+
+    async def _connect(self) -> None:
+        self._line = await psycopg.AsyncConnection.connect(self._place, autocommit=True)
+
+    async def pay(self, order: str, key: str) -> str:
+        """Pay back; a statement by itself is a transaction, so what is lost after it is the word of its commit."""
+        if self._line.closed:  # it broke at the call before
+            await self._connect()
+        await self._line.execute(
+            "INSERT INTO paid (order_id, key) SELECT %s, nullif(%s, '') ON CONFLICT (key) DO NOTHING", (order, key)
+        )
+        return "paid"
+
+
+def _paying(address: str, *, keyed: bool) -> Target:
+    """Return an agent that pays, and once more if it does not hear."""
+    host, _, port = address.rpartition(":")
+    direct = f"host={host} port={port} user={USER} dbname=postgres"
+
+    async def committed() -> list[Effect]:
+        async with await psycopg.AsyncConnection.connect(direct) as line:
+            found = await line.execute("SELECT order_id FROM paid ORDER BY id")
+            return [Effect("bank.pay", {"order": order}) for (order,) in await found.fetchall()]
+
+    @target(clock="wall")
+    async def paying(_: Task, run: Run) -> Outcome:
+        async with await psycopg.AsyncConnection.connect(direct) as line:
+            await line.execute("DROP TABLE IF EXISTS paid")
+            await line.execute("CREATE TABLE paid (id SERIAL PRIMARY KEY, order_id TEXT, key TEXT UNIQUE)")
+        bank = run.network("bank", address, Bank, committed=committed, errors=[psycopg.OperationalError])
+        for _number in range(2):
+            try:
+                return Outcome(await bank("pay", order="A-17", key="refund-A-17" if keyed else ""), success=True)
+            except psycopg.OperationalError:
+                continue
+        return Outcome("not known", success=False)
+
+    return paying
+
+
+def _ran(system: Target, schedule: str = "") -> Trace:
+    delta = parse(schedule) if schedule else EMPTY
+    return execute(Experiment(system, system.task("default"), SystemConfig(), seed=1), delta).trace
+
+
+def _committed(trace: Trace) -> list[int]:
+    return [len(step.effects) for step in trace.steps]
+
+
+def test_without_a_fault_it_is_paid_once(postgres: str) -> None:
+    trace = _ran(_paying(postgres, keyed=False))
+
+    assert (trace.outcome.message, _committed(trace)) == ("paid", [1])
+
+
+def test_a_commit_whose_acknowledgement_is_lost_is_made_twice(postgres: str) -> None:
+    trace = _ran(_paying(postgres, keyed=False), LOST)
+
+    assert trace.steps[0].failure is not None
+    assert _committed(trace) == [1, 1]
+    assert trace.outcome.message == "paid"
+
+
+def test_a_key_that_the_database_knows_makes_it_once(postgres: str) -> None:
+    trace = _ran(_paying(postgres, keyed=True), LOST)
+
+    assert _committed(trace) == [1, 0]
+    assert trace.outcome.message == "paid"
+
+
+@pytest.mark.parametrize("schedule", [NEVER_ASKED, "network:bank[1] down"])
+def test_what_never_reached_the_server_is_not_committed(postgres: str, schedule: str) -> None:
+    trace = _ran(_paying(postgres, keyed=False), schedule)
+
+    assert _committed(trace)[0] == 0
+    assert sum(_committed(trace)) <= 1
