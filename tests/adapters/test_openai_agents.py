@@ -492,6 +492,16 @@ def test_a_tool_that_is_an_agent_without_doors_is_refused() -> None:
         through_doors(UntracedRun(Task("default")), agents.Agent(name="boss", tools=[clerk.as_tool("clerk", "Pays.")]))
 
 
+def test_a_plain_function_that_would_run_the_sdk_synchronously_is_refused() -> None:
+    @target
+    def running(task: Task, run: Run) -> Outcome:
+        doors = through_doors(run, desk([says("Hello.")]))
+        return Outcome(agents.Runner.run_sync(doors.agent, task.input, run_config=doors.run_config).final_output)
+
+    with pytest.raises(TargetError, match=r"make it an `async def`, and write `await Runner.run\(\.\.\.\)`"):
+        execute(Experiment(running, running.task("default"), SystemConfig(), 1), parse(""))
+
+
 def test_a_history_at_the_server_is_refused() -> None:
     session = agents.OpenAIConversationsSession(conversation_id="conv_1", openai_client=object())
     with pytest.raises(TargetError, match="at the server"):

@@ -35,12 +35,14 @@ model; computer, shell and patch tools cross no door.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from chaosagent.adapters.doors import Tools
 from chaosagent.canonical import Plain
+from chaosagent.errors import TargetError
 from chaosagent.extras import require, require_version
 from chaosagent.targets.target import EffectRule, Run
 
@@ -105,11 +107,17 @@ def through_doors(
     Raises:
         MissingExtraError: The SDK is not installed.
         UsageError: It is installed in a version that is not supported.
-        TargetError: Two agents, or two tools of an agent, share a name; or an agent that is a tool has no doors.
+        TargetError: Two agents, or two tools of an agent, share a name; or an agent that is a tool has no doors; or the
+            target is synchronous, as it would be for `Runner.run_sync`.
         UnknownNameError: Something is said of a tool that no agent has.
     """
     sdk = require("agents", extra=EXTRA, needed_by=__name__)
     require_version("openai-agents", lowest=LOWEST, below=BELOW, extra=EXTRA, needed_by=__name__)
+    if run.clock.of_study and asyncio._get_running_loop() is None:
+        raise TargetError(
+            "Agents of the OpenAI Agents SDK run on an event loop, and this target is a plain function: make it an "
+            "`async def`, and write `await Runner.run(...)` in place of `Runner.run_sync(...)`."
+        )
     from chaosagent.adapters.openai_agents.doors import AgentDoors
     from chaosagent.adapters.openai_agents.models import config_of
 
