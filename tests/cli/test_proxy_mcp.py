@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import http.server
-import json
 import os
 import re
 import shlex
@@ -22,7 +21,14 @@ import pytest
 
 from chaosagent.cli.main import main
 from chaosagent.clock import monotonic
+from chaosagent.errors import TargetError
+from chaosagent.execution.execute import Experiment, execute
+from chaosagent.faults.schedule import parse
+from chaosagent.limits import RunLimits
 from chaosagent.replays.store import read_record
+from chaosagent.targets.loading import load_target
+from chaosagent.trace.trace import Trace
+from chaosagent.vocabulary import SystemConfig
 
 pytestmark = [pytest.mark.mcp, pytest.mark.proxy, pytest.mark.slow]
 mcp: Any = pytest.importorskip("mcp")
@@ -379,32 +385,26 @@ tasks: [{{id: late, input: A}}]
 """
 
 
-def test_a_search_finds_that_an_agent_in_another_process_pays_twice(
-    shop: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(shop)
+def _run(folder: Path, schedule: str) -> Trace:
+    agent = load_target("agent.yaml", folder=folder)
+    experiment = Experiment(agent, agent.task("late"), SystemConfig(), 0, limits=RunLimits(wall_seconds_max=300))
+    return execute(experiment, parse(schedule)).trace
+
+
+def test_an_agent_that_is_a_command_pays_twice(shop: Path) -> None:
     (shop / "agent.py").write_text(AGENT)
     (shop / "agent.yaml").write_text(DESCRIPTION)
-    (shop / "study.yaml").write_text(
-        "target: agent.yaml\ncontracts: [at-most-once]\nbudget: 1.2\n"
-        "operators: [{operator: service.lost_response, interfaces: ['service:shop.*']}]\nsearch: {audit: 0}\n"
-        "run: {wall_seconds: 300}\n"
-    )
 
-    code = main(["search", "study.yaml", "--json"])
+    trace = _run(shop, "service:shop.refund[1] lost_response")
 
-    (found,) = json.loads(capsys.readouterr().out)["counterexamples"]
-    assert code == 1
-    assert found["schedule"].startswith("service:shop.refund[1] service.lost_response")
+    assert trace.outcome.message == "{'times': 2}"
+    assert [len(step.effects) for step in trace.steps if step.operation == "call"] == [1, 1]
+    assert len(_booked(shop)) == 2
 
 
-def test_what_is_said_of_a_tool_that_the_server_does_not_have_is_refused(
-    shop: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(shop)
+def test_what_is_said_of_a_tool_that_the_server_does_not_have_is_refused(shop: Path) -> None:
     (shop / "agent.py").write_text(AGENT.replace("for _", "await client.list_tools()\n        for _"))
     (shop / "agent.yaml").write_text(DESCRIPTION.replace("refund:", "refnd:"))
-    monkeypatch.setattr("chaosagent.cli.doctor.SECONDS_MAX", 300.0)
 
-    assert main(["doctor", "agent.yaml"]) == 1
-    assert "Did you mean 'refund'" in " ".join(capsys.readouterr().out.split())
+    with pytest.raises(TargetError, match="Did you mean 'refund'"):
+        _run(shop, "")
