@@ -15,11 +15,12 @@ BIN := .venv/bin
 INSTALLED_DEMO := .venv/installed-demo
 INSTALLED_TEST := .venv/installed-test
 INSTALLED_SLOW := .venv/installed-slow-$(subst $(comma),-,$(SLOW_EXTRAS))
+INSTALLED_CREWAI := .venv-crewai/installed-slow
 
-.PHONY: help demo test test-slow check format clean
+.PHONY: help demo test test-slow test-crewai check format clean
 
 help:  ## say what each target does
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(INSTALLED_DEMO)  ## find, shrink and replay a counterexample in the built-in target; writes demo-out/
 	$(BIN)/chaosagent demo --out demo-out
@@ -29,6 +30,9 @@ test: check  ## checks and all tests but the slow ones
 
 test-slow: $(INSTALLED_SLOW)  ## only the slow tests
 	$(BIN)/python -m pytest -n auto -m slow
+
+test-crewai: $(INSTALLED_CREWAI)  ## only the slow tests of CrewAI, which needs other versions than the rest: in .venv-crewai
+	.venv-crewai/bin/python -m pytest -n auto -m crewai
 
 check: $(INSTALLED_TEST)  ## lint, formatting, types, and who may import whom
 	$(BIN)/ruff check
@@ -40,27 +44,30 @@ format: $(INSTALLED_TEST)  ## put the code into its format and repair what can b
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-clean:  ## remove what the other targets made, but .venv
+clean:  ## remove what the other targets made, but .venv and .venv-crewai
 	rm -rf build dist demo-out htmlcov .coverage .coverage.* *.egg-info
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	find . -name __pycache__ -not -path './.venv/*' -type d -prune -exec rm -rf {} +
+	find . -name __pycache__ -not -path './.venv*' -type d -prune -exec rm -rf {} +
 
 # The stamps make a second run start at once; a change of pyproject.toml installs again.
 $(INSTALLED_DEMO): EXTRAS = report
 $(INSTALLED_TEST): EXTRAS = report,search,testing,deterministic,dev
 $(INSTALLED_SLOW): EXTRAS = report,search,testing,deterministic,dev$(addprefix $(comma),$(SLOW_EXTRAS))
+$(INSTALLED_CREWAI): EXTRAS = report,search,testing,deterministic,dev,crewai
 $(INSTALLED_DEMO) $(INSTALLED_TEST) $(INSTALLED_SLOW): pyproject.toml | $(BIN)/python
-	@echo "installing chaosagent[$(EXTRAS)] into .venv"
-	@if command -v uv >/dev/null; then uv pip install --quiet --python $(BIN)/python -e ".[$(EXTRAS)]"; \
-	  else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$(EXTRAS)]"; fi
+$(INSTALLED_CREWAI): pyproject.toml | .venv-crewai/bin/python
+$(INSTALLED_DEMO) $(INSTALLED_TEST) $(INSTALLED_SLOW) $(INSTALLED_CREWAI):
+	@echo "installing chaosagent[$(EXTRAS)] into $(@D)"
+	@if command -v uv >/dev/null; then uv pip install --quiet --python $(@D)/bin/python -e ".[$(EXTRAS)]"; \
+	  else $(@D)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[$(EXTRAS)]"; fi
 	@touch $@
 
-$(BIN)/python:
-	@for python in $(PYTHONS); do \
+.venv/bin/python .venv-crewai/bin/python:
+	@venv=$(@:/bin/python=); for python in $(PYTHONS); do \
 	  if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
-	    echo "making .venv with $$python"; rm -rf .venv; \
-	    if command -v uv >/dev/null; then exec uv venv --quiet --python "$$(command -v "$$python")" .venv; fi; \
-	    "$$python" -m venv .venv || { rm -rf .venv; \
+	    echo "making $$venv with $$python"; rm -rf "$$venv"; \
+	    if command -v uv >/dev/null; then exec uv venv --quiet --python "$$(command -v "$$python")" "$$venv"; fi; \
+	    "$$python" -m venv "$$venv" || { rm -rf "$$venv"; \
 	      echo "$$python has no working venv module; on Debian and Ubuntu install python3-venv." >&2; exit 1; }; \
 	    exit 0; \
 	  fi; \

@@ -20,6 +20,7 @@ BUILD = "from setuptools import build_meta; import sys; getattr(build_meta, sys.
 NOT_COPIED = (
     ".git",
     ".venv",
+    ".venv-crewai",
     "build",
     "dist",
     "demo-out",

@@ -63,6 +63,14 @@ def pydantic_ai() -> Pieces:
     return {ALONE: _alone(lambda: asyncio.run(converse(careful=False))), **with_doors(support_desk)}
 
 
+def crewai() -> Pieces:
+    """Return the support crew of CrewAI, which is made anew each time."""
+    require("crewai", extra="crewai", needed_by="this benchmark")
+    from chaosagent.experiments.crewai.target import converse, support_crew
+
+    return {ALONE: _alone(lambda: asyncio.run(converse(careful=False))), **with_doors(support_crew)}
+
+
 def mcp() -> Pieces:
     """Return the clerk who uses an MCP server in this process."""
     require("mcp", extra="mcp", needed_by="this benchmark")
@@ -83,6 +91,7 @@ def smolagents() -> Pieces:
 
 FRAMEWORKS: Mapping[str, Callable[[], Pieces]] = {
     "autogen": autogen,
+    "crewai": crewai,
     "langgraph": langgraph,
     "mcp": mcp,
     "openai_agents": openai_agents,

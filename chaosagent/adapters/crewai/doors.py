@@ -1,0 +1,370 @@
+"""The doors of one run for a crew."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from crewai import Crew
+from crewai.utilities.string_utils import sanitize_tool_name
+from pydantic import ValidationError
+
+from chaosagent.adapters.crewai.copies import recast
+from chaosagent.adapters.crewai.crew import Copies
+from chaosagent.adapters.crewai.errors import as_client_error, as_plain_error
+from chaosagent.adapters.crewai.memory import door_knowledge, door_memory
+from chaosagent.adapters.crewai.messages import (
+    CallIds,
+    answer_of,
+    call_ids,
+    is_made_again,
+    listed_messages,
+    messages_of,
+    plain_answer,
+    plain_messages,
+)
+from chaosagent.adapters.crewai.model import door_model
+from chaosagent.adapters.crewai.threads import Threads
+from chaosagent.adapters.crewai.tool import (
+    door_tool,
+    is_delegation,
+    plain_arguments,
+    plain_result,
+    result_of,
+    tool_name,
+)
+from chaosagent.adapters.doors import FrameworkDoors, Tools, clean_name, is_behind, refuse_twice
+from chaosagent.adapters.validation import ValidationFailure
+from chaosagent.canonical import Plain, digest_of, pack
+from chaosagent.errors import TargetError
+from chaosagent.targets.target import Run
+from chaosagent.virtual_time import VirtualLoop
+from chaosagent.wall import WallLoop
+
+MEMORY, HANDOFFS, CONTEXT = "crew", "handoffs", "context"
+_OWN_TOOLS = ("Delegate work to coworker", "Ask question to coworker", "Search memory", "Save to memory")
+_COWORKER = ("coworker", "co_worker")
+_SPEAKER: ContextVar[str] = ContextVar("chaosagent_crewai_speaker", default="")
+"""Whose task is under way here."""
+
+_TASKS: ContextVar[frozenset[int]] = ContextVar("chaosagent_crewai_tasks", default=frozenset())
+"""The tasks that are under way here, by identity."""
+
+
+class CrewDoors:
+    """The doors of one run for a crew; `through_doors` makes them.
+
+    Args:
+        run: The run.
+        tools: What is known about the tools.
+        handoffs: Tools that hand on to somebody else, beside those of CrewAI.
+
+    Attributes:
+        is_study: The run is one of a study, and not one in earnest.
+        is_virtual: Its time is virtual.
+        turn: Held by the task that is under way, of those that are to run at the same time.
+    """
+
+    def __init__(self, run: Run, tools: Tools, handoffs: Sequence[str]) -> None:
+        self.run, self.threads = run, Threads()
+        loop = asyncio.get_running_loop()
+        self.is_study, self.is_virtual = isinstance(loop, VirtualLoop | WallLoop), isinstance(loop, VirtualLoop)
+        self.turn = asyncio.Lock()
+        self.doors = FrameworkDoors(run, tools.raising(ValidationFailure))
+        self._tools, self._handoffs = tools, frozenset(handoffs)
+        self._made: dict[int, tuple[Any, Any]] = {}
+        self._shown: dict[tuple[str, ...], list[dict[str, Plain]]] = {}
+        self._asked: dict[str, str] = {}
+        self._told: dict[str, list[str]] = {}
+        self._finished: list[tuple[str, str]] = []
+        self._steps: dict[str, str] = {}
+        self._count = 0
+
+    # ------------------------------------------------------------------ what a crew is made of
+
+    def crew(self, crew: Any) -> Any:
+        """Return a copy of a crew with all doors in place.
+
+        Raises:
+            TargetError: Two agents share a role, or something is said of tools that cannot be so.
+            UnknownNameError: Something is said of a tool that no agent has.
+        """
+        _check(crew, self._tools, self._handoffs)
+        return Copies(self).crew(crew)
+
+    def model(self, model: Any, speaker: Callable[[], str] = _SPEAKER.get) -> Any:
+        """Return a copy of a model behind its door; what is none, as it is."""
+        return door_model(model, self, speaker)
+
+    def memory(self, memory: Any) -> Any:
+        """Return a copy of a memory behind its door; what is none, as it is."""
+        return door_memory(memory, self)
+
+    def knowledge(self, knowledge: Any) -> Any:
+        """Return a copy of knowledge behind its door."""
+        return door_knowledge(knowledge, self)
+
+    def tools(self, agent: Any, tools: Sequence[Any]) -> list[Any]:
+        """Return tools of an agent behind their doors, as it was told of them."""
+        made = [self._tool(tool, agent) for tool in tools]
+        shown = self._shown.get(_key(agent, tools))
+        if shown is None or shown == [_described(tool) for tool in made]:
+            return made
+        by_name = {tool_name(tool): tool for tool in made}
+        named = [told for told in shown if told.get("name") in by_name]
+        return [_shown(by_name[str(told["name"])], told) for told in named]
+
+    def _tool(self, tool: Any, agent: Any) -> Any:
+        if id(tool) not in self._made:  # kept, so that its id stays its own, and its count of calls
+            self._made[id(tool)] = (tool, door_tool(tool, self, lambda: str(agent.role)))
+        return self._made[id(tool)][1]
+
+    # ------------------------------------------------------------------ tasks
+
+    @contextmanager
+    def task(self, agent: Any, task: Any) -> Iterator[bool]:
+        """Say that an agent is at work on a task, inside a `with` block.
+
+        Yields:
+            Whether this is the first attempt of CrewAI's at it.
+        """
+        under_way = _TASKS.get()
+        tokens = _TASKS.set(under_way | {id(task)}), _SPEAKER.set(str(agent.role))
+        try:
+            yield id(task) not in under_way
+        finally:
+            _TASKS.reset(tokens[0])
+            _SPEAKER.reset(tokens[1])
+
+    async def begin(self, agent: Any, task: Any, context: str | None, tools: Sequence[Any]) -> str | None:
+        """Tell an agent of its tools and of what the tasks before have brought, each through its door."""
+        key = _key(agent, tools)
+        if tools and key not in self._shown:
+            known = [_described(tool) for tool in tools]
+            with self.doors.acting(str(agent.role)):
+                told = await _given(self.doors.listed(str(agent.role), lambda _: known))
+            self._shown[key] = [dict(one) for one in told or () if isinstance(one, Mapping)]
+        if not context or not hasattr(task, "_door"):  # what goes with work that is handed over has crossed with it
+            return context
+        told = await _given(self.doors.message(CONTEXT, str(agent.role), context, lambda given: given["body"]))
+        if not is_behind():
+            artifact = self.run.artifact()
+            for output, source in self._finished:
+                if artifact and source and output and output in context:
+                    self.run.link(artifact, "derived_from", source)
+            self._told.setdefault(str(agent.role), []).append(artifact)
+        return told if isinstance(told, str) or told is None else str(told)
+
+    def finished(self, agent: Any, result: Any) -> None:
+        """Remember what a task has brought, and which answer that is."""
+        if not is_behind():
+            self._finished.append((str(result), self._asked.get(str(agent.role), "")))
+
+    # ------------------------------------------------------------------ crossings
+
+    def next_call(self) -> str:
+        """Return what a logical call of a model is known by; attempts of CrewAI's at it have it in common."""
+        self._count += 1
+        return str(self._count)
+
+    async def complete(
+        self,
+        agent: str,
+        model: Any,
+        call: tuple[Any, Mapping[str, Any], str],
+        ask: Callable[[Any], Any],
+        *,
+        native: bool = False,
+    ) -> Any:
+        """Ask a model through its door.
+
+        Args:
+            agent: Who asks.
+            model: The model.
+            call: The messages, the other arguments by name, and what the call is known by.
+            ask: Asks the model itself, with messages.
+            native: What that returns is to be awaited.
+        """
+        messages, options, number = call
+        listed, ids = listed_messages(messages), CallIds()
+        request = {"messages": plain_messages(listed, ids), **_plain_options(model, options)}
+        sent = pack(request["messages"])
+        answers: list[tuple[bytes, Any]] = []
+
+        async def world(arguments: dict[str, Any]) -> Plain:
+            altered = arguments["messages"]
+            asked = messages if pack(altered) == sent else messages_of(altered, listed, ids)
+            try:
+                answer = await (ask(asked) if native else self.threads.apart(lambda: ask(asked)))
+            except Exception as error:
+                raise as_plain_error(error) from error
+            answers[:] = [(pack(plain_answer(answer)), answer)]
+            return plain_answer(answer)
+
+        with self.doors.acting(agent):
+            try:
+                told = await _given(self.doors.model(str(model.model), request, world, call=number))
+            except Exception as error:
+                made = as_client_error(error, type(model))
+                if made is error:
+                    raise
+                raise made from error
+            self._link_model(agent)
+        # After a text there is one step, and what is called in it twice is called again by CrewAI.
+        is_text = not (isinstance(told, Mapping) and told.get("tool_calls"))
+        self._steps[agent] = number if is_text else ""
+        if answers and answers[0][0] == pack(told) and not is_made_again(answers[0][1]):
+            return answers[0][1]
+        return answer_of(told, options.get("response_model"), call_ids(listed))
+
+    async def use(
+        self, agent: str, tool: Any, named: Mapping[str, Any], work: Callable[[Any], Any], *, native: bool = False
+    ) -> Any:
+        """Call a tool through its door; what hands on to another agent is a message.
+
+        Args:
+            agent: Who calls.
+            tool: The tool.
+            named: Its arguments.
+            work: Calls the tool itself, with plain arguments.
+            native: What that returns is to be awaited.
+        """
+        name, sent = tool_name(tool), plain_arguments(named)
+
+        async def world(arguments: Any) -> Plain:
+            try:
+                returned = await (work(arguments) if native else self.threads.apart(lambda: work(arguments)))
+            except ValidationError as error:
+                raise ValidationFailure.of(error) from error
+            return plain_result(returned, tool)
+
+        with self.doors.acting(agent):
+            try:
+                if is_delegation(tool) or name in self._handoffs:
+                    told = await self._hand_over(name if name in self._handoffs else "", sent, world)
+                else:
+                    told = await _given(self.doors.tool(name, sent, world, call=self._steps.get(agent, "")))
+            except ValidationFailure as failed:
+                raise failed.error() from None
+            self._link_tool(agent)
+        return result_of(told, tool)
+
+    async def _hand_over(self, to: str, sent: Mapping[str, Plain], world: Callable[[Any], Any]) -> Plain:
+        place = "" if to else next((name for name in _COWORKER if name in sent), _COWORKER[0])
+        body = {name: value for name, value in sent.items() if name != place}
+
+        async def deliver(arguments: dict[str, Any]) -> Plain:
+            altered = arguments["body"] if isinstance(arguments["body"], Mapping) else {}
+            answer: Plain = await world({**altered, place: arguments["to"]} if place else altered)
+            return answer
+
+        told = await _given(self.doors.message(HANDOFFS, to or str(sent.get(place, "")), body, deliver))
+        return "" if told is None else told
+
+    async def remember(self, operation: str, request: Mapping[str, Any], reach: Callable[[Any], Any]) -> Plain:
+        """Reach the memory of a crew through its door."""
+        agent = _SPEAKER.get()
+        with self.doors.acting(agent):
+            told: Plain = await _given(
+                self.doors.memory(MEMORY, operation, request, lambda given: self.threads.apart(lambda: reach(given)))
+            )
+            if operation == "read":
+                self._tell(agent)
+            else:
+                self._link_tool(agent, is_told=False)
+        return told
+
+    async def look_up(
+        self, name: str, query: Sequence[str], search: Callable[[Any], Any], *, native: bool = False
+    ) -> Plain:
+        """Ask knowledge through its door."""
+        agent = _SPEAKER.get()
+
+        async def world(arguments: dict[str, Any]) -> Plain:
+            found: Plain = await (search(arguments) if native else self.threads.apart(lambda: search(arguments)))
+            return found
+
+        with self.doors.acting(agent):
+            told: Plain = await _given(self.doors.retrieval(name, {"query": list(query)}, world))
+            self._tell(agent)
+        return told
+
+    # ------------------------------------------------------------------ what was derived from what
+
+    def _link_model(self, agent: str) -> None:
+        """Declare that an answer was derived from all that its agent was told since the last one."""
+        if is_behind():  # a replay does not go there
+            return
+        artifact = self.run.artifact()
+        for source in self._told.pop(agent, ()):
+            if artifact and source:
+                self.run.link(artifact, "derived_from", source)
+        self._asked[agent] = artifact
+
+    def _link_tool(self, agent: str, *, is_told: bool = True) -> None:
+        if is_behind():
+            return
+        artifact, source = self.run.artifact(), self._asked.get(agent, "")
+        if artifact and source:
+            self.run.link(artifact, "derived_from", source)
+        if is_told:
+            self._told.setdefault(agent, []).append(artifact)
+
+    def _tell(self, agent: str) -> None:
+        if not is_behind():
+            self._told.setdefault(agent, []).append(self.run.artifact())
+
+
+def _check(crew: Any, tools: Tools, handoffs: frozenset[str]) -> None:
+    """Refuse what could not be told apart, and what is said of tools that nobody has."""
+    if not isinstance(crew, Crew):
+        raise TargetError(f"through_doors(run, crew): {crew!r:.80} is no crew. Give it a `crewai.Crew`.")
+    agents = [*crew.agents, *([crew.manager_agent] if crew.manager_agent is not None else [])]
+    agents += [
+        task.agent for task in crew.tasks if task.agent is not None and all(task.agent is not one for one in agents)
+    ]
+    if not agents:
+        raise TargetError("through_doors(run, crew): the crew has no agent, so that nothing would cross.")
+    refuse_twice("agents", [agent.role for agent in agents])
+    for owner in (*agents, *crew.tasks):
+        refuse_twice("tools", [tool_name(tool) for tool in owner.tools or ()])
+    if any(getattr(agent, "apps", None) or getattr(agent, "mcps", None) for agent in agents):
+        return  # which tools these have is known when they are asked for
+    known = {tool_name(tool) for owner in (*agents, *crew.tasks) for tool in owner.tools or ()}
+    tools.check(known | {str(sanitize_tool_name(name)) for name in _OWN_TOOLS}, handoffs=handoffs)
+
+
+def _key(agent: Any, tools: Sequence[Any]) -> tuple[str, ...]:
+    return (clean_name(str(agent.role)), *(tool_name(tool) for tool in tools))
+
+
+def _described(tool: Any) -> dict[str, Plain]:
+    schema = tool.args_schema.model_json_schema() if tool.args_schema is not None else {}
+    return {"name": tool_name(tool), "description": str(tool.description), "parameters": schema}
+
+
+def _shown(tool: Any, told: Mapping[str, Any]) -> Any:
+    """Return a tool with the description that its agent was told."""
+    text = str(told.get("description", ""))
+    return tool if text == tool.description else recast(tool, type(tool), description=text)
+
+
+def _plain_options(model: Any, options: Mapping[str, Any]) -> dict[str, Plain]:
+    """Return what else an answer depends on."""
+    found: dict[str, Plain] = {}
+    tools = options.get("tools")
+    if tools:
+        found["tools"] = [str(tool.get("function", tool).get("name", "")) for tool in tools]
+        found["described"] = digest_of(list(tools))
+    if options.get("response_model") is not None:
+        found["response_model"] = options["response_model"].__name__
+    if model.stop_sequences:
+        found["stop"] = list(model.stop_sequences)
+    return found
+
+
+async def _given(answer: Any) -> Any:
+    return await answer if hasattr(answer, "__await__") else answer

@@ -1,0 +1,1 @@
+"""A support crew built with CrewAI, and its study."""
