@@ -26,7 +26,7 @@ search:
 contracts:
 """
 
-# Any one text costs less than the budget, any two cost more.
+# Any two texts cost more than the budget, and of single ones only the longest, the office suite's injection_task_9.
 READER_HEAD = """\
 # Which of AgentDojo's injection tasks in the {name} suite get an agent that reads to work for the attacker, in which
 # user task, with which of his texts in which of the places where others write; and what keeps the user's task from
