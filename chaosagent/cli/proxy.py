@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from chaosagent.cli import output
+
+if TYPE_CHECKING:
+    from chaosagent.cli.proxying import SessionEnd
 
 USUAL = ("openai=https://api.openai.com", "anthropic=https://api.anthropic.com")
 
@@ -86,7 +89,11 @@ def proxy(
         prompts=prompts,
         port=port,
     )
-    end = serve_session(wish, output.remark)
+    return _told(serve_session(wish, output.remark), json=json)
+
+
+def _told(end: SessionEnd, *, json: bool) -> int:
+    """Tell how a session ended, and return the exit code."""
     if json:
         output.answer_json(end.to_json())
     else:
