@@ -29,6 +29,10 @@ BURST, SHARE_BURST = 16, 0.8
 HALF_LIFE = 60.0
 """After so many trials that brought nothing new the share of the upper stream is half of what it was."""
 
+OUTAGES, FEW = 0.3, 0.35
+"""Shares of the upper stream before the first violation, after those trials: for calls that never failed throughout,
+and, of the rest, for schedules of few faults."""
+
 PLUNGES = 0.9
 """Share of the upper stream that follows known states, where there are checkpoints."""
 
@@ -136,7 +140,13 @@ class AnytimeSearcher:
         if EMPTY not in self._told:
             return None
         rng = derive(self._problem.search_seed, "anytime", "cover", number)
-        if number >= BURST and rng.random() < PLUNGES:
+        is_outage = False
+        if number >= BURST and not self._violated:
+            is_outage = rng.random() < OUTAGES and self._upper.has_unstruck
+            few = None if is_outage or rng.random() >= FEW else self._upper.propose_few(rng, self._told.is_taken)
+            if few is not None:
+                return Proposal(few, Purpose.EXPLORE)
+        if number >= BURST and not is_outage and rng.random() < PLUNGES:
             far = self._effects.draw(self._upper.fits if rng.random() < CAPPED else self._upper.tells, rng)
             if far != EMPTY and not self._told.is_taken(far):
                 return Proposal(far, Purpose.EXPLORE)

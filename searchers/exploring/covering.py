@@ -8,22 +8,21 @@ them. Faults at hooks that exist only because of another fault are tried togethe
 from __future__ import annotations
 
 import random
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
-from chaosagent.faults.injection import Injection, Place, hook_at, inject
+from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
+from chaosagent.searchers.exploring.outages import Outages
 from chaosagent.searchers.exploring.reactions import Reactions
+from chaosagent.searchers.exploring.sites import Site, call_of
+from chaosagent.searchers.exploring.untried import FEW, Untried
+from chaosagent.searchers.seen.ceiling import TOLERANCE
 from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.states import NOTHING, States
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
-
-Call: TypeAlias = tuple[str, str, int]
-"""Interface, agent and occurrence: a call with all attempts at it."""
 
 OUTAGES = 1 / 8
 """Share of schedules in which one interface fails throughout."""
@@ -37,35 +36,14 @@ NEW_INTERFACES = 3 / 4
 OUTAGES_FIRST = 1 / 2
 """The same, as long as there is a call that never failed at every attempt."""
 
-WHOLE_OUTAGES = 1 / 3
-"""Share of the outages that strike every call of an interface, and not only every attempt of one call."""
-
-ATTEMPTS_MORE = 3
-"""How many further attempts an outage covers than were seen: what fails is often tried again."""
-
 NEW_WORTH = 3.0
 """How many new pairs a fault is worth that has never landed."""
 
-DRAWS_MAX = 20
+DRAWS_MAX, DRAWS_FEW = 20, 5
+"""How often a schedule, and one of few faults, is drawn until it is a new one."""
+
 SHARES = (1.0, 1.0, 1.0, 0.5)
 """Of the places that a run without injections reaches, as many get a fault."""
-
-
-@dataclass(slots=True)
-class _Site:
-    """A place at which something was seen to be possible.
-
-    Attributes:
-        place: Where.
-        needs: The faults of the smallest run that reached it; empty when the run without injections does.
-        injections: What can be done there, one of each known outcome, cheapest first.
-        landed: How often something landed there.
-    """
-
-    place: Place
-    needs: Schedule
-    injections: list[Injection] = field(default_factory=list)
-    landed: int = 0
 
 
 class CoveringStream:
@@ -82,7 +60,7 @@ class CoveringStream:
     def __init__(self, problem: Problem, states: States, expander: Expander) -> None:
         self._problem, self._states, self._expander = problem, states, expander
         self.reactions = Reactions()
-        self._sites: dict[Place, _Site] = {}
+        self._sites: dict[Place, Site] = {}
         self._known: set[Injection] = set()
         self._shown: set[int] = set()
         self._costs: dict[Injection, float] = {}
@@ -92,7 +70,7 @@ class CoveringStream:
         self._minimal: list[frozenset[Injection]] = []
         self._violations = 0
         self._best = float("inf")
-        self._struck: set[Call] = set()
+        self._outages, self._untried = Outages(), Untried()
         self._usual: frozenset[Place] = frozenset()
         self._lasts: dict[Injection, bool] = {}
         self._has_new_interface: bool | None = None
@@ -132,20 +110,21 @@ class CoveringStream:
             place = injection.place
             site = self._sites.get(place)
             if site is None:
-                site = self._sites[place] = _Site(place, needs)
+                site = self._sites[place] = Site(place, needs)
+                self._outages.add(call_of(place))
             elif len(needs) < len(site.needs):
                 site.needs = needs
             if injection not in self._known:
                 self._known.add(injection)
+                self._untried.add(injection)
                 self._costs[injection] = candidate.cost
                 site.injections.append(injection)
 
     def _take_landed(self, evaluation: Evaluation) -> None:
         """Note what was tried together."""
         landed = evaluation.effective.injections
-        if len(evaluation.schedule) > ATTEMPTS_MORE:
-            injected = Counter(call_of(injection.place) for injection in evaluation.schedule.injections)
-            self._struck.update(call for call, count in injected.items() if count > ATTEMPTS_MORE)
+        self._outages.learn(evaluation)
+        self._untried.learn(evaluation)
         if evaluation.schedule == EMPTY:
             self._usual = frozenset(crossing.place for crossing in evaluation.crossings)
             self._has_new_interface = None
@@ -197,38 +176,53 @@ class CoveringStream:
                 return drawn
         return None
 
+    def propose_few(self, rng: random.Random, is_taken: Callable[[Schedule], bool]) -> Schedule | None:
+        """Return a schedule of two or three faults, within the budget, that no run of so few has tried.
+
+        Returns:
+            The schedule; `None` when all faults were tried, or several draws brought none.
+        """
+        for _ in range(DRAWS_FEW):
+            drawn = self._few(self._untried.sample(rng), rng.randint(2, FEW))
+            if drawn != EMPTY and not is_taken(drawn):
+                return drawn
+        return None
+
+    def _few(self, choices: Iterable[Injection], wanted: int) -> Schedule:
+        """Return so many of some faults at different calls, with what their places need, as far as the budget goes."""
+        chosen: dict[Place, Injection] = {}
+        left = self._problem.budget + TOLERANCE
+        for choice in choices:
+            added = [*self._sites[choice.place].needs, choice]
+            cost = sum(map(self._cost, added))
+            is_apart = all(call_of(place) != call_of(choice.place) for place in chosen)
+            if len(chosen) >= wanted or len(chosen) + len(added) > FEW or cost > left or not is_apart:
+                continue
+            together = dict(chosen)
+            for injection in added:
+                if self.fits(injection, together):
+                    together[injection.place] = injection
+            if len(together) == len(chosen) + len(added):
+                chosen, left = together, left - cost
+        return schedule(chosen.values())
+
+    @property
+    def has_unstruck(self) -> bool:
+        """Whether there is a call that never failed at every attempt."""
+        return self._outages.has_unstruck
+
     def _draw(self, rng: random.Random) -> Schedule:
         if self.has_new_interface and rng.random() < NEW_INTERFACES:
             return schedule(self._at_frontier(rng))
         kind = rng.random()
-        unstruck = [site for site in self._sites.values() if call_of(site.place) not in self._struck]
-        outages = OUTAGES_FIRST if unstruck else OUTAGES
+        outages = OUTAGES_FIRST if self._outages.has_unstruck else OUTAGES
         if kind < outages:
-            return schedule(self._outage(unstruck, rng))
+            return schedule(self._allowed(self._outages.draw(self._sites.values(), rng)) if self._sites else ())
         start = self._at_frontier(rng) if kind < outages + FRONTIER else []
         return schedule(start if start and rng.random() < 0.5 else self._filled(start, rng))
 
     def _usable(self, injection: Injection) -> bool:
         return self._costs[injection] < self._best
-
-    def _outage(self, unstruck: list[_Site], rng: random.Random) -> list[Injection]:
-        """Return one fault at every attempt of a call, or at every call of an interface by an agent."""
-        sites = unstruck or list(self._sites.values())
-        if not sites:
-            return []
-        chosen = rng.choice(rng.choice(sites).injections)
-        place = chosen.place
-        same = [
-            site.place for site in sites if site.place.interface == place.interface and site.place.agent == place.agent
-        ]
-        attempts = range(max(one.attempt for one in same) + ATTEMPTS_MORE + 1)
-        whole = not unstruck and rng.random() < WHOLE_OUTAGES
-        last = max(one.occurrence for one in same) + (ATTEMPTS_MORE if len(attempts) == ATTEMPTS_MORE + 1 else 0)
-        return self._allowed(
-            inject(hook_at(place._replace(occurrence=occurrence, attempt=attempt)), chosen.operator)
-            for occurrence in (range(1, last + 1) if whole else range(place.occurrence, place.occurrence + 1))
-            for attempt in attempts
-        )
 
     def _at_frontier(self, rng: random.Random) -> list[Injection]:
         """Return a fault that has never landed at a hook that needs others, together with those.
@@ -313,7 +307,7 @@ class CoveringStream:
         return list(chosen.values())
 
     def _best_at(
-        self, site: _Site, chosen: Mapping[Place, Injection], noticed: float, rng: random.Random
+        self, site: Site, chosen: Mapping[Place, Injection], noticed: float, rng: random.Random
     ) -> Injection | None:
         """Return the fault at a place that is worth most beside those chosen, of which so many are noticed."""
         beside, count = self._bits_of(chosen.values()), len(chosen)
@@ -336,8 +330,3 @@ class CoveringStream:
         if lasts is None:
             return 0.7
         return 1.0 if lasts else 0.05
-
-
-def call_of(place: Place) -> Call:
-    """Return which call a place belongs to, whatever the attempt."""
-    return place.interface, place.agent, place.occurrence
