@@ -10,9 +10,10 @@ from typing import NamedTuple
 from chaosagent.faults.dry import DryKind, RecordedCrossing, apply_dry, is_interchangeable
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import Hook, Injection, Place, hook_at, inject
-from chaosagent.faults.operator import Phase
+from chaosagent.faults.operator import Operator, Phase
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.space import Priced, Space
+from chaosagent.searchers.seen.numbers import Key, Numbers, history_of
 
 
 class Candidate(NamedTuple):
@@ -148,12 +149,12 @@ class _Reading(NamedTuple):
 
     Attributes:
         of: The run.
-        pasts: For each crossing, what tells apart the histories that operators may read there.
+        keys: For each crossing, what tells apart what may be injected there.
         choices: For each crossing, once they were wanted.
     """
 
     of: Evaluation
-    pasts: Sequence[object]
+    keys: Sequence[Key]
     choices: list[_Choices | None]
 
 
@@ -162,7 +163,6 @@ KNOWN_MAX = 20_000
 
 _cost = attrgetter("cost")
 _cost_and_position = itemgetter(0, 1)
-_answered = attrgetter("answered")
 _part_number = itemgetter(0)
 
 
@@ -179,9 +179,10 @@ class Expander:
     def __init__(self, space: Space, seed: int, *, dry: bool = True, kinds_matter: bool = False) -> None:
         self._space, self._seed, self._dry, self._kinds_matter = space, seed, dry, kinds_matter
         self._history_matters = space.reads_history
-        self._known: dict[tuple[object, ...], _Choices] = {}
+        self._injections: dict[Injection, Injection] = {}
+        self._numbers = Numbers(history_matters=self._history_matters and dry)
+        self._known: dict[Key, _Choices] = {}
         self._merged: dict[tuple[int, ...], Expansion] = {}
-        self._pasts: dict[tuple[object, ...], int] = {}
         self._next_number = 0
         self._reading = _Reading(Evaluation(EMPTY), (), [])
 
@@ -214,12 +215,12 @@ class Expander:
         reading = self._reading if evaluation is self._reading.of else self._begin(evaluation)
         found: list[Part] = []
         for number, crossing in enumerate(evaluation.crossings):
-            asked, answered = crossing.asked, crossing.answered
-            if (asked <= after and answered <= after) or (taken and _is_taken(crossing.place, taken)):
+            place, _, _, _, _, asked, answered, *_ = crossing
+            if (asked <= after and answered <= after) or (taken and _is_taken(place, taken)):
                 continue
             choices = reading.choices[number]
             if choices is None:
-                choices = reading.choices[number] = self._choices(crossing, number, reading)
+                choices = reading.choices[number] = self._choices(number, reading)
             at = (asked if asked > after else -1, answered if answered > after else -1)
             part = choices.known.get(at)
             if part is None:
@@ -229,50 +230,26 @@ class Expander:
 
     def _begin(self, evaluation: Evaluation) -> _Reading:
         """Return what is to be found out of a run; a run is mostly read several times before the next one is."""
-        if max(len(self._known), len(self._pasts)) >= KNOWN_MAX:
+        if max(len(self._known), self._numbers.count) >= KNOWN_MAX:
             self._known.clear()
-            self._pasts.clear()
+            self._numbers.forget()
         crossings = evaluation.crossings
-        self._reading = _Reading(evaluation, self._pasts_of(crossings), [None] * len(crossings))
+        self._reading = _Reading(evaluation, self._numbers.keys_of(crossings), [None] * len(crossings))
         return self._reading
 
-    def _choices(self, crossing: RecordedCrossing, number: int, reading: _Reading) -> _Choices:
+    def _choices(self, number: int, reading: _Reading) -> _Choices:
         """Return the injections worth trying at a crossing, and those that are not, with their representatives."""
-        key = (content_of(crossing), reading.pasts[number])
+        key = reading.keys[number]
         known = self._known.get(key)
         if known is None:
-            history = _history_of(crossing, reading.of.crossings)
-            known = self._known[key] = self._worked_out(crossing, history)
+            crossings = reading.of.crossings
+            history = history_of(crossings[number], crossings)
+            known = self._known[key] = self._worked_out(crossings[number], history)
         return known
 
     def _new_number(self) -> int:
         self._next_number += 1
         return self._next_number
-
-    def _pasts_of(self, crossings: Sequence[RecordedCrossing]) -> Sequence[object]:
-        """Return, for each crossing, what tells apart the histories of its interface that operators may read there.
-
-        Where one crossing followed on the other that is a number, which follows from the one before it. What never was
-        answered is in no history.
-        """
-        if not (self._history_matters and self._dry):
-            return (None,) * len(crossings)
-        numbers = self._pasts
-        last: dict[str, tuple[int, int]] = {}  # by interface: the number, -1 where calls overlap; the last answer
-        found: list[object] = []
-        for crossing in crossings:
-            interface = crossing.place.interface
-            past, answered = last.get(interface, _NO_PAST)
-            if past < 0 or not crossing.alone or answered > crossing.asked:
-                found.append(_overlapping(crossing, crossings))
-                past = -1
-            else:
-                found.append(past)
-                if crossing.answered >= 0 or crossing.history_unclear:
-                    key = (past, crossing.request, crossing.response, crossing.history_unclear)
-                    past = numbers.setdefault(key, len(numbers) + 1)
-            last[interface] = past, max(answered, crossing.answered)
-        return found
 
     def _worked_out(self, crossing: RecordedCrossing, history: list[RecordedCrossing]) -> _Choices:
         place = crossing.place
@@ -282,12 +259,21 @@ class Expander:
         return _Choices(
             self._new_number(),
             place,
-            tuple(_choice(priced, hook) for priced in kept),
+            tuple(self._choice(priced, hook) for priced in kept),
             tuple(
-                (_choice(priced, hook), None if twin is None else inject(hook, twin.operator))
+                (self._choice(priced, hook), None if twin is None else self._injection(hook, twin.operator))
                 for priced, twin in left_out
             ),
         )
+
+    def _choice(self, priced: Priced, hook: Hook) -> _Choice:
+        operator = priced.operator
+        return _Choice(priced.cost, self._injection(hook, operator), operator.phase is Phase.AFTER)
+
+    def _injection(self, hook: Hook, operator: Operator) -> Injection:
+        """Return one object for all injections that are equal: what is the same is found sooner than what is alike."""
+        injection = inject(hook, operator)
+        return self._injections.setdefault(injection, injection)
 
     def _apply_all(
         self, everything: tuple[Priced, ...], crossing: RecordedCrossing, history: list[RecordedCrossing]
@@ -315,24 +301,6 @@ class Expander:
         return tuple(kept), tuple(left_out)
 
 
-_NO_PAST = (0, -1)
-
-
-def _history_of(crossing: RecordedCrossing, crossings: Iterable[RecordedCrossing]) -> list[RecordedCrossing]:
-    """Return all crossings of the interface of one, as they were answered."""
-    interface = crossing.place.interface
-    return sorted((one for one in crossings if one.place.interface == interface), key=_answered)
-
-
-def _overlapping(crossing: RecordedCrossing, crossings: Iterable[RecordedCrossing]) -> tuple[object, ...]:
-    """Return what tells the histories at a crossing apart where calls overlap: all that may be read of them."""
-    return tuple(
-        (past.request, past.response, past.history_unclear, past.answered < crossing.asked)
-        for past in _history_of(crossing, crossings)
-        if past.asked < crossing.asked or 0 <= past.answered < crossing.answered
-    )
-
-
 def _is_taken(place: Place, taken: Iterable[Injection]) -> bool:
     """Whether an injection could act at a place; asked so often that it first looks at what differs most."""
     interface = place.interface
@@ -341,19 +309,3 @@ def _is_taken(place: Place, taken: Iterable[Injection]) -> bool:
         if hook.interface == interface and hook.matches(place):
             return True
     return False
-
-
-def content_of(crossing: RecordedCrossing) -> tuple[object, ...]:
-    """Return what decides about the injections that are possible at a crossing, but for what was asked there before."""
-    return (
-        crossing.place,
-        crossing[2:5],  # request, response, earlier
-        crossing.alone,
-        crossing.at_once,
-        crossing.answered >= 0,
-        round(crossing.answered_at - crossing.asked_at, 9),
-    )
-
-
-def _choice(priced: Priced, hook: Hook) -> _Choice:
-    return _Choice(priced.cost, inject(hook, priced.operator), priced.operator.phase is Phase.AFTER)

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
+from chaosagent.faults.crossing import Request, Response
+from chaosagent.faults.dry import RecordedCrossing, pack_request, pack_response
 from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.injection import Place
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.faults.space import Choices, Space
 from chaosagent.searchers.seen import points
@@ -13,6 +18,7 @@ from chaosagent.seeds import derive
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.needles import FinalNeedle
 from chaosagent.testing.programs import Pay, Program, Read, Together, target_of
+from chaosagent.vocabulary import Boundary
 
 CHOICES = (
     Choices("service.lost_response", {"when": ("before",)}),
@@ -66,3 +72,53 @@ def test_what_can_be_afforded_is_what_costs_no_more() -> None:
             one for one in found.candidates if one.cost <= cost
         )
         assert found.pruned_within(cost) == tuple(one for one in found.pruned if one.candidate.cost <= cost)
+
+
+Asked = tuple[int, int, bool]
+"""Of a call: what it asks for, what is answered, and whether the world was asked again."""
+
+
+def run_of(calls: list[Asked], order: list[int]) -> Evaluation:
+    """Return a run with calls of one interface, each asked when its number comes first in an order, then answered."""
+    crossings = []
+    for number, (asked_for, answer, unclear) in enumerate(calls):
+        positions = [position for position, one in enumerate(order) if one == number] + [-1, -1]
+        asked, answered = positions[:2] if positions[0] >= 0 else (len(order) + number, -1)
+        crossings.append(
+            RecordedCrossing(
+                Place("service:s0", "", number + 1),
+                Boundary.SERVICE,
+                pack_request(Request("get", {"key": asked_for})),
+                pack_response(Response({"value": answer})) if answered >= 0 else b"",
+                b"",
+                asked,
+                answered,
+                0.0,
+                0.0,
+                read_only=True,
+                alone=answered == asked + 1,
+                history_unclear=unclear,
+            )
+        )
+    return Evaluation(EMPTY, crossings=tuple(sorted(crossings, key=lambda crossing: crossing.asked)))
+
+
+calls = st.tuples(st.integers(0, 1), st.integers(0, 2), st.sampled_from([False, False, False, True]))
+runs = st.lists(calls, min_size=2, max_size=4).flatmap(
+    lambda asked: st.tuples(st.just(asked), st.permutations([*range(len(asked))] * 2))
+)
+ONE = [(0, 1, False), (0, 2, False), (1, 0, False)]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(runs, min_size=2, max_size=6))
+@example([(ONE, [0, 1, 2, 0, 1, 2]), (ONE, [0, 1, 2, 2, 1, 0])])  # the first is answered before the second, and behind
+@example([(ONE[:2], [0, 0, 1, 1]), ([ONE[0], (0, 2, True)], [0, 0, 1, 1])])  # the second is asked again itself
+def test_calls_that_overlap_are_not_taken_for_others(told: list[tuple[list[Asked], list[int]]]) -> None:
+    space = Space((Choices("service.stale_response", {}), Choices("service.delay", {"seconds": (5.0,)})))
+    expander = Expander(space, 0)
+
+    for asked, order in told:
+        run = run_of(asked, order)
+        known, new = expander.expand(run, after=-1), Expander(space, 0).expand(run, after=-1)
+        assert (known.candidates, known.pruned) == (new.candidates, new.pruned)
