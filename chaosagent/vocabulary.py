@@ -22,6 +22,9 @@ class Boundary(enum.Enum):
     TOOLS = "tools"
     NETWORK = "network"
 
+    # Crossings hold one and are looked up in every trial; an enum's own hash is that of its name, worked out in Python.
+    __hash__ = object.__hash__
+
 
 class ClockKind(enum.Enum):
     """How time passes in the runs of a target.

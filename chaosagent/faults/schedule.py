@@ -56,6 +56,11 @@ class Schedule:
             object.__setattr__(self, "_text", known)
         return known
 
+    def __eq__(self, other: object) -> bool:
+        if self is other:  # as it mostly is, for searchers compare what they have asked for
+            return True
+        return self.injections == other.injections if isinstance(other, Schedule) else NotImplemented
+
     def __hash__(self) -> int:
         if not self._hash:
             object.__setattr__(self, "_hash", hash(self.injections))

@@ -17,6 +17,7 @@ from chaosagent.faults.foresight import Foresight
 from chaosagent.faults.online import Policy, Scores
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.likely_cause import likely_cause
+from chaosagent.study.sharing import Sharing
 from chaosagent.trace.diff import Difference
 
 REPEATED = 64
@@ -78,6 +79,7 @@ class Evaluator:
         self._plays: dict[int, tuple[Experimental, Policy]] = {}
         self._played: dict[tuple[Experimental, Policy], Evaluation] = {}
         self._foresights: dict[Experimental, Foresight] = {}
+        self._sharing = Sharing()
         self._repeated: dict[Experimental, int] = {}
         self._next_ticket = 0
         self.executions = 0
@@ -219,6 +221,7 @@ class Evaluator:
         return at._replace(world=0) in self.unlike
 
     def _keep(self, key: tuple[Experimental, Schedule], evaluation: Evaluation) -> None:
+        self._sharing.share(key[1], evaluation)
         self._known[key] = evaluation
         foresight = self._foresights.get(key[0])
         if foresight is not None:
@@ -239,6 +242,7 @@ class Evaluator:
 
     def forget(self, at: Experimental) -> None:
         """Drop what was told about a task and seed, in all worlds, whose searches are over."""
+        self._sharing.forget()
         for key in [key for key in self._known if key[0][:2] == at[:2]]:
             del self._known[key]
         for known in [known for known in self._foresights if known[:2] == at[:2]]:
