@@ -37,7 +37,7 @@ class Draft:
             Whether it was added; not when it is too dear, something else acts there, or it is known never to land.
         """
         pool, chosen = self._pool, self._chosen
-        cost, place = pool.cost(injection), place_of(injection)
+        cost, place = pool.cost(injection), injection.place
         if cost > self.left or place in chosen or pool.is_idle(injection):
             return False
         site = pool.sites.get(place)

@@ -100,7 +100,8 @@ class CoveringStream:
                 fresh = True
             elif part.candidates:
                 shown = self._sites[part.place]
-                shown.needs = min(shown.needs, needs, key=len)
+                if len(needs) < len(shown.needs):
+                    shown.needs = needs
         if not fresh:
             return
         self._has_new_interface = None
@@ -128,13 +129,13 @@ class CoveringStream:
         if evaluation.schedule == EMPTY:
             self._usual = frozenset(crossing.place for crossing in evaluation.crossings)
             self._has_new_interface = None
-        together = self._bits_of(landed)
+        together, partners, sites = self._bits_of(landed), self._partners, self._sites
         for injection in landed:
             if injection not in self._landed:
                 self._landed.add(injection)
                 self._has_new_interface = None
-            self._partners[injection] |= together
-            site = self._sites.get(injection.place)
+            partners[injection] |= together
+            site = sites.get(injection.place)
             if site is not None:
                 site.landed += 1
 
@@ -151,8 +152,10 @@ class CoveringStream:
     def _take_lasting(self, evaluation: Evaluation) -> None:
         """Note of faults that acted alone between two checkpoints whether they leave anything behind."""
         for state, acted, later in self._states.course(evaluation).stretches() if evaluation.fingerprints else ():
+            if len(acted) != 1 or later is None:
+                continue
             undisturbed = self._states.after(state, NOTHING)
-            if len(acted) == 1 and later is not None and undisturbed is not None:
+            if undisturbed is not None:
                 (injection,) = acted
                 lasting = later.state != undisturbed.next_state
                 self._lasts[injection] = lasting or self._lasts.get(injection, False)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.schedule import Schedule, schedule
-from chaosagent.searchers.exploring.reactions import Reactions
+from chaosagent.searchers.exploring.reactions import Reactions, told_apart
 from chaosagent.searchers.proof.frontier import Family
 from chaosagent.searchers.seen.states import NOTHING, START, Edge, Outlook, State, States
 
@@ -57,13 +57,13 @@ class Question(NamedTuple):
         cost: Of the cheapest schedule that asks it.
         edge: The state, and what is injected.
         last: What is injected last.
-        noticed: How many of the faults before it the target has noticed, as far as that could be told.
+        after: How many of the faults before it the target has noticed, as far as such numbers are told apart.
     """
 
     cost: float
     edge: Edge
     last: Injection
-    noticed: float
+    after: int
 
 
 class _Later(NamedTuple):
@@ -72,12 +72,12 @@ class _Later(NamedTuple):
     Attributes:
         family: Which.
         mark: Number of the checkpoint.
-        noticed: How many of the faults before it the target has noticed, as far as that could be told.
+        after: How many of the faults before it the target has noticed, as far as such numbers are told apart.
     """
 
     family: Family
     mark: int
-    noticed: float
+    after: int
 
 
 class Pack(NamedTuple):
@@ -104,6 +104,7 @@ class Packer:
         self._states, self._reactions = states, reactions
         self._open: defaultdict[State, list[Question]] = defaultdict(list)
         self._later: defaultdict[State, deque[_Later]] = defaultdict(deque)
+        self._useful: dict[State, list[Question]] = {}  # what was found among those, until it may be something else
         self._values: dict[State | None, float] = {}
         self._out: dict[Schedule, list[Edge]] = {}
         self._asked: Counter[Edge] = Counter()
@@ -124,21 +125,25 @@ class Packer:
         marks = self._states.course(origin.run).marks
         if len(marks) == 1:
             return  # without checkpoints a run answers one question at most
-        noticed = sum(map(self._reactions.noticed, origin.schedule))
+        after = told_apart(sum(map(self._reactions.noticed, origin.schedule)))
         behind = {bisect_left(marks, one.position, key=_position) - 1 for one in family.candidates}
         for number in sorted(behind):
-            self._later[marks[number].state].append(_Later(family, number, noticed))
+            state = marks[number].state
+            self._later[state].append(_Later(family, number, after))
+            if len(self._useful.get(state, ())) < QUESTIONS_MAX:
+                self._useful.pop(state, None)
 
     def _unfold(self, later: _Later) -> Iterator[Question]:
         """Yield the questions of a family at one checkpoint."""
-        origin = later.family.origin
-        course = self._states.course(origin.run)
-        begin, *end = course.marks[later.mark : later.mark + 2]
-        last = end[0].position if end else float("inf")
+        origin, joined = later.family.origin, self._states.joined
+        marks, acts = self._states.course(origin.run)
+        first, state = marks[later.mark]
+        last = marks[later.mark + 1].position if later.mark + 1 < len(marks) else float("inf")
+        acts = tuple(act for act in acts if first < act.position < last)
         for cost, position, injection in later.family.candidates:
-            if begin.position < position <= last:
-                _, acted = course.stretch_of(position)
-                yield Question(origin.cost + cost, (begin.state, acted | {injection}), injection, later.noticed)
+            if first < position <= last:
+                acted = frozenset([act.injection for act in acts if act.position < position]) if acts else NOTHING
+                yield Question(origin.cost + cost, (state, joined(acted, injection)), injection, later.after)
 
     def told(self, ran: Schedule, bound: float, below: float) -> None:
         """Note that a schedule was run.
@@ -153,6 +158,10 @@ class Packer:
         answered = [edge for edge in self._states.latest if edge[1]]
         if len(ran) > 1 and answered:
             self._gain += GAIN_RATE * (sum(map(self._is_settled, answered)) - self._gain)
+        for state, _ in self._states.latest:
+            self._useful.pop(state, None)
+        if below != self._below:
+            self._useful.clear()
         self._told += 1
         self._bound, self._below = bound, below
         if self._later and self._told >= self._due:
@@ -204,19 +213,26 @@ class Packer:
             if places.isdisjoint(map(_place, injections)):
                 yield (values.get(next_state, 0.0), rng.random()), None, injections, next_state
         outlook = self._states.outlook(state)
-        for question in self._questions(state):
+        questions = self._questions(state)
+        for question, worth in zip(questions, self._worths(questions, outlook), strict=True):
             injections = question.edge[1]
             if self._asked[question.edge] <= 0 and places.isdisjoint(map(_place, injections)):
                 is_noticed = self._reactions.noticed(question.last) >= 0.5 and outlook.disturbed is not None
                 expected = outlook.disturbed if is_noticed else outlook.undisturbed
-                yield (self._worth(question, outlook), rng.random()), question, injections, expected
+                yield (worth, rng.random()), question, injections, expected
 
     def _questions(self, state: State) -> list[Question]:
         """Return some open questions at a state that are of use, the oldest."""
+        useful = self._useful.get(state)
+        if useful is None:
+            useful = self._useful[state] = self._looked_through(state)
+        return useful
+
+    def _looked_through(self, state: State) -> list[Question]:
         later = self._later.get(state)
         if later is None:
             return []
-        known, below, found = self._states.stretches, self._below, self._open[state]
+        known, below, found = self._states.following(state), self._below, self._open[state]
         useful: list[Question] = []
         answered: list[int] = []
         number = 0
@@ -226,7 +242,7 @@ class Packer:
             if number == len(found):
                 break
             one = found[number]
-            if one.edge in known:
+            if one.edge[1] in known:
                 answered.append(number)
             elif one.cost < below:
                 useful.append(one)
@@ -235,20 +251,22 @@ class Packer:
             del found[number]
         return useful
 
-    def _worth(self, question: Question, outlook: Outlook) -> float:
-        """Return about how many questions are answered by asking one and going on, dearer ones counted less."""
-        values, last = self._values, question.last
-        noticed = self._reactions.noticed(last)
-        unnoticed = 1.0 - noticed
-        staying = 1.0 - noticed * self._reactions.ending_at(last.place, question.noticed)
-        # About how likely the run goes on behind what the question asks.
-        going_on = 1.0 - (outlook.ends + PRIOR * (1.0 - staying)) / (outlook.known + PRIOR)
-        undisturbed = values.get(outlook.undisturbed, 0.0)
-        disturbed = ELSEWHERE * undisturbed if outlook.disturbed is None else values.get(outlook.disturbed, 0.0)
-        dearer = question.cost - self._bound
-        wanted: float = 0.5**dearer if dearer > 0.0 else 1.0
-        worth = wanted + (unnoticed if unnoticed < going_on else going_on) * undisturbed
-        return worth + (going_on - unnoticed) * disturbed if going_on > unnoticed else worth
+    def _worths(self, questions: Iterable[Question], outlook: Outlook) -> list[float]:
+        """Return about how many questions are answered by asking each and going on, dearer ones counted less."""
+        expected, bound, ends, known = self._reactions.expected, self._bound, outlook.ends, outlook.known
+        undisturbed = self._values.get(outlook.undisturbed, 0.0)
+        disturbed = ELSEWHERE * undisturbed if outlook.disturbed is None else self._values.get(outlook.disturbed, 0.0)
+        worths: list[float] = []
+        for cost, _, last, after in questions:
+            noticed, staying = expected(last, after)
+            unnoticed = 1.0 - noticed
+            # About how likely the run goes on behind what the question asks.
+            going_on = 1.0 - (ends + PRIOR * (1.0 - staying)) / (known + PRIOR)
+            dearer = cost - bound
+            wanted: float = 0.5**dearer if dearer > 0.0 else 1.0
+            worth = wanted + (unnoticed if unnoticed < going_on else going_on) * undisturbed
+            worths.append(worth + (going_on - unnoticed) * disturbed if going_on > unnoticed else worth)
+        return worths
 
     def _evaluate(self) -> None:
         """Go through the graph from its ends, and note how many questions can be answered from each state on."""
@@ -267,7 +285,6 @@ class Packer:
             if new:
                 waiting += new
                 continue
-            outlook = self._states.outlook(state)
-            worths = [self._worth(question, outlook) for question in self._questions(state)]
+            worths = self._worths(self._questions(state), self._states.outlook(state))
             values[state] = max([*worths, *(values.get(one, 0.0) for one in following)], default=0.0)
             waiting.pop()

@@ -8,7 +8,7 @@ once; of the rest only as much as the agent bears.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection, Place
@@ -30,6 +30,18 @@ GUESS = 0.3
 _Key: TypeAlias = tuple[str, str, tuple[tuple[str, ParameterValue], ...]]
 
 
+class Reaction(NamedTuple):
+    """What is expected behind a fault.
+
+    Attributes:
+        noticed: How likely the target notices it, in [0, 1].
+        staying: How likely the run goes on, in [0, 1].
+    """
+
+    noticed: float
+    staying: float
+
+
 class Reactions:
     """Estimates how a target reacts; it follows from what was told."""
 
@@ -44,7 +56,8 @@ class Reactions:
         self._ended_after: Counter[int] = Counter()
         self._noticed_after: Counter[int] = Counter()
         self._keys: dict[Injection, tuple[_Key, _Key]] = {}
-        self._ends: dict[tuple[Place, int], float] = {}
+        self._ends: list[dict[Place, float]] = [{} for _ in range(NOTICED_MAX + 1)]
+        self._expected: list[dict[Injection, Reaction]] = [{} for _ in range(NOTICED_MAX + 1)]
 
     def learn(self, evaluation: Evaluation, *, violated: bool) -> None:
         """Take over what a run has shown; an end in a violation is not one that the target chose."""
@@ -80,6 +93,8 @@ class Reactions:
             self._noticed[key] += noticed
         for known in self._known.pop(anywhere, ()):
             del self._shares[known]
+        for expected in self._expected:
+            expected.clear()
 
     def _keys_of(self, injection: Injection) -> tuple[_Key, _Key]:
         known = self._keys.get(injection)
@@ -89,7 +104,9 @@ class Reactions:
 
     def _note_end(self, place: Place, before: int, *, ended: bool) -> None:
         before = min(before, NOTICED_MAX)
-        self._ends.clear()
+        for known, expected in zip(self._ends, self._expected, strict=True):
+            known.clear()
+            expected.clear()
         self._noticed_at[place] += 1
         self._ended_at[place] += ended
         self._noticed_after[before] += 1
@@ -123,13 +140,31 @@ class Reactions:
             place: Where.
             before: How many faults the target has noticed before.
         """
-        after = min(round(before), NOTICED_MAX)
-        known = self._ends.get((place, after))
+        after = told_apart(before)
+        known = self._ends[after].get(place)
         if known is None:
             share = (self._ended_after[after] + BACKED * GUESS) / (self._noticed_after[after] + BACKED)
             known = (self._ended_at[place] + BACKED * share) / (self._noticed_at[place] + BACKED)
-            self._ends[place, after] = known
+            self._ends[after][place] = known
         return known
+
+    def expected(self, injection: Injection, after: int) -> Reaction:
+        """Return what is expected of a target behind a fault.
+
+        Args:
+            injection: The fault.
+            after: How many faults the target has noticed before; see `told_apart`.
+        """
+        known = self._expected[after].get(injection)
+        if known is None:
+            known = Reaction(self.noticed(injection), self.staying(injection, after))
+            self._expected[after][injection] = known
+        return known
+
+
+def told_apart(noticed: float) -> int:
+    """Return how many faults were noticed, as far as these numbers are told apart."""
+    return min(round(noticed), NOTICED_MAX) if noticed else 0
 
 
 def _keys(injection: Injection) -> tuple[_Key, _Key]:

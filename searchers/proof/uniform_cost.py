@@ -314,9 +314,9 @@ class ExactSearcher:
         """Keep a run as the one whose continuations are searched from its fingerprints on, unless one before it is."""
         if not evaluation.fingerprints or not self._rules["R3"]:
             return
-        for position, state in self.states.course(evaluation).marks[1:]:
+        for _, state in self.states.course(evaluation).marks_from(evaluation.acted):
             owner = self._owners.get(state)
-            if position >= evaluation.acted and (owner is None or rank < owner[0]):
+            if owner is None or rank < owner[0]:
                 self._owners[state] = (rank, evaluation.schedule)
 
     def _last_searched(self, origin: Origin) -> tuple[float, Schedule]:

@@ -149,7 +149,7 @@ class Pool:
 
     def is_idle(self, injection: Injection) -> bool:
         """Whether an injection was tried several times at a place that was reached, and never landed."""
-        return self._misses[injection] >= MISSES_MAX and injection not in self._landed
+        return self._misses.get(injection, 0) >= MISSES_MAX and injection not in self._landed
 
     def is_passed_over(self, injection: Injection, rng: random.Random) -> bool:
         """Draw whether an injection had better be left to others: mostly when it is futile, never when it is not."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
-from chaosagent.faults.injection import Injection, place_of
+from chaosagent.faults.injection import Injection
 from chaosagent.faults.operator import COST_DECIMALS, CostModel, Phase
 from chaosagent.faults.schedule import Schedule, schedule
 from chaosagent.vocabulary import Ending
@@ -63,12 +63,14 @@ class Course(NamedTuple):
 
     def stretches(self) -> Iterator[tuple[State, frozenset[Injection], Mark | None]]:
         """Yield each state, what acted behind it, and the checkpoint after that, `None` where the run ended."""
-        number, acts = 0, self.acts
-        for mark, later in zip(self.marks, (*self.marks[1:], None), strict=True):
+        number, (marks, acts) = 0, self
+        count = len(acts)
+        for mark, later in zip(marks, (*marks[1:], None), strict=True):
             begun = number
-            while number < len(acts) and (later is None or acts[number].position <= later.position):
+            while number < count and (later is None or acts[number].position <= later.position):
                 number += 1
-            yield mark.state, frozenset(act.injection for act in acts[begun:number]), later
+            acted = NOTHING if begun == number else frozenset([act.injection for act in acts[begun:number]])
+            yield mark.state, acted, later
 
     def marks_from(self, position: int) -> tuple[Mark, ...]:
         """Return the checkpoints at a position and behind it, without the start."""
@@ -77,10 +79,12 @@ class Course(NamedTuple):
     def stretch_of(self, position: int) -> tuple[Mark, frozenset[Injection]]:
         """Return the last checkpoint before a position, and what acted between the two."""
         mark = self.marks[max(0, bisect_left(self.marks, position, key=_position) - 1)]
-        return mark, frozenset(act.injection for act in self.acts if mark.position < act.position < position)
+        acted = [act.injection for act in self.acts if mark.position < act.position < position]
+        return mark, frozenset(acted) if acted else NOTHING
 
 
 _position = attrgetter("position")
+_BEGIN = Mark(-1, START)
 
 
 class Stretch(NamedTuple):
@@ -125,6 +129,9 @@ class Path(NamedTuple):
     injections: frozenset[Injection]
 
 
+_UNKNOWN: Mapping[frozenset[Injection], Stretch] = {}
+
+
 class States:
     """Keeps, for each state and the injections that acted behind it, what followed.
 
@@ -134,15 +141,17 @@ class States:
 
     Attributes:
         latest: What the last run has shown that was not known before.
-        stretches: What follows on states, by what acts behind them.
     """
 
     def __init__(self, monitor: int, model: CostModel) -> None:
         self._monitor, self._model = monitor, model
         self.latest: list[Edge] = []
+        self._states: dict[State, State] = {}
+        self._sets: dict[frozenset[Injection], frozenset[Injection]] = {}
         self._paths: dict[State | None, Path] = {START: Path(0.0, NOTHING)}
         self._courses: dict[Schedule, Course] = {}
-        self.stretches: dict[Edge, Stretch] = {}
+        self._stretches: defaultdict[State, dict[frozenset[Injection], Stretch]] = defaultdict(dict)
+        self._outlooks: dict[State, Outlook] = {}
         self._ways: defaultdict[State, dict[State | None, frozenset[Injection]]] = defaultdict(dict)
         self._followed: defaultdict[State, Counter[State | None]] = defaultdict(Counter)
 
@@ -155,25 +164,28 @@ class States:
         self.latest = []
         if evaluation.status is Status.ERROR or not evaluation.fingerprints:
             return True
-        if not set(evaluation.effective) <= set(evaluation.schedule):
+        schedule, effective = evaluation.schedule, evaluation.effective
+        if effective is not schedule and not set(effective) <= set(schedule):
             return True  # what acted at more than one place, or at whichever agent's, is not told apart
         course = self.course(evaluation)
-        if not {act.injection for act in course.acts}.issuperset(evaluation.effective):
+        if len(course.acts) < len(schedule) and not {act.injection for act in course.acts}.issuperset(effective):
             return True  # something acted otherwise than its operator says
         for state, acted, later in course.stretches():
             if later is None and evaluation.ending not in TOLD_BY_STATE:
                 break
-            known = self.stretches.get((state, acted))
+            known = self._stretches[state].get(acted)
             ended, next_state = (None, None) if later is None else later
             if known is None:
-                self.stretches[state, acted] = Stretch(evaluation, ended, next_state)
+                acted = self._sets.setdefault(acted, acted)
+                self._stretches[state][acted] = Stretch(evaluation, ended, next_state)
                 self._note(state, acted, next_state)
                 self.latest.append((state, acted))
-            elif known.next_state != next_state:
+            elif known.next_state is not next_state and known.next_state != next_state:
                 return False
         return True
 
     def _note(self, state: State, acted: frozenset[Injection], following: State | None) -> None:
+        self._outlooks.pop(state, None)
         ways = self._ways[state]
         if following not in ways or len(acted) < len(ways[following]):
             ways[following] = acted
@@ -209,14 +221,26 @@ class States:
         """Return the checkpoints of a run, and what acted in it."""
         known = self._courses.get(evaluation.schedule)
         if known is None:
-            marks = [Mark(-1, START)]
-            marks += [Mark(one.position, (one.common, one.monitors[self._monitor])) for one in evaluation.fingerprints]
+            marks, monitor, shared = [_BEGIN], self._monitor, self._states.setdefault
+            for position, common, monitors in evaluation.fingerprints:
+                state = (common, monitors[monitor])
+                marks.append(Mark(position, shared(state, state)))  # most runs come through the states of others
             known = self._courses[evaluation.schedule] = Course(tuple(marks), tuple(_acts(evaluation)))
         return known
 
+    def joined(self, acted: frozenset[Injection], injection: Injection) -> frozenset[Injection]:
+        """Return what acts between two checkpoints with one injection more; one object for all that are equal."""
+        together = acted | {injection}
+        return self._sets.setdefault(together, together)
+
     def after(self, state: State, acted: frozenset[Injection]) -> Stretch | None:
         """Return what follows on a state when these injections act before the next checkpoint; `None` if unknown."""
-        return self.stretches.get((state, acted))
+        known = self._stretches.get(state)
+        return None if known is None else known.get(acted)
+
+    def following(self, state: State) -> Mapping[frozenset[Injection], Stretch]:
+        """Return what is known to follow on a state, by what acts behind it."""
+        return self._stretches.get(state, _UNKNOWN)
 
     def ways(self, state: State) -> Iterable[tuple[State | None, frozenset[Injection]]]:
         """Return what is known to follow on a state, `None` for an end, each with the fewest injections it takes."""
@@ -224,7 +248,13 @@ class States:
 
     def outlook(self, state: State) -> Outlook:
         """Return what may follow on a state."""
-        known = self.stretches.get((state, NOTHING))
+        outlook = self._outlooks.get(state)
+        if outlook is None:
+            outlook = self._outlooks[state] = self._outlook(state)
+        return outlook
+
+    def _outlook(self, state: State) -> Outlook:
+        known = self.after(state, NOTHING)
         undisturbed = None if known is None else known.next_state
         followed = self._followed.get(state)
         if followed is None:
@@ -242,19 +272,20 @@ class States:
             injection: What is added.
         """
         mark, acted = self.course(run).stretch_of(position)
-        return self.stretches.get((mark.state, acted | {injection}))
+        return self.after(mark.state, acted | {injection})
 
 
 def _acts(evaluation: Evaluation) -> list[Act]:
     """Return what acted in a run, in order."""
     if not evaluation.schedule.injections:
         return []
+    injections = evaluation.schedule.injections
     crossings = {crossing.place: crossing for crossing in evaluation.crossings}
     acts = []
-    for injection in evaluation.schedule:
-        crossing = crossings.get(place_of(injection))
+    for injection in injections:
+        crossing = crossings.get(injection.place)
         if crossing is not None:
             position = crossing.answered if injection.operator.phase is Phase.AFTER else crossing.asked
             if position >= 0:
                 acts.append(Act(position, injection))
-    return sorted(acts, key=lambda act: (act.position, str(act.injection)))
+    return acts if len(acts) < 2 else sorted(acts, key=lambda act: (act.position, str(act.injection)))
