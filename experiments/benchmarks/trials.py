@@ -1,10 +1,14 @@
 """What a trial costs besides its run: the searcher, the store, and the loop of the study; and Optuna beside them.
 
 Every search is made twice. The first time its runs are executed and kept; the second time they are only handed out, and
-that is measured. Of Optuna only its own `ask` and `tell` are measured, on a space of the same size.
+that is measured: the whole trial, and what the searcher itself takes of it, in `ask`, `tell`, `finished`, `standing`.
+Of Optuna only its own `ask` and `tell` are measured, on a space of the same size.
+
+With `--flat` a search is made once, its runs are executed, and what the searcher itself takes is told for each tenth of
+it, with the memory of the process at its end.
 
 Run: python -m chaosagent.experiments.benchmarks.trials [--trials 1000 10000 100000] [--searcher NAME ...]
-     [--checkpoints] [--no-store]
+     [--checkpoints] [--no-store] [--flat NAME]
 """
 
 from __future__ import annotations
@@ -13,12 +17,17 @@ import argparse
 import cProfile
 import io
 import pstats
+import resource
+import statistics
 import tempfile
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple, TypeVar
 
+from chaosagent.clock import cpu
 from chaosagent.execution.executor import Executor, Finished
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.workbench import Job
@@ -35,9 +44,13 @@ from chaosagent.study.store import StudyStore
 from chaosagent.study.study import Study
 from chaosagent.targets.target import Target
 
+Result = TypeVar("Result")
+
 CONTRACT = "no-crash"
 BUDGET = 4.5
-GIVEN = "benchmarks/given"
+GIVEN, TIMED = "benchmarks/given", "benchmarks/timed"
+ITSELF = "{}, the searcher itself"
+TENTH = 10
 LOOP = "the study's loop"
 SLOTS, LEVELS = 4, 15
 """Of Optuna's space: as many injections as the budget allows, and about as many levels at a crossing."""
@@ -118,6 +131,48 @@ class GivenSearcher:
         return []
 
 
+class TimedSearcher:
+    """A searcher, and the processor seconds that it takes itself.
+
+    Attributes:
+        name: Of the searcher.
+        seconds: In its methods so far.
+        after: The same after each trial.
+    """
+
+    name = "exact"
+    seconds = 0.0
+    after: ClassVar[list[float]] = []
+
+    def __init__(self, problem: Problem) -> None:
+        TimedSearcher.seconds, TimedSearcher.after = 0.0, []
+        self._searcher = SEARCHERS.get(self.name)(problem)
+
+    def _timed(self, call: Callable[[], Result]) -> Result:
+        begun = cpu()
+        result = call()
+        TimedSearcher.seconds += cpu() - begun
+        return result
+
+    def ask(self, count: int) -> list[Proposal]:
+        return self._timed(lambda: self._searcher.ask(count))
+
+    def tell(self, evaluation: Evaluation) -> None:
+        self._timed(lambda: self._searcher.tell(evaluation))
+        self.after.append(self.seconds)
+
+    @property
+    def finished(self) -> bool:
+        return self._timed(lambda: self._searcher.finished)
+
+    @property
+    def standing(self) -> Standing:
+        return self._timed(lambda: self._searcher.standing)
+
+    def audit(self, count: int) -> list[Proposal]:
+        return self._searcher.audit(count)
+
+
 class Recorded(NamedTuple):
     """A search and what its runs told."""
 
@@ -168,6 +223,35 @@ def again(search: Recorded, *, stored: bool) -> Callable[[], int]:
     return work
 
 
+def timed(plan: Plan) -> Plan:
+    """Return the same study, with the time that its searcher takes itself noted in `TimedSearcher`."""
+    if TIMED not in SEARCHERS:
+        SEARCHERS.register(TIMED, TimedSearcher)
+    TimedSearcher.name = plan.searcher
+    return replace(plan, searcher=TIMED)
+
+
+def itself(searches: Mapping[str, Recorded], rounds: int) -> dict[str, float]:
+    """Return the processor seconds per trial that each searcher takes itself: medians of rounds."""
+    found: dict[str, list[float]] = {name: [] for name in searches}
+    for _ in range(rounds):
+        for name, (plan, told) in searches.items():
+            trials = Study(timed(plan), Ready(told)).run().trials
+            found[name].append(TimedSearcher.seconds / trials)
+    return {ITSELF.format(name): statistics.median(values) for name, values in found.items()}
+
+
+def flat(searcher: str, trials: int, found: Target) -> str:
+    """Make a search and say what its searcher takes itself, by tenths of it, and how much memory the process has."""
+    plan = timed(plan_of(searcher, trials, found))
+    made = Study(plan, InlineExecutor(plan.workbench())).run().trials
+    after = TimedSearcher.after
+    ends = [after[made * number // TENTH - 1] for number in range(1, TENTH + 1)]
+    tenths = " ".join(f"{(end - begun) / made * TENTH * 1e6:.0f}" for begun, end in pairwise([0.0, *ends]))
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return f"{searcher}, {made} trials: {ends[-1] / made * 1e6:.0f} us a trial; by tenths {tenths}; {memory:.0f} MB"
+
+
 def given(search: Recorded) -> Recorded:
     """Return the same runs for a searcher that costs nothing."""
     if GIVEN not in SEARCHERS:
@@ -200,13 +284,13 @@ def optuna_alone(trials: int) -> Callable[[], int]:
 
 
 def measured(searches: Mapping[str, Recorded], rounds: int, *, stored: bool) -> dict[str, float]:
-    """Return processor seconds per trial: the loop alone, and each search without and, if wanted, with the store."""
+    """Return processor seconds per trial: the loop, each search without and with the store, each searcher itself."""
     pieces = {LOOP: again(given(next(iter(searches.values()))), stored=False)}
     for name, search in searches.items():
         pieces[name] = again(search, stored=False)
         if stored:
             pieces[f"{name}, store"] = again(search, stored=True)
-    return medians(pieces, rounds=rounds)
+    return {**medians(pieces, rounds=rounds), **itself(searches, rounds)}
 
 
 def profile(search: Recorded) -> str:
@@ -226,12 +310,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--optuna", type=int, nargs="*", default=[], metavar="TRIALS", help="Optuna's own cost beside")
     parser.add_argument("--checkpoints", action="store_true", help="a target that remembers, and has checkpoints")
     parser.add_argument("--no-store", action="store_true", help="searchers without the store alone")
+    parser.add_argument("--flat", metavar="NAME", help="what a searcher takes by tenths of a search, and nothing else")
     parser.add_argument("--profile", metavar="NAME", help="show where a searcher spends its time, and nothing else")
     options = parser.parse_args(arguments)
     found = remembering if options.checkpoints else six_crossings
     print(machine())
     if options.profile:
         print(profile(recorded(plan_of(options.profile, max(options.trials), found))))
+        return
+    if options.flat:
+        for trials in options.trials:
+            print(flat(options.flat, trials, found))
         return
     for trials in options.trials:
         searches = {name: recorded(plan_of(name, trials, found)) for name in options.searcher}
