@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from chaosagent.experiments.benchmarks.scripted import remembering, six_crossings
-from chaosagent.experiments.benchmarks.trials import Ready, given, main, plan_of, recorded
+from chaosagent.experiments.benchmarks.trials import (
+    ITSELF,
+    Ready,
+    TimedSearcher,
+    given,
+    itself,
+    main,
+    plan_of,
+    recorded,
+    timed,
+)
 from chaosagent.study.study import Study
 from chaosagent.targets.target import Target
 
@@ -42,6 +52,27 @@ def test_a_searcher_that_costs_nothing_makes_the_same_runs() -> None:
     assert {evaluation.schedule for evaluation in loop.told.values()} == schedules
 
 
+@pytest.mark.parametrize("searcher", ["exact", "random", "anytime"])
+def test_a_searcher_whose_time_is_taken_makes_the_same_search(searcher: str) -> None:
+    search = recorded(plan_of(searcher, 40))
+
+    result = Study(timed(search.plan), Ready(search.told)).run()
+
+    assert result.digest == Study(search.plan, Ready(search.told)).run().digest
+    assert len(TimedSearcher.after) == result.trials
+    assert sorted(TimedSearcher.after) == TimedSearcher.after
+    assert 0.0 < TimedSearcher.after[-1] <= TimedSearcher.seconds
+
+
+def test_what_a_searcher_takes_itself_is_told_for_each() -> None:
+    searches = {name: recorded(plan_of(name, 20)) for name in ("exact", "random")}
+
+    told = itself(searches, rounds=2)
+
+    assert set(told) == {ITSELF.format("exact"), ITSELF.format("random")}
+    assert all(seconds > 0.0 for seconds in told.values())
+
+
 @pytest.mark.slow
 def test_the_command_prints_results_a_second(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--trials", "20", "--rounds", "1"])
@@ -70,6 +101,17 @@ def test_the_command_measures_optuna_beside(capsys: pytest.CaptureFixture[str]) 
     printed = capsys.readouterr().out
     assert "optuna, 10 trials" in printed
     assert "optuna, 20 trials" in printed
+
+
+@pytest.mark.slow
+def test_the_command_tells_the_tenths_of_a_search(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--trials", "50", "--flat", "exact"])
+
+    printed = capsys.readouterr().out
+    tenths = printed.partition("by tenths ")[2].partition(";")[0].split()
+    assert "exact, 50 trials" in printed
+    assert len(tenths) == 10
+    assert "results a second" not in printed
 
 
 @pytest.mark.slow
