@@ -91,6 +91,7 @@ class Arena:
         cap: Most executions.
 
     Attributes:
+        cap: Most executions, which engines may plan with.
         hooks: The declared places.
         levels: What may be injected at each, cheapest first.
         budget: Up to which counterexamples are wanted; dearer schedules may be tried.
@@ -103,7 +104,7 @@ class Arena:
         self._truth = Truth(family, seed)
         self._workbench = workbench_of(self._planted)
         self._known: dict[Schedule, Evaluation] = {}
-        self._cap = cap
+        self.cap = cap
         self.hooks: tuple[Hook, ...] = self._planted.hooks
         self.levels: Mapping[Hook, tuple[Operator, ...]] = {hook: self._planted.levels(hook) for hook in self.hooks}
         self.budget, self.stochastic = self._planted.budget, self._planted.stochastic
@@ -138,7 +139,7 @@ class Arena:
         if known is not None and not self.stochastic:
             return known
         reached = self.milestones
-        if reached.minimum is not None or reached.executions >= self._cap:
+        if reached.minimum is not None or reached.executions >= self.cap:
             raise Enough
         evaluation = self._known[schedule] = self._workbench.evaluate(job_of(schedule))
         reached.executions += 1

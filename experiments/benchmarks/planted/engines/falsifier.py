@@ -1,8 +1,13 @@
 """VerifAI's samplers, driven as its falsifier drives them: a sample, a run, and what it is worth as feedback.
 
-Below VerifAI's own threshold, 0, is a violation. Cross-entropy takes whole numbers; Halton and the bandit know
-continuous features only (in VerifAI 2.2 the bandit of whole numbers is cross-entropy under another name), so each
-coordinate of theirs is cut into equal parts. A sampler that proposes nothing new is followed by another.
+All that cross-entropy and the bandit learn from is whether the feedback is below VerifAI's threshold, 0. If only
+violations were, they would learn nothing before the first one, and nothing of costs after it; so below 0 are runs that
+are worth as much as the best of their sampler so far. Where answers come by chance it is violations, as the best may
+be a flake that nothing equals.
+
+Cross-entropy takes whole numbers; Halton and the bandit know continuous features only (in VerifAI 2.2 the bandit of
+whole numbers is cross-entropy under another name), so each coordinate of theirs is cut into equal parts. A sampler that
+proposes nothing new is followed by another.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from chaosagent.experiments.benchmarks.planted.arena import Arena
+from chaosagent.experiments.benchmarks.planted.arena import EQUAL, Arena
 from chaosagent.experiments.benchmarks.planted.engines.engine import Engine, Reduce
 from chaosagent.experiments.benchmarks.planted.engines.installing import installed
 from chaosagent.experiments.benchmarks.planted.engines.scores import Scores
@@ -24,6 +29,10 @@ from chaosagent.faults.schedule import Schedule
 
 ALPHA = 0.9
 """VerifAI's own: what is left of a distribution after an update."""
+WORST = 1.0
+"""What a run is worth that is as far from a violation as can be: nothing to learn from."""
+VIOLATED = 0.0
+"""Below it every run violates."""
 
 Sampler = Any  # VerifAI ships no types
 Decode = Callable[[Arena, Sequence[float]], Schedule]
@@ -49,13 +58,25 @@ def _driven(make: Callable[[Arena, random.Random], Sampler], decode: Decode, red
         scores = Scores(arena, reduce)
         with _seeded(rng):
             while True:
-                sampler = make(arena, rng)
+                sampler, lowest = make(arena, rng), WORST
                 scores.begin_anew()
                 while not scores.stalled:
                     sample, info = sampler.getSample()
-                    sampler.update(sample, info, scores(decode(arena, sample.schedule)).value)
+                    value = scores(decode(arena, sample.schedule)).value
+                    lowest = VIOLATED if arena.stochastic else min(lowest, value)
+                    sampler.update(sample, info, feedback(value, lowest))
 
     return search
+
+
+def feedback(value: float, lowest: float) -> float:
+    """Return what a sampler is told: below 0 where a run is as good as the best so far and better than the worst.
+
+    Args:
+        value: What the run is worth, as `Scores` says; less is better.
+        lowest: The best value so far, that of this run among them; `VIOLATED` to learn from violations only.
+    """
+    return value - min(lowest + EQUAL, WORST)
 
 
 def _space(arena: Arena, *, whole: bool) -> object:

@@ -14,6 +14,8 @@ from chaosagent.experiments.benchmarks.planted.arena import Arena, Enough, Judge
 from chaosagent.experiments.benchmarks.planted.catalogue import FAMILIES
 from chaosagent.experiments.benchmarks.planted.engines.catalogue import ENGINES, MINIMISED, PACKAGES, check_installed
 from chaosagent.experiments.benchmarks.planted.engines.engine import minimised
+from chaosagent.experiments.benchmarks.planted.engines.evolution import heaviest
+from chaosagent.experiments.benchmarks.planted.engines.falsifier import VIOLATED, WORST, feedback
 from chaosagent.experiments.benchmarks.planted.engines.genetic import Breeding, Individual
 from chaosagent.experiments.benchmarks.planted.engines.installing import installed
 from chaosagent.experiments.benchmarks.planted.engines.scores import REPEATS_MAX, Scores, injections_max
@@ -119,6 +121,17 @@ def test_every_violation_is_worth_less_than_every_run_that_holds_and_cheaper_one
     assert values[3] > -1.0
 
 
+def test_feedback_is_below_zero_for_the_best_so_far_and_for_ties_with_it_only() -> None:
+    assert feedback(0.5, 0.5) < 0.0 < feedback(0.75, 0.5)
+    assert feedback(-0.4, -0.4) < 0.0 < feedback(-0.3, -0.4)  # a dearer violation is no news
+    assert feedback(WORST, WORST) >= 0.0  # nothing has come closer to a violation yet
+
+
+def test_feedback_of_a_target_that_answers_by_chance_is_below_zero_for_every_violation() -> None:
+    assert feedback(-0.1, VIOLATED) < 0.0
+    assert feedback(0.1, VIOLATED) > 0.0
+
+
 def test_an_engine_that_tries_nothing_new_is_ended() -> None:
     scores = Scores(Arena(FAMILIES["pair"], 0, 5))
 
@@ -162,6 +175,11 @@ def test_numbers_and_points_mean_the_same_schedules() -> None:
         numbers = [rng.randrange(count) for count in counts]
         middle = [(number + 0.5) / count for number, count in zip(numbers, counts, strict=True)]
         assert of(arena, numbers) == at(arena, middle)
+
+
+def test_the_heaviest_value_of_each_coordinate_is_taken() -> None:
+    assert heaviest([0.1, 0.7, -2.0, -3.0, -1.0, 5.0], [2, 3, 1]) == [1, 2, 0]
+    assert heaviest([0.0] * 6, [2, 3, 1]) == [0, 0, 0]
 
 
 def test_children_and_mutants_are_schedules_with_one_injection_or_more_within_the_budget() -> None:

@@ -37,6 +37,7 @@ from chaosagent.study.minimise import violates
 STORED = (
     ("measured", "measured-agents"),
     ("measured-engines", "measured-hypothesis"),
+    ("measured-verifai", "measured-nevergrad", "measured-pyribs"),
 )
 SLICE = ("single", "text", "disjoint")
 SUBJECTS = (Subject("exact"), Subject("anytime"), Subject("random"))
@@ -313,6 +314,16 @@ def test_a_table_of_the_page_is_made_of_the_stored_measurements(names: tuple[str
 
     assert table(results) in page
     assert not any(one.reached.wrong for one in results.measured)
+
+
+def test_the_comparison_on_the_page_is_made_of_all_stored_measurements() -> None:
+    folder = files("chaosagent.experiments.benchmarks.planted")
+    page = (folder / "README.md").read_text("utf-8")
+
+    with as_file(folder) as here:
+        results = merged(load(here / f"{name}.json") for names in STORED for name in names)
+
+    assert summary(results, outside=from_outside) in page
 
 
 @pytest.mark.slow
