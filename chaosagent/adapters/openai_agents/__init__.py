@@ -22,6 +22,9 @@ message:handoffs  `send`: a hand-off; one that gets lost leaves the sender in co
 memory:session `read`, `append`, `pop`, `clear`
 =============  ==========================================================================================
 
+Retries by `ModelSettings.retry` are attempts of one call, `model:<name>[1.1]`. A tool that failed is called again by
+the model, if at all: another call.
+
 Who acts is the agent, by its name (an underscore for blanks). With `RunConfig(model=...)` the SDK does not tell who
 asks the model; then such calls have no agent.
 
@@ -69,6 +72,16 @@ class Doored:
     agent: Any
     run_config: Any
     doors: AgentDoors
+
+    def take_checkpoints(self, world: Callable[[], Plain], *, clock_matters: bool = True) -> None:
+        """Take a checkpoint whenever a model is about to be asked, so that searches need fewer runs.
+
+        Args:
+            world: Returns the state of the world and of the program around the agents, sessions and the context of the
+                run with them, as plain data: what it must hold stands in `chaosagent.adapters.checkpoints`.
+            clock_matters: The rest of the run depends on the time; if not, a delay leaves nothing behind.
+        """
+        self.doors.take_checkpoints(world, clock_matters=clock_matters)
 
     def session(self, session: Any) -> DoorSession:
         """Return a session, an `agents.Session`, behind the door `memory:session`.
