@@ -51,7 +51,7 @@ def _compared(options: argparse.Namespace) -> Compared:
     listed = [
         searches
         for path in options.study
-        for searches in searches_of(path, options.searcher, options.limit, options.budget)
+        for searches in searches_of(path, options.searcher, options.limit, budget=options.budget, seed=options.seed)
     ]
     found: list[Found] = []
     said = monotonic()
@@ -61,7 +61,11 @@ def _compared(options: argparse.Namespace) -> Compared:
             said = monotonic()
             print(f"{number} of {len(listed)} tasks in a configuration", file=sys.stderr, flush=True)
     studies = " ".join(path.name for path in options.study)
-    return Compared(f"{machine()}; {studies}, at most {options.limit} executions a search", options.limit, tuple(found))
+    return Compared(
+        f"{machine()}; {studies}, seed {options.seed}, at most {options.limit} executions a search",
+        options.limit,
+        tuple(found),
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -73,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--searcher", nargs="+", default=list(DEFAULT), metavar="NAME", help="who searches")
     parser.add_argument("--limit", type=int, default=LIMIT, help="most executions of one search")
     parser.add_argument("--budget", type=float, help="search schedules up to this cost; that of the file when left out")
+    parser.add_argument("--seed", type=int, default=0, help="of the random choices of the searchers (0)")
     parser.add_argument("--jobs", type=int, default=1, help="worker processes; only the seconds depend on it")
     parser.add_argument("--json", type=Path, metavar="FILE", help="store what was found")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw it, as SVG, PNG or PDF")

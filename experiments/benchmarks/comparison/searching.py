@@ -42,6 +42,7 @@ class Searches:
         searchers: Who searches.
         limit: Most executions of one search.
         budget: Instead of that of the file; `None` leaves it.
+        seed: Of the random choices of the searchers.
     """
 
     path: Path
@@ -50,9 +51,12 @@ class Searches:
     searchers: tuple[str, ...]
     limit: int
     budget: float | None = None
+    seed: int = 0
 
 
-def searches_of(path: Path, searchers: Sequence[str], limit: int, budget: float | None = None) -> Iterator[Searches]:
+def searches_of(
+    path: Path, searchers: Sequence[str], limit: int, *, budget: float | None = None, seed: int = 0
+) -> Iterator[Searches]:
     """Yield the searches of a study file: all tasks in all configurations that it does not restrict.
 
     Raises:
@@ -61,7 +65,7 @@ def searches_of(path: Path, searchers: Sequence[str], limit: int, budget: float 
     plan = plan_of(load_study(path, Overrides(budget=budget)))
     for config in plan.target.configs:
         for task in plan.tasks:
-            yield Searches(path, config, task.id, tuple(searchers), limit, budget)
+            yield Searches(path, config, task.id, tuple(searchers), limit, budget, seed)
 
 
 def search_all(searches: Searches) -> list[Found]:
@@ -74,7 +78,7 @@ def search_all(searches: Searches) -> list[Found]:
     asked = Overrides(config=searches.config, tasks=(searches.task,), budget=searches.budget)
     plan = plan_of(load_study(searches.path, asked))
     found = [
-        _search(replace(plan, contracts=(contract,)), searcher, searches.limit)
+        _search(replace(plan, contracts=(contract,), seed=searches.seed), searcher, searches.limit)
         for contract in plan.contracts
         if contract.severity is Severity.HARD
         for searcher in searches.searchers
