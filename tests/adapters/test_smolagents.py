@@ -217,6 +217,23 @@ def test_calls_of_one_answer_are_all_made_in_its_order_and_the_first_failure_is_
             assert DONE[-1] == "get_note 7"
 
 
+def test_calls_beside_a_final_answer_are_made_as_without_doors() -> None:
+    def model(messages: Any) -> Any:
+        if "Error" in text_of(messages[1:]):
+            return ends("done")
+        return uses(("get_order", {"order": "7"}), ("final_answer", {"answer": "x"}), ("get_note", {"order": "7"}))
+
+    DONE.clear()
+    assert _agent(model).run(WISH) == "done"
+    without = sorted(DONE)
+    DONE.clear()
+    message = _message(execute(_experiment(_target(_agent(model))), EMPTY))
+
+    assert message == "done"
+    assert DONE == ["get_order 7", "get_note 7"]
+    assert sorted(DONE) == without
+
+
 def _experiment(system: Target) -> Experiment:
     return Experiment(system, system.task("default"), SystemConfig(), seed=1)
 

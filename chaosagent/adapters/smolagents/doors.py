@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from smolagents import CodeAgent, LocalPythonExecutor, MultiStepAgent, ToolCallingAgent
+from smolagents.agents import ToolOutput
 from smolagents.local_python_executor import ExecutionTimeoutError
 from smolagents.memory import CallbackRegistry
 from smolagents.models import ChatMessage
@@ -291,17 +292,22 @@ def _executor(agent: Any, now: Callable[[], float]) -> Any:
 def _one_by_one(agent: Any, calls: _Calls, chat_message: Any, memory_step: Any) -> Iterator[Any]:
     """Make the calls of one answer one after the other, as smolagents does it in threads, where the order is chance.
 
-    As there, all are made, also where one fails; the first failure is raised then, and what the others said gets lost.
+    As there, all are made, also where one fails or is the final answer, and the agent is told afterwards; the first
+    failure is raised then, and what the others said gets lost.
     """
     process = type(agent).process_tool_calls
-    observations, tool_calls = [], []
+    observations, tool_calls, outputs = [], [], []
     failed: Exception | None = None
     for one in chat_message.tool_calls:
         calls.current = one.id
         single = copy.copy(chat_message)
         single.tool_calls, memory_step.observations = [one], None
         try:
-            yield from process(agent, single, memory_step)
+            for told in process(agent, single, memory_step):
+                if not isinstance(told, ToolOutput):
+                    yield told
+                elif failed is None:
+                    outputs.append(told)
         except AgentError as error:
             failed = failed or error
         else:
@@ -309,6 +315,7 @@ def _one_by_one(agent: Any, calls: _Calls, chat_message: Any, memory_step: Any) 
             observations.append(memory_step.observations)
         finally:
             memory_step.tool_calls, memory_step.observations = None, None
+    yield from outputs
     if failed is not None:
         raise failed
     memory_step.tool_calls, memory_step.observations = tool_calls, "\n".join(observations)
