@@ -45,6 +45,10 @@ class Recorder:
         self.refused: ChaosAgentError | None = None
         self.closed = self._steps_max <= 0
 
+    def link(self, link: Link) -> None:
+        """Take provenance that was declared, without secrets."""
+        self.links.append(link if self.redactor is None else Link(*map(self.redactor.text, link)))
+
     @property
     def full(self) -> bool:
         """Whether the limit on steps is reached."""

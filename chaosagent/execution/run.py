@@ -211,7 +211,7 @@ class LiveRun:
         return stream
 
     def link(self, source: str, relation: str, target: str) -> None:
-        self.recorder.links.append(Link(source, relation, target))
+        self.recorder.link(Link(source, relation, target))
 
     def artifact(self) -> str:
         return self.recorder.artifacts.get(ACTING.get().agent, "")

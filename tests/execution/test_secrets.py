@@ -35,7 +35,9 @@ async def careless(run: Any) -> Outcome:
     run.mediate(PolicyMediator(policies=[lambda action: rulings.get(str(action.arguments.get("text")))]))
     await door("send", token=SECRET)
     await door("send", text=SECRET)
+    run.link(f"answer {SECRET}", "derived_from", SECRET)
     run.note("seen", token=SECRET)
+    run.link("outcome", "derived_from", SECRET)
     with pytest.raises(LookupError, match=SECRET):
         await door("send", fails=True)
     return Outcome(f"sent with {SECRET}", claims=(Claim("crm.send", {"token": SECRET}),), state={"token": SECRET})
@@ -45,7 +47,8 @@ def stored(found: Execution) -> bytes:
     """Return everything of a trace that could be written somewhere."""
     trace = found.trace
     steps = msgpack.packb([step.canonical() for step in trace.steps], unicode_errors="surrogatepass")
-    return steps + pack(plain([trace.outcome, trace.ending_detail, trace.verdicts, trace.effects]))
+    said = [trace.outcome, trace.ending_detail, trace.verdicts, trace.effects, *map(list, trace.links)]
+    return steps + pack(plain(said))
 
 
 def test_nothing_that_is_stored_holds_a_secret(play: Play) -> None:
