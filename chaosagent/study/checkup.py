@@ -6,6 +6,7 @@ import contextlib
 import enum
 import gc
 import re
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +34,10 @@ CHECKPOINTS = (
 ELSEWHERE = "Mend it first. It was run in a worker process, as a search does, which shares nothing with this one."
 AGAIN = "It ran before: look for what one run leaves to the next, or for what fails now and then."
 AWAIT = "Write `await` in front of the call."
+CALLERS_MAX = 8
+"""Among so many callers of a coroutine that is never awaited the place in the target is looked for."""
+
+_PACKAGE = Path(__file__).parents[1]
 _COROUTINE = re.compile("""['"]coroutine['"]""")  # as Python's messages name the type
 _NEVER_AWAITED = re.compile(r"coroutine '(.*)' was never awaited")
 
@@ -135,21 +140,34 @@ def _of_run(task: str, run: Execution) -> Iterator[Remark]:
 
 @contextlib.contextmanager
 def _forgotten_awaits() -> Iterator[set[str]]:
-    """Gather the coroutines that are never awaited in a block, with their places; other warnings are shown as ever.
+    """Gather the coroutines that are never awaited in a block, with the places of their calls.
 
-    Calls of doors are none of them: those end the run.
+    Other warnings are shown as ever. Calls of doors are none of these coroutines: those end the run.
     """
     found: set[str] = set()
+    depth = sys.get_coroutine_origin_tracking_depth()
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", RuntimeWarning)
-        yield found
+        sys.set_coroutine_origin_tracking_depth(CALLERS_MAX)
+        try:
+            yield found
+        finally:
+            sys.set_coroutine_origin_tracking_depth(depth)
         gc.collect()  # Python warns once it forgets them
     for warning in warned:
         name = _NEVER_AWAITED.match(str(warning.message))
         if name is None:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         else:
-            found.add(f"{name[1]} ({Path(warning.filename).name}:{warning.lineno})")
+            found.add(f"{name[1]} ({_called_at(warning)})")
+
+
+def _called_at(warning: warnings.WarningMessage) -> str:
+    """Return where a coroutine was called, outside of chaosagent; where it was forgotten when nobody knows that."""
+    places = [(file, line) for file, line, _ in getattr(warning.source, "cr_origin", None) or ()]
+    outside = (place for place in places if not Path(place[0]).is_relative_to(_PACKAGE))
+    file, line = next(outside, (warning.filename, warning.lineno))
+    return f"{Path(file).name}:{line}"
 
 
 def _determinism(place: Place, elsewhere: Executor, tasks: Sequence[str]) -> Iterator[Remark]:

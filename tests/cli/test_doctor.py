@@ -193,6 +193,17 @@ def test_a_function_of_the_target_that_is_never_awaited_is_a_hint(look: Callable
     assert texts[1].endswith("(looked_at.py:12) is called and never awaited, so it did not happen")
 
 
+def test_a_coroutine_that_is_forgotten_late_is_told_with_the_place_of_its_call(look: Callable[..., Any]) -> None:
+    code, told = look(
+        "async def paid():\n    await bank('pay', key='b')\nlater = paid()\n"
+        "await bank('pay', key='a')\nreturn Outcome('', success=True)"
+    )
+
+    texts = [remark["text"] for remark in told["default"] if remark["level"] == "hint"]
+    assert code == 0
+    assert texts == ["agent.<locals>.paid (looked_at.py:11) is called and never awaited, so it did not happen"]
+
+
 def test_other_warnings_of_a_target_are_shown_as_ever(look: Callable[..., Any]) -> None:
     with pytest.warns(RuntimeWarning, match="old") as warned:
         look("import warnings\nwarnings.warn('old', RuntimeWarning)\nawait bank('pay', key='a')")
