@@ -35,7 +35,7 @@ class Transaction(NamedTuple):
 
 
 class Email(NamedTuple):
-    """In a mailbox."""
+    """In a mailbox; the time is YYYY-MM-DD HH:MM."""
 
     id: str
     sender: str
@@ -113,7 +113,7 @@ def email(answer: Plain) -> Email:
         sender=_field(answer, "sender", str),
         subject=_field(answer, "subject", str),
         body=_field(answer, "body", str),
-        timestamp=_field(answer, "timestamp", str),
+        timestamp=_minute(_field(answer, "timestamp", str)),
     )
 
 
@@ -200,7 +200,7 @@ def rating(answer: Plain) -> float:
 
 def price_range(answer: Plain) -> tuple[float, float]:
     """Read the lowest and the highest price."""
-    found = re.fullmatch(r"Price range: ([\d.]+) - ([\d.]+)", text(answer))
+    found = re.fullmatch(r"Price range: (\d+(?:\.\d+)?) - (\d+(?:\.\d+)?)", text(answer))
     if found is None:
         raise Unreadable("no price range")
     return float(found[1]), float(found[2])

@@ -12,7 +12,7 @@ from chaosagent.experiments.dojo.closed_loop.phrases import day, phrase
 from chaosagent.experiments.dojo.closed_loop.places import TOOLS, Place, address, find, hours, prices
 from chaosagent.experiments.dojo.closed_loop.wishes import YEAR, Request, Wish, request
 
-_FLIGHT = re.compile(r"Airline: ([^,]+), Flight Number: ([^,]+), .*?Price: ([\d.]+)")
+_FLIGHT = re.compile(r"Airline: ([^,]+), Flight Number: ([^,]+), .*?Price: (\d+(?:\.\d+)?)")
 
 
 def _travel(agent: Agent, slots: Slots) -> Steps[None]:

@@ -30,7 +30,6 @@ _CUISINE = re.compile(r"\b([A-Z][a-z]+)\s+(?:cuisine|food)\b")
 _DIET = phrase("(?P<diet>vegan|vegetarian|gluten-free|dairy-free) options")
 _OPEN = re.compile(rf"\bon\s+({'|'.join(DAYS)})s?\b")
 _PRICE = phrase(r"\b(?:under|below|budget of) <limit:number>")
-_RATING = phrase(r"\brated (?:higher than|over|above) <limit:amount>")
 _CAR = re.compile(r"\b(SUV|sedan|convertible|truck)s?\b", re.IGNORECASE)
 _FUEL = re.compile(r"\b(electric)\b", re.IGNORECASE)
 _SPLIT = phrase(
@@ -53,7 +52,6 @@ class Wish:
         avoid: Words of the name of a place that is not wanted.
         needs: What it must have: `cuisine`, `diet`, `open`, `type`, `fuel`.
         price_max: What it may cost at most: a night, a meal, a day.
-        rating_min: What it must be rated above.
     """
 
     kind: Kind
@@ -62,7 +60,6 @@ class Wish:
     avoid: str = ""
     needs: dict[str, str] = field(default_factory=dict)
     price_max: float | None = None
-    rating_min: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +192,6 @@ def _in_cities(wish: Wish, known: list[str], avoid: str) -> list[Wish]:
             avoid=avoid if wish.kind == "hotel" else "",
             needs=wish.needs,
             price_max=wish.price_max,
-            rating_min=wish.rating_min,
         )
         for city in places
     ]

@@ -66,6 +66,22 @@ def test_a_transaction_with_a_field_of_another_kind_is_unreadable(wrong: dict[st
         shapes.transactions([{**PAYMENT, **wrong}])
 
 
+@pytest.mark.parametrize("time", ["Your invoice", "", "2024-05"])
+def test_an_email_that_tells_no_time_is_unreadable(time: str) -> None:
+    email: dict[str, Plain] = {"id_": "3", "sender": "a@b.c", "subject": "Tea", "body": "", "timestamp": time}
+
+    with pytest.raises(Unreadable, match="no time"):
+        shapes.email(email)
+    assert shapes.email({**email, "timestamp": "2024-05-15T09:30:10"}).timestamp == "2024-05-15 09:30"
+
+
+@pytest.mark.parametrize("price", ["1.2.3", ".", "ten"])
+def test_a_price_that_is_no_number_is_unreadable(price: str) -> None:
+    assert shapes.price_range("Price range: 120.0 - 200") == (120.0, 200.0)
+    with pytest.raises(Unreadable, match="no price range"):
+        shapes.price_range(f"Price range: {price} - 200")
+
+
 def test_a_list_of_places_is_read_from_a_text_and_a_list_without_its_heading_is_not() -> None:
     assert shapes.listed("Hotel Names: Blue Inn\nRed Inn\n") == ("Blue Inn", "Red Inn")
     with pytest.raises(Unreadable, match="no list"):
