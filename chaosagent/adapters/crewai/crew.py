@@ -331,14 +331,18 @@ def _limit(doors: CrewDoors, task: Any, timeout: int) -> Iterator[None]:
     looked at afterwards.
     """
     until = doors.run.clock.now() + timeout
+    failed: Exception | None = None
     try:
         yield
-    finally:
-        if doors.run.clock.now() > until:
-            raise TimeoutError(
-                f"Task '{task.description}' execution timed out after {timeout} seconds. Consider increasing "
-                "max_execution_time or optimizing the task."
-            )
+    except Exception as error:  # and nothing else: a run that is over is over, however late
+        failed = error
+    if doors.run.clock.now() > until:
+        raise TimeoutError(
+            f"Task '{task.description}' execution timed out after {timeout} seconds. Consider increasing "
+            "max_execution_time or optimizing the task."
+        ) from failed
+    if failed is not None:
+        raise failed
 
 
 _LOCK = threading.Lock()
@@ -359,8 +363,8 @@ def _quiet(doors: CrewDoors) -> Iterator[None]:
         _COUNT[0] += 1
     try:
         yield
-        crewai_event_bus.flush()
     finally:
+        crewai_event_bus.flush()  # who listens there works in threads, and looks at the environment
         with _LOCK:
             _COUNT[0] -= 1
             if _COUNT[0] == 0:

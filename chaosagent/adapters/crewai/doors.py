@@ -200,7 +200,10 @@ class CrewDoors:
             try:
                 answer = await (ask(asked) if native else self.threads.apart(lambda: ask(asked)))
             except Exception as error:
-                raise as_plain_error(error) from error
+                crossing = as_plain_error(error)
+                if crossing is error:
+                    raise
+                raise crossing from error
             answers[:] = [(pack(plain_answer(answer)), answer)]
             return plain_answer(answer)
 
