@@ -249,8 +249,8 @@ class Demonstration:
         numbers = self._out / "robustness.json"
         numbers.write_text(data + "\n", encoding="utf-8")
         pictures = plot_robustness(curves, title, self._out / "robustness")
-        drawn = " and ".join(str(picture) for picture in pictures)
-        self._tell(Page().line("drawn in ", name(drawn), f"; the numbers are in {numbers}", indent=3).gap())
+        drawn = [part for picture in pictures for part in (" and ", name(str(picture)))][1:]
+        self._tell(Page().line("drawn in ", *drawn, f"; the numbers are in {numbers}", indent=3).gap())
         return pictures
 
     def _tell_end(self, shown: Shown) -> None:

@@ -84,13 +84,24 @@ class Look(NamedTuple):
 
 
 PLAIN_LOOK = Look()
+HANG_CAPPED = 4
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
+    """A line as it is where there is room for it.
+
+    Attributes:
+        spans: Its pieces.
+        indent: Columns in front of it.
+        hang: Further columns in front of what is wrapped.
+        head: How many of the spans stand before the last cell of a table; 0 where there is none.
+    """
+
     spans: tuple[Span, ...]
     indent: int
     hang: int
+    head: int = 0
 
 
 @dataclass(slots=True)
@@ -123,6 +134,8 @@ class Page:
     def table(self, header: Sequence[str], rows: Iterable[Sequence[Cell]], *, indent: int = 2) -> Page:
         """Add a table; the last column takes the rest of the line and wraps in itself.
 
+        Where the others leave it less than half of a line, what does not fit goes below them.
+
         Args:
             header: One text a column, or none at all.
             rows: One cell a column; numbers are texts, too.
@@ -139,7 +152,8 @@ class Page:
             for cell, width in zip(row[:-1], widths[:-1], strict=True):
                 spans.extend(cell)
                 spans.append(Span(" " * (width - _width(cell) + 2)))
-            self._lines.append(_Line((*spans, *row[-1]), indent, sum(widths[:-1]) + 2 * len(widths[:-1])))
+            hang = sum(widths[:-1]) + 2 * len(widths[:-1])
+            self._lines.append(_Line((*spans, *row[-1]), indent, hang, len(spans)))
         return self
 
     def add(self, other: Page) -> Page:
@@ -174,19 +188,30 @@ def _rows(line: _Line, look: Look) -> list[str]:
     if look.columns is None or line.indent + _width(spans) <= look.columns:
         return [(margin + _set(spans, look)).rstrip(" ")]
     room = max(20, look.columns - line.indent)
-    wrapped = _wrapped(spans, room, min(line.hang, room // 2))
+    if line.hang <= room // 2:
+        wrapped = _wrapped(spans, room, line.hang)
+    elif line.head == 0:
+        wrapped = _wrapped(spans, room, HANG_CAPPED)
+    else:
+        below = (Span(" " * HANG_CAPPED), *spans[line.head :])
+        wrapped = [row for part in (spans[: line.head], below) for row in _wrapped(part, room, HANG_CAPPED)]
     return [(margin + _set(row, look)).rstrip(" ") for row in wrapped]
 
 
 def _wrapped(spans: Sequence[Span], room: int, hang: int) -> list[list[Span]]:
-    """Break spans at blanks; a word that is wider than the room stays whole, for copying."""
+    """Break spans at blanks.
+
+    A word that is wider than the room stays whole, and so does a name, such as a command: the terminal wraps it, and
+    what is copied from there has no line break in it.
+    """
     rows: list[list[Span]] = [[]]
     used = 0
     for span in spans:
-        for piece in _pieces(span.text):
+        for piece in [span.text] if span.style is Style.NAME else _pieces(span.text):
             width = width_of(piece)
             fresh = not rows[-1] or (len(rows) > 1 and len(rows[-1]) == 1)
-            if used + width_of(piece.rstrip(" ")) > room and not fresh:
+            word = width_of(piece.rstrip(" "))
+            if word and used + word > room and not fresh:
                 rows.append([Span(" " * hang)])
                 used = hang
                 piece = piece.lstrip(" ")

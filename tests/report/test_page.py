@@ -3,6 +3,7 @@
 import re
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,11 +51,39 @@ def test_wrapping_keeps_every_word_and_the_width(words: list[str], columns: int,
 
 
 def test_a_word_wider_than_the_terminal_stays_whole_for_copying() -> None:
-    command = "chaosagent replay " + "x" * 80
+    rows = Page().line("the file " + "x" * 80).text(Look(columns=40)).splitlines()
 
-    rows = Page().line(name(command)).text(Look(columns=40)).splitlines()
+    assert rows == ["the file", "  " + "x" * 80]
 
-    assert rows == ["chaosagent replay", "  " + "x" * 80]
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 100])
+def test_a_command_is_never_broken_so_that_it_can_be_copied(columns: int) -> None:
+    command = "chaosagent replay --mode exact " + "x" * 80
+
+    alone = Page().line("Type ", name(command)).text(Look(columns=columns)).splitlines()
+    rows = Page().table((), [(name(command), "offline, bit for bit"), (name("short"), "too")]).text(Look(columns))
+
+    assert alone == ["Type", f"  {command}"]
+    assert rows.splitlines()[:2] == [f"  {command}", "      offline, bit for bit"]
+
+
+def test_beside_a_wide_column_the_last_one_goes_below_where_it_does_not_fit() -> None:
+    told = "injects all of them into today's target, one after the other, as a test of it"
+    page = Page().table((), [(name("x" * 50), told), (name("y" * 50), "fits"), (name("z"), "fits, too")])
+
+    assert page.text(Look(columns=80)).splitlines() == [
+        "  " + "x" * 50,
+        "      injects all of them into today's target, one after the other, as a test of",
+        "      it",
+        "  " + "y" * 50 + "  fits",
+        "  z" + " " * 51 + "fits, too",
+    ]
+
+
+def test_a_line_with_a_wide_hang_keeps_to_the_left() -> None:
+    rows = Page().line("one two three four five six", hang=18).text(Look(columns=20)).splitlines()
+
+    assert rows == ["one two three four", "    five six"]
 
 
 def test_a_table_aligns_columns_also_with_wide_letters() -> None:
