@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 # Okabe and Ito 2008: told apart with every common colour blindness, and in grey.
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKERS = ("o", "s", "^", "D", "v", "P")
 INK, GREY = "#222222", "#767676"
+LINE_WIDTH, LINE_WIDTH_STEP, LINE_WIDTH_MAX = 2.4, 2.2, 9.0
+MARKER_SIZE = 3.5
+UNDECIDED = (0, (4, 1.5))
 FORMATS = ("png", "svg")
 SETTINGS: Mapping[str, object] = {
     "svg.hashsalt": "chaosagent",  # element ids in SVG files are random without it
@@ -24,6 +28,27 @@ SETTINGS: Mapping[str, object] = {
     "font.size": 10,
     "hatch.linewidth": 0.6,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _Pen:
+    """How the curves of one configuration are drawn.
+
+    Of curves that are equal, those drawn earlier are wider, and stand out on both sides of the later ones.
+
+    Attributes:
+        colour: Of everything.
+        marker: Of the random ones.
+        width: Of the line, in points.
+        marker_size: In points.
+        level: What has more of it lies on top.
+    """
+
+    colour: str
+    marker: str
+    width: float
+    marker_size: float
+    level: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +87,8 @@ def plot_robustness(curves: Sequence[Robustness], title: str, stem: Path) -> tup
     pyplot = require("matplotlib.pyplot", extra="report", needed_by="a plot of R(B)")
     with matplotlib.rc_context(dict(SETTINGS)):
         figure, axes = pyplot.subplots(figsize=(7.2, 4.8), layout="constrained")
-        for robustness, colour in zip(curves, COLOURS, strict=False):
-            _draw(axes, robustness, colour)
+        for robustness, pen in zip(curves, _pens(len(curves)), strict=False):
+            _draw(axes, robustness, pen)
         _dress(axes, curves, title)
         paths = tuple(stem.with_name(f"{stem.name}.{ending}") for ending in FORMATS)
         for path, ending in zip(paths, FORMATS, strict=True):
@@ -73,8 +98,18 @@ def plot_robustness(curves: Sequence[Robustness], title: str, stem: Path) -> tup
     return paths
 
 
-def _draw(axes: Axes, robustness: Robustness, colour: str) -> None:
-    curve = robustness.adversarial
+def _pens(count: int) -> list[_Pen]:
+    """Return a pen for each of so many configurations, at most six."""
+    step = min(LINE_WIDTH_STEP, (LINE_WIDTH_MAX - LINE_WIDTH) / max(1, count - 1))
+    return [
+        _Pen(colour, marker, LINE_WIDTH + step * after, MARKER_SIZE + step * after, 3 + position / 10)
+        for position, (colour, marker) in enumerate(zip(COLOURS[:count], MARKERS, strict=False))
+        for after in [min(count, len(COLOURS)) - 1 - position]
+    ]
+
+
+def _draw(axes: Axes, robustness: Robustness, pen: _Pen) -> None:
+    curve, colour = robustness.adversarial, pen.colour
     budgets, levels = _steps(curve)
     upper = [level.upper for level in levels]
     lower = [level.lower for level in levels]
@@ -86,18 +121,18 @@ def _draw(axes: Axes, robustness: Robustness, colour: str) -> None:
     )
     known = [level.upper == level.lower for level in levels]
     for begin in range(len(budgets) - 1):
-        style: Any = "-" if known[begin] else (0, (4, 1.5))
+        style: Any = "-" if known[begin] else UNDECIDED
         end = begin + 1
         axes.plot(
             [budgets[begin], budgets[end], budgets[end]],
             [upper[begin], upper[begin], upper[end]],
-            color=colour, linewidth=2.4, linestyle=style, solid_capstyle="butt", zorder=3,
+            color=colour, linewidth=pen.width, linestyle=style, solid_capstyle="butt", zorder=pen.level,
         )  # fmt: skip
     if robustness.random is not None:
-        _draw_random(axes, robustness.random, colour)
+        _draw_random(axes, robustness.random, pen)
 
 
-def _draw_random(axes: Axes, curve: Curve, colour: str) -> None:
+def _draw_random(axes: Axes, curve: Curve, pen: _Pen) -> None:
     levels = [level for level in curve.levels if level.budget > 0]
     means = [level.upper for level in levels]
     errors = [
@@ -106,7 +141,8 @@ def _draw_random(axes: Axes, curve: Curve, colour: str) -> None:
     ]
     axes.errorbar(
         [level.budget for level in levels], means, yerr=errors,
-        color=colour, linewidth=1.1, linestyle=":", marker="o", markersize=3.5, elinewidth=0.8, capsize=2, zorder=4,
+        color=pen.colour, linewidth=1.1, linestyle=":", marker=pen.marker, markersize=pen.marker_size,
+        elinewidth=0.8, capsize=2, zorder=1 + pen.level,
     )  # fmt: skip
 
 
@@ -140,28 +176,23 @@ def _handles(curves: Sequence[Robustness]) -> list[Any]:
     """Return what the legend explains: the configurations by colour, the kinds of curve in grey."""
     line = require("matplotlib.lines", extra="report", needed_by="a plot of R(B)").Line2D
     patch = require("matplotlib.patches", extra="report", needed_by="a plot of R(B)").Patch
+    with_random = any(robustness.random is not None for robustness in curves)
     handles = [
-        line([], [], color=colour, linewidth=2.4, label=_label(robustness))
-        for robustness, colour in zip(curves, COLOURS, strict=False)
-    ]
-    handles.append(line([], [], color=GREY, linewidth=2.4, label="the worst within B (search)"))
-    if any(robustness.random is not None for robustness in curves):
-        handles.append(
-            line(
-                [],
-                [],
-                color=GREY,
-                linewidth=1.1,
-                linestyle=":",
-                marker="o",
-                markersize=3.5,
-                label="random ones within B",
-            )
+        line(
+            [], [], color=pen.colour, linewidth=pen.width, label=_label(robustness),
+            marker=pen.marker if with_random else "", markersize=LINE_WIDTH_MAX,
         )
+        for robustness, pen in zip(curves, _pens(len(curves)), strict=False)
+    ]  # fmt: skip
+    handles.append(line([], [], color=GREY, linewidth=LINE_WIDTH, label="the worst within B (search)"))
     if any(level.upper != level.lower for robustness in curves for level in robustness.adversarial.levels):
+        best = "at best (not decided)"
+        handles.append(line([], [], color=GREY, linewidth=LINE_WIDTH, linestyle=UNDECIDED, label=best))
         handles.append(
             patch(facecolor="none", edgecolor=GREY, hatch="////", linewidth=0, label="not decided by the search")
         )
+    if with_random:
+        handles.append(line([], [], color=GREY, linewidth=1.1, linestyle=":", label="random ones within B"))
     handles.append(patch(facecolor=GREY, alpha=0.2, linewidth=0, label="95 % interval (Wilson)"))
     return handles
 

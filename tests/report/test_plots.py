@@ -1,5 +1,6 @@
 """R(B) as a picture."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from chaosagent.errors import MissingExtraError
 from chaosagent.metrics.robustness import Curve, Level
-from chaosagent.report.plots import Robustness, plot_robustness
+from chaosagent.report.plots import COLOURS, LINE_WIDTH, LINE_WIDTH_STEP, Robustness, plot_robustness
 from chaosagent.statistics.intervals import Interval
 
 OPEN = Curve(
@@ -38,6 +39,34 @@ def test_png_and_svg_are_drawn_and_the_svg_is_the_same_everywhere(tmp_path: Path
     assert pictures[0][1] == pictures[1][1]
     assert pictures[0][0].startswith(b"\x89PNG")
     assert len(pictures[0][0]) > 10_000
+
+
+@pytest.mark.slow
+def test_curves_that_are_equal_are_both_seen(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    both = [Robustness("naive", OPEN, DRAWN), Robustness("hardened", OPEN, DRAWN)]
+
+    _, picture = plot_robustness(both, "shop", tmp_path / "picture")
+
+    text = picture.read_text("utf-8")
+    first, second = (
+        [found.start() for found in re.finditer(f'stroke: {colour.lower()}; stroke-width: {width}"', text)]
+        for colour, width in ((COLOURS[0], LINE_WIDTH + LINE_WIDTH_STEP), (COLOURS[1], LINE_WIDTH))
+    )
+    assert len(first) == len(second) == 2
+    assert max(first) < min(second), "the narrow one lies on the wide one"
+
+
+@pytest.mark.slow
+def test_every_kind_of_line_is_in_the_legend(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+
+    _, picture = plot_robustness([Robustness("naive", OPEN)], "shop", tmp_path / "open")
+    _, decided = plot_robustness([Robustness("naive", DRAWN, DRAWN)], "shop", tmp_path / "decided")
+
+    assert "<!-- at best (not decided) -->" in picture.read_text("utf-8")
+    assert "<!-- random ones within B -->" in decided.read_text("utf-8")
+    assert "not decided" not in decided.read_text("utf-8")
 
 
 def test_without_matplotlib_one_sentence_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
