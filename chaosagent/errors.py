@@ -20,6 +20,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+# What `chaosagent list` lists, by the kind of name.
+LISTED = {"operator": "operators", "searcher": "searchers", "contract": "contracts", "target": "targets"}
+
 
 class ChaosAgentError(Exception):
     """Every error that chaosagent raises on purpose."""
@@ -50,7 +53,8 @@ class UnknownNameError(UsageError):
         place = f"{where}: " if where else ""
         hint = f" Did you mean {self.nearest!r}?" if self.nearest else ""
         listed = ", ".join(self.known[:30]) or "none"
-        more = f" ... {len(self.known) - 30} more" if len(self.known) > 30 else ""
+        all_of_them = f" (`chaosagent list {LISTED[kind]}` shows all)" if kind in LISTED else ""
+        more = f" ... {len(self.known) - 30} more{all_of_them}" if len(self.known) > 30 else ""
         shown = f"{name!r}" if len(name) <= 200 else f"{name[:200]!r}..."
         super().__init__(f"{place}unknown {kind} {shown}.{hint} Known: {listed}{more}.")
 

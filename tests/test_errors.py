@@ -5,6 +5,7 @@ import pickle
 
 import pytest
 
+from chaosagent.cli.listing import KINDS
 from chaosagent.errors import (
     ChaosAgentError,
     MissingExtraError,
@@ -74,6 +75,15 @@ def test_of_many_known_names_some_are_listed_and_the_rest_counted() -> None:
     error = UnknownNameError("task", "x", [f"{number:03}" for number in range(45)])
 
     assert str(error).endswith("029 ... 15 more.")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_many_names_of_a_kind_that_is_listed_the_command_is_named(kind: str) -> None:
+    many, few = ([f"{number:03}" for number in range(count)] for count in (31, 30))
+    singular = kind.removesuffix("s")
+
+    assert str(UnknownNameError(singular, "x", many)).endswith(f"... 1 more (`chaosagent list {kind}` shows all).")
+    assert "chaosagent list" not in str(UnknownNameError(singular, "x", few))
 
 
 def test_a_missing_extra_is_one_sentence_with_the_command() -> None:
