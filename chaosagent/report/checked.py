@@ -43,7 +43,10 @@ def checked_page(title: str, tally: Tally, reading: Reading) -> Page:
     page.gap()
     if tally.violated:
         return page.line(bad("Violated"))
-    return page.line(good("Nothing violated")) if tally.judged else page.line(notice("Nothing could be judged"))
+    if tally.judged:
+        return page.line(good("Nothing violated"))
+    found_none = "" if tally.runs else ": no spans were found"
+    return page.line(notice(f"Nothing could be judged{found_none}"))
 
 
 def _add_finding(page: Page, found: Finding) -> None:
@@ -90,6 +93,10 @@ def remarks(tally: Tally, reading: Reading) -> list[str]:
         reading: What was met while files were read.
     """
     said: list[str] = []
+    if not tally.runs:
+        said.append(
+            "No spans were found, nor records. Name files that OpenTelemetry spans were exported to, or replay records."
+        )
     if reading.broken_count:
         first = reading.broken[0].partition(". ")[0]
         said.append(

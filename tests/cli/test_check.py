@@ -266,6 +266,17 @@ def test_a_broken_line_is_bad_input_unless_it_is_skipped(spans: Write, chaosagen
     assert "1 broken value left out, the first: spans.jsonl:4" in skipped.out
 
 
+def test_a_file_without_spans_is_told_as_that(spans: Write, chaosagent: Command) -> None:
+    empty, full = spans(name="empty.jsonl"), spans(root(), name="full.jsonl")
+
+    page, told = chaosagent("check", empty), chaosagent("check", empty, "--json")
+
+    assert page.code == told.code == 3
+    assert page.out.endswith("Nothing could be judged: no spans were found\n")
+    assert [remark for remark in told.json["remarks"] if remark.startswith("No spans were found, nor records.")]
+    assert "No spans" not in chaosagent("check", empty, full).out
+
+
 def test_records_are_judged_with_the_run_without_injections(chaosagent: Command, records: Path) -> None:
     record = min(records.glob("*at-most-once*.replay"))
 
