@@ -22,7 +22,7 @@ def proxy(
         typer.Option(
             help="A model behind the proxy, NAME=URL; or NAME=scripted:file.py:function, NAME=canned:answers.yaml.",
             metavar="NAME=URL",
-            show_default=" and ".join(USUAL),
+            show_default=False,
         ),
     ] = None,
     service: Annotated[
@@ -61,8 +61,9 @@ def proxy(
 
     Prints the variables to set for the agent, such as OPENAI_BASE_URL, and runs until Ctrl-C. Of an MCP server it
     prints what the agent's client is given in its place: a command to start, SHOP_MCP_COMMAND, and for a server with a
-    URL also a URL, SHOP_MCP_URL. Keys are passed on to the
-    upstream and never kept. A search starts an agent by itself: see `chaosagent.adapters.command`.
+    URL also a URL, SHOP_MCP_URL. Keys are passed on to the upstream and never kept. Where nothing is named to stand
+    behind it, that is openai=https://api.openai.com and anthropic=https://api.anthropic.com. A search starts an agent
+    by itself: see `chaosagent.adapters.command`.
 
     Exit code: 0; with --replay 3 when the agent asked something else than the record knows, or less.
 

@@ -14,6 +14,7 @@ import pytest
 
 from chaosagent.cli.demonstration import Demonstration, Shown
 from chaosagent.cli.main import main
+from chaosagent.cli.proxy import USUAL
 from chaosagent.clock import monotonic
 from chaosagent.contracts.contract import CONTRACTS
 from chaosagent.faults.operator import OPERATORS
@@ -21,7 +22,7 @@ from chaosagent.study.certificate import RULES
 from chaosagent.study.searcher import SEARCHERS
 
 Command = Callable[..., Any]
-VERBS = ("demo", "init", "search", "replay", "show", "list")
+VERBS = ("demo", "init", "search", "replay", "show", "list", "check", "doctor", "proxy")
 
 
 def in_a_process(*arguments: str, **settings: Any) -> subprocess.CompletedProcess[str]:
@@ -37,6 +38,28 @@ def test_every_verb_teaches_itself(chaosagent: Command, verb: str) -> None:
     assert answer.code == 0
     assert "Example" in answer.out
     assert "--json" in answer.out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_nothing_is_cut_off_in_the_help_on_a_narrow_terminal(
+    chaosagent: Command, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    answer = chaosagent(verb, "--help")
+
+    assert max(map(len, answer.out.splitlines())) == 80
+    assert "…" not in answer.out
+
+
+def test_the_proxy_names_the_models_that_stand_behind_it_by_default(
+    chaosagent: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    words = chaosagent("proxy", "--help").out.replace(",", " ").replace(". ", " ").split()
+
+    assert set(USUAL) <= set(words)
 
 
 def test_help_lists_the_verbs_and_the_exit_codes(chaosagent: Command) -> None:
