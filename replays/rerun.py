@@ -39,6 +39,7 @@ class ReplayOutcome(enum.Enum):
     HELD = "HELD"
     MOVED = "MOVED"
     NOT_LANDED = "NOT_LANDED"
+    REFUSED = "REFUSED"
     ERROR = "ERROR"
 
 

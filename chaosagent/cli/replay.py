@@ -42,9 +42,9 @@ def replay(
     everything outside the target from the record and asks for the same trace: REPRODUCED or DIVERGED. The records of a
     study are a regression test: fix the target, and replay them in CI.
 
-    Exit code: 0 all HELD or REPRODUCED, 1 some VIOLATED, 2 a record cannot be read, 3 some MOVED, NOT_LANDED or
-    DIVERGED, 4 some ERROR. With
-    `both`, DIVERGED is no complaint where the target HELD: it has changed.
+    Exit code: 0 all HELD or REPRODUCED, 1 some VIOLATED, 2 some REFUSED (a record that cannot be read, or that is not
+    to be trusted), 3 some MOVED, NOT_LANDED or DIVERGED, 4 some ERROR. With `both`, DIVERGED is no complaint where the
+    target HELD: it has changed.
 
     [bold]Examples[/bold]
 

@@ -71,11 +71,16 @@ def replay_all(
                 loaded = _target_of(record, path, target, targets)
                 _refuse_other_target(record, loaded)
             except RecordError as error:
-                reruns.append(Rerun(path, None, Replay(ReplayOutcome.ERROR, mode, None, str(error))))
+                reruns.append(Rerun(path, None, Replay(ReplayOutcome.REFUSED, mode, None, _without(path, error))))
                 continue
             for one in ("exact", "schedule") if mode == "both" else (mode,):
                 reruns.append(Rerun(path, record, _replay(record, loaded, one, config, draws)))
     return reruns
+
+
+def _without(path: Path, error: RecordError) -> str:
+    """Return what an error says, without the path, which stands beside it already."""
+    return str(error).removeprefix(str(path)).removeprefix(":").lstrip(" ")
 
 
 def _replay(
@@ -182,11 +187,11 @@ def _load(reference: str, where: str) -> Target:
 
 
 def exit_code_of(reruns: Sequence[Rerun]) -> int:
-    """Return 1 if something is violated, else 2 if a record is unreadable, 4 if a run failed, 3 if one is open."""
+    """Return 1 if something is violated, else 2 if a record is refused, 4 if a run failed, 3 if one is open."""
     outcomes = {rerun.replay.outcome for rerun in reruns if not is_explained(rerun, reruns)}
     if ReplayOutcome.VIOLATED in outcomes:
         return 1
-    if any(rerun.record is None for rerun in reruns):
+    if ReplayOutcome.REFUSED in outcomes:
         return 2
     if ReplayOutcome.ERROR in outcomes:
         return 4

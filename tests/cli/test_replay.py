@@ -123,7 +123,7 @@ def test_a_record_alone_gets_nothing_imported_from_outside(
     assert answer.code == 2
     assert not (folder / "sprung").exists()
     (told,) = answer.json["records"]
-    assert told["outcome"] == "ERROR"
+    assert told["outcome"] == "REFUSED"
     assert "outside the working directory" in told["detail"]
     assert "If you trust it, name the target with --target." in told["detail"]
     assert chaosagent("replay", stranger, "--target", "agent.py:shop").code == 1
@@ -135,7 +135,7 @@ def test_a_refused_record_does_not_keep_others_from_being_replayed(chaosagent: C
     answer = chaosagent("replay", records, "from-a-stranger", "--config", "hardened")
 
     assert answer.code == 2
-    assert "three replays: 2 HELD, 1 ERROR" in answer.out
+    assert "three replays: 2 HELD, 1 REFUSED" in answer.out
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_a_damaged_record_is_told_and_the_others_are_replayed(
 
     assert answer.code == 2
     assert complaint in answer.out
-    assert "two replays: 1 HELD, 1 ERROR" in answer.out
+    assert "two replays: 1 HELD, 1 REFUSED" in answer.out
     assert (shown.code, shown.out) == (2, "")
     assert complaint in shown.err
 
@@ -312,7 +312,7 @@ def test_a_record_of_another_target_is_refused(chaosagent: Command, records: Pat
 
     assert answer.code == 2
     (told,) = answer.json["records"]
-    assert told["outcome"] == "ERROR"
+    assert told["outcome"] == "REFUSED"
     assert "is of target 'shop', task 'late'; the target 'refund' has no such task" in told["detail"]
 
 
@@ -340,8 +340,9 @@ def test_a_damaged_record_is_told_by_show_and_by_replay(
     assert (shown.code, shown.out) == (2, "")
     assert f"{record} {complaint}" in shown.err
     assert replayed.code == among_others.code == 2
-    assert f"{record} {complaint}" in replayed.out
-    assert "two replays: 1 HELD, 1 ERROR" in among_others.out
+    assert f"REFUSED  schedule  {record}  {complaint}" in replayed.out
+    assert (replayed.out.count(str(record)), replayed.err) == (1, "")
+    assert "two replays: 1 HELD, 1 REFUSED" in among_others.out
 
 
 @pytest.mark.parametrize(
