@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.resources
 import json
 import multiprocessing
+import shlex
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
@@ -263,8 +264,10 @@ class Demonstration:
         rows = []
         worst = hardest(shown.findings)
         if worst is not None:
-            rows.append((f"chaosagent show {shown.findings.records[worst.id]}", "the story above, again"))
-        replays = self._out / "replays"
+            rows.append(
+                (f"chaosagent show {shlex.quote(str(shown.findings.records[worst.id]))}", "the story above, again")
+            )
+        replays = shlex.quote(str(self._out / "replays"))
         rows.append((f"chaosagent replay --config {REPAIRED} {replays}", "as CI would after a change: all HELD"))
         rows.append((f"chaosagent replay {replays}", f"against {FIRST}: all VIOLATED, as nothing is repaired there"))
         rows.append(("chaosagent list operators", "the faults there are"))

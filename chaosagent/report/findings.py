@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -356,7 +357,7 @@ def next_page(findings: Findings) -> Page:
         dearest = max(found, key=lambda one: len(one.schedule))  # the first of those: the most harmful
         record = findings.records.get(dearest.id)
         if record is not None:
-            rows.append((name(f"chaosagent show {record}"), "tells the story of one"))
+            rows.append((name(f"chaosagent show {shlex.quote(str(record))}"), "tells the story of one"))
         replays, target = findings.out / "replays", findings.plan.target_reference
         exact = replay_command(target, replays, "--mode exact")
         rows.append((name(replay_command(target, replays)), "injects all of them into today's target"))

@@ -77,7 +77,7 @@ def replay_command(reference: str, path: Path, options: str = "") -> str:
     place = reference.rpartition(":")[0]
     outside = place.endswith(".py") and Path(place).is_absolute()
     target = f"--target {shlex.quote(reference)}" if outside else ""
-    return " ".join(word for word in ("chaosagent replay", options, target, str(path)) if word)
+    return " ".join(word for word in ("chaosagent replay", options, target, shlex.quote(str(path))) if word)
 
 
 def violation_of(record: ReplayRecord) -> Violation | None:

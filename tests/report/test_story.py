@@ -40,6 +40,12 @@ def test_the_story_has_schedule_trace_break_effects_necessity_and_proof(record: 
     assert "chaosagent replay --mode exact a.replay" in story
 
 
+def test_the_command_is_quoted_where_the_path_has_blanks(record: ReplayRecord) -> None:
+    story = story_of(record, Path("my folder/a.replay")).text()
+
+    assert "chaosagent replay --mode exact 'my folder/a.replay'" in story
+
+
 def test_only_steps_that_matter_are_shown_and_the_others_counted(record: ReplayRecord) -> None:
     short, whole = story_of(record).text(), story_of(record, whole=True).text()
 
