@@ -2,9 +2,10 @@
 
 A 30-second time-out costs microseconds and always ends in the same order: callbacks run in the order in which they
 became ready, timers in the order of their time and, at equal times, of their making. Work handed to threads is waited
-for in real time and released in the order of asking; it takes no virtual time. Waiting for what can never happen
-is a `Deadlock`, a loop that polls without ever waiting a `Livelock`. Threads that were not made by `run_in_executor`
-(or `asyncio.to_thread`) are unknown to the loop: it does not wait for them, unless it is told who knows of them.
+for in real time and released in the order of asking, and so is what its threads ask of the loop (`works`); it takes no
+virtual time. Waiting for what can never happen is a `Deadlock`, a loop that polls without ever waiting a `Livelock`.
+Threads that were not made by `run_in_executor` (or `asyncio.to_thread`) are unknown to the loop: it does not wait for
+them, unless it is told who knows of them.
 """
 
 from __future__ import annotations
@@ -22,9 +23,14 @@ from typing import Any, NoReturn, TypeVar, TypeVarTuple
 
 from chaosagent.callback import Callback, Context
 from chaosagent.threads import ThreadPool
+from chaosagent.works import Works
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+
+
+THREADS_MAX = 8
+"""Threads of one run."""
 
 
 class VirtualTimeError(BaseException):
@@ -69,12 +75,11 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._ready: deque[Callback] = deque()
         self._timers: list[tuple[float, int, Callback]] = []
         self._threads: deque[tuple[ThreadFuture[Any], asyncio.Future[Any]]] = deque()
-        self._woken: threading.Event | None = None  # made with the first thread
         self._threads_out: Callable[[], bool] | None = None
         self._pool: ThreadPool | None = None
         self._tasks: dict[asyncio.Task[Any], None] = {}
         self._thread = threading.get_ident()
-        self._called: deque[Callback] = deque()  # by threads; their moment is one of real time, so they come last
+        self._works = Works(THREADS_MAX)
         self._guests: list[asyncio.Task[Any]] = []
         self._tasks_made = self._timers_made = 0
         self._generators: list[weakref.ref[AsyncGenerator[Any, Any]]] = []
@@ -114,16 +119,23 @@ class VirtualLoop(asyncio.AbstractEventLoop):
                 if self._turns > self._turns_max:
                     self._stop(Livelock(f"{self._turns_max} turns of the event loop without any time passing"))
                 ready.popleft().run()
-            elif self._called:
-                ready.append(self._called.popleft())
-            elif (self._threads or (self._threads_out is not None and self._threads_out())) and not (
-                self._timers and any(not guest.done() for guest in self._guests)
-            ):
-                self._wait_for_oldest_thread()
+            elif self._works.called or self._threads or (self._threads_out is not None and self._threads_out()):
+                self._serve_threads()
             elif self._timers:
                 self._go_to_next_timer()
             else:
                 self._stop(Deadlock("nothing is ready and no timer is set"))
+
+    def _serve_threads(self) -> None:
+        """Do the next thing that a thread asks for, or take what one has done; else let time pass, or wait for them."""
+        self._works.settle()
+        asked = self._works.take_call()
+        if asked is not None:
+            self._ready.append(asked)
+        elif self._timers and any(not guest.done() for guest in self._guests):
+            self._go_to_next_timer()
+        else:
+            self._wait_for_oldest_thread()
 
     def _stop(self, why: VirtualTimeError) -> NoReturn:
         self.stopped = why
@@ -149,9 +161,9 @@ class VirtualLoop(asyncio.AbstractEventLoop):
 
     def _wait_for_oldest_thread(self) -> None:
         """Wait in real time until the thread that was asked first is done, or some thread calls back."""
-        if self._woken is not None and not (self._threads and self._threads[0][0].done()):
-            self._woken.wait()
-            self._woken.clear()
+        if self._works.woken is not None and not (self._threads and self._threads[0][0].done()):
+            self._works.woken.wait()
+            self._works.woken.clear()
             return
         work, future = self._threads[0]
         self._threads.popleft()
@@ -175,7 +187,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             threads_out: Says whether there are any; each must call back when it is done, as `call_soon_threadsafe` does
                 it. They are not put into an order: let there be one at a time.
         """
-        self._threads_out, self._woken = threads_out, self._woken or threading.Event()
+        self._threads_out, self._works.woken = threads_out, self._works.woken or threading.Event()
 
     def end(self) -> int:
         """Cancel every task that is left, in the order of making, and return how many there were.
@@ -206,8 +218,8 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         for _ in range(2):
             for task in [task for task in self._tasks if not task.done()]:
                 task.cancel()
-            self._ready.extend(self._called)
-            self._called.clear()
+            while (asked := self._works.take_call()) is not None:
+                self._ready.append(asked)
             for _ in range(self._turns_max):
                 if not self._ready:
                     break
@@ -242,7 +254,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         """Whether nothing but the running callback can act: no timer, no thread, nothing ready."""
         return (
             not self._ready
-            and not self._called
+            and not self._works.called
             and not self._threads
             and not (self._threads_out is not None and self._threads_out())
             and all(callback._cancelled for *_, callback in self._timers)
@@ -283,19 +295,20 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             raise RuntimeError("Event loop is closed")
         if threading.get_ident() == self._thread:
             return self.call_soon(callback, *args, context=context)
-        handle = Callback(self._call_for_thread, (callback, args), context, self.now)
-        self._called.append(handle)
-        if self._woken is not None:
-            self._woken.set()
+        number = self._works.here
+        handle = Callback(self._call_for_thread, (number, callback, args), context, self.now)
+        self._works.call(number, handle)
         return handle
 
-    def _call_for_thread(self, callback: Callable[..., object], args: tuple[Any, ...]) -> None:
+    def _call_for_thread(self, number: int, callback: Callable[..., object], args: tuple[Any, ...]) -> None:
         """Remember the tasks that a thread makes: it waits for them, so that they must not wait for it."""
         known = self._tasks_made
         callback(*args)
         if self._tasks_made > known:
             self._guests = [task for task in self._guests if not task.done()]
-            self._guests.extend(list(self._tasks)[known - self._tasks_made :])
+            made = list(self._tasks)[known - self._tasks_made :]
+            self._guests.extend(made)
+            self._works.asked(number, made)
 
     def create_future(self) -> asyncio.Future[Any]:
         return asyncio.Future(loop=self)
@@ -309,12 +322,13 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         return task
 
     def run_in_executor(self, executor: Any, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
-        pool = executor
-        if pool is None:
-            self._pool = pool = self._pool or ThreadPool(8)
         future: asyncio.Future[T] = self.create_future()
-        woken = self._woken = self._woken or threading.Event()
-        work: ThreadFuture[T] = pool.submit(func, *args)
+        woken = self._works.woken = self._works.woken or threading.Event()
+        if executor is None:
+            pool = self._pool = self._pool or ThreadPool(THREADS_MAX)
+            work = self._works.submit(pool.submit, func, *args)
+        else:
+            work = executor.submit(func, *args)
         work.add_done_callback(lambda _: woken.set())
         self._threads.append((work, future))
         return future

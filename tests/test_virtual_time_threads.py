@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import pytest
 
+from chaosagent import works
 from chaosagent.clock import monotonic
 from chaosagent.threads import ThreadPool
 from chaosagent.virtual_time import virtual_loop
@@ -153,3 +155,65 @@ def test_threads_of_somebody_else_are_waited_for_in_real_time_before_virtual_tim
 
     assert loop.run_until_complete(play()) == ("done", 1.0)
     loop.end()
+
+
+@pytest.mark.parametrize("slow", [0, 1, 2])
+def test_what_several_threads_ask_is_done_in_the_order_of_their_works(slow: int) -> None:
+    asked: list[str] = []
+
+    async def asks(text: str) -> None:
+        asked.append(text)
+        await asyncio.sleep(1.0)
+
+    def work(number: int, loop: asyncio.AbstractEventLoop) -> None:
+        for turn in range(3):
+            if number == slow:
+                threading.Event().wait(0.01)  # in real time
+            asyncio.run_coroutine_threadsafe(asks(f"{number}.{turn}"), loop).result()
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        await asyncio.gather(*(asyncio.to_thread(work, number, loop) for number in range(3)))
+
+    virtual_loop(turns_max=1000, seconds_max=100.0).run_until_complete(main())
+
+    assert asked == [f"{number}.{turn}" for turn in range(3) for number in range(3)]
+
+
+def test_a_thread_that_waits_for_another_one_does_not_hold_up_what_that_one_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(works, "PATIENCE_SECONDS", 0.05)
+    answered = threading.Event()
+
+    async def answer() -> int:
+        return 7
+
+    def asks(loop: asyncio.AbstractEventLoop) -> int:
+        found = asyncio.run_coroutine_threadsafe(answer(), loop).result()
+        answered.set()
+        return found
+
+    async def main() -> Any:
+        loop = asyncio.get_running_loop()
+        return await asyncio.gather(asyncio.to_thread(answered.wait, 20.0), asyncio.to_thread(asks, loop))
+
+    assert virtual_loop(turns_max=1000, seconds_max=100.0).run_until_complete(main()) == [True, 7]
+
+
+def test_no_time_passes_while_a_thread_may_still_ask() -> None:
+    async def now() -> float:
+        return asyncio.get_running_loop().time()
+
+    def slow(loop: asyncio.AbstractEventLoop) -> float:
+        threading.Event().wait(0.05)  # in real time
+        return asyncio.run_coroutine_threadsafe(now(), loop).result()
+
+    def sleeps(loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(30.0), loop).result()
+
+    async def main() -> Any:
+        loop = asyncio.get_running_loop()
+        return await asyncio.gather(asyncio.to_thread(sleeps, loop), asyncio.to_thread(slow, loop))
+
+    assert virtual_loop(turns_max=1000, seconds_max=100.0).run_until_complete(main()) == [None, 0.0]

@@ -156,6 +156,26 @@ def test_an_asynchronous_target_runs_it_in_a_thread_or_on_the_loop(in_thread: bo
     assert len(_executed(desk, "service:refund[1]@clerk lost_response").trace.effects) == 1
 
 
+def test_agents_that_run_at_once_make_the_same_trace_in_every_run() -> None:
+    def looks(name: str) -> Any:
+        def look(messages: Any) -> Any:
+            asked = text_of(messages[1:]).count("Observation")
+            return uses((name, {"order": str(asked)})) if asked < 4 else ends(f"{name} done")
+
+        return ToolCallingAgent(_tools(name), ScriptedModel(look, f"of-{name}"), name=f"for_{name}", verbosity_level=0)
+
+    @target
+    async def desk(_: Task, run: Run) -> Outcome:
+        both = [through_doors(run, looks(name)) for name in ("get_order", "get_note")]
+        said = await asyncio.gather(*(asyncio.to_thread(doors.agent.run, WISH) for doors in both))
+        return Outcome(" and ".join(map(str, said)), success=True)
+
+    executions = [_executed(desk) for _ in range(5)]
+
+    assert len({execution.trace.digest for execution in executions}) == 1
+    assert _message(executions[0]) == "get_order done and get_note done"
+
+
 def _coding(messages: Any) -> Any:
     text = text_of(messages[1:])
     if "exceeded the maximum execution time" in text:

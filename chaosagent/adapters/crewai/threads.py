@@ -5,14 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable
-from contextvars import ContextVar
-from queue import SimpleQueue
 from typing import Any
 
+from chaosagent.adapters.caller import CALLER, Caller
 from chaosagent.errors import TargetError
-
-_CALLER: ContextVar[_Caller | None] = ContextVar("chaosagent_crewai_caller", default=None)
-"""The thread that waits for this crossing; `None` where no thread waits."""
 
 
 class Threads:
@@ -44,7 +40,7 @@ class Threads:
                 "A crew is asked without `await` on the event loop of the run. Use `await crew.kickoff_async()` or "
                 "`await crew.akickoff()`."
             )
-        caller = _Caller(self._loop)
+        caller = Caller(self._loop)
         self._loop.call_soon_threadsafe(caller.begin, make)
         return caller.served()
 
@@ -54,7 +50,7 @@ class Threads:
 
     async def apart(self, function: Callable[[], Any]) -> Any:
         """Run a plain function in the thread that waits for it, or in one of the loop's where none does."""
-        caller, context = _CALLER.get(), contextvars.copy_context()
+        caller, context = CALLER.get(), contextvars.copy_context()
         if caller is None:
             return await self._loop.run_in_executor(None, context.run, function)
         return await caller.do(lambda: context.run(function))
@@ -65,72 +61,3 @@ class Threads:
             return asyncio.get_running_loop() is self._loop
         except RuntimeError:
             return False
-
-
-class _Caller:
-    """A thread that waits for a task on the loop, and does for it what it is given meanwhile.
-
-    A loop of virtual time lets time pass only where a task that a thread has made is not done. So while the thread
-    waits, there is such a task, which does nothing else; while it works, there is none.
-    """
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._task: asyncio.Task[Any] | None = None
-        self._working: asyncio.Event = asyncio.Event()
-
-    def begin(self, make: Callable[[], Awaitable[Any]]) -> None:
-        """Start the task; on the loop."""
-        self._wait()
-        self._loop.call_soon(self._begin, make)  # apart, as the task itself is none that time passes for
-
-    def served(self) -> Any:
-        """Work for the task until it is done, and return its result; in the thread."""
-        while (function := self._work.get()) is not None:
-            function()
-        assert self._task is not None
-        if self._task.cancelled():
-            raise asyncio.CancelledError
-        return self._task.result()
-
-    async def do(self, function: Callable[[], Any]) -> Any:
-        """Have the thread do something; on the loop."""
-        future: asyncio.Future[Any] = self._loop.create_future()
-        self._working.set()
-        self._work.put(lambda: self._do(function, future))
-        return await future
-
-    def _begin(self, make: Callable[[], Awaitable[Any]]) -> None:
-        _CALLER.set(self)
-        self._task = self._loop.create_task(_awaited(make))
-        self._task.add_done_callback(self._end)
-
-    def _end(self, _: object) -> None:
-        self._working.set()
-        self._work.put(None)
-
-    def _do(self, function: Callable[[], Any], future: asyncio.Future[Any]) -> None:
-        result, error = None, None
-        try:
-            result = function()
-        except BaseException as raised:  # whoever awaits it is told
-            error = raised
-        self._loop.call_soon_threadsafe(self._done, future, result, error)
-
-    def _done(self, future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
-        if future.done():  # nobody waits any more
-            return
-        self._wait()
-        if error is None:
-            future.set_result(result)
-        else:
-            future.set_exception(error)
-
-    def _wait(self) -> None:
-        self._working = asyncio.Event()
-        self._loop.create_task(_awaited(self._working.wait))
-
-
-async def _awaited(make: Callable[[], Awaitable[Any]]) -> Any:
-    return await make()

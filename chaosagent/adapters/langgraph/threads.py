@@ -5,17 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable
-from queue import SimpleQueue
-from typing import Any, TypeAlias
+from typing import Any
 
+from chaosagent.adapters.caller import CALLER, Caller
 from chaosagent.errors import TargetError
 from chaosagent.virtual_time import VirtualLoop
 from chaosagent.wall import WallLoop
-
-Work: TypeAlias = "SimpleQueue[Callable[[], None] | None]"
-
-_CALLER: contextvars.ContextVar[Work | None] = contextvars.ContextVar("chaosagent_langgraph_caller", default=None)
-"""What the thread that waits for this crossing is to do meanwhile; `None` where no thread waits."""
 
 
 class Threads:
@@ -41,7 +36,9 @@ class Threads:
         if loop is None:
             return _driven(make())
         if not _is_running_here(loop):
-            return self._from_thread(make, loop)
+            caller = Caller(loop)
+            loop.call_soon_threadsafe(caller.begin, make)
+            return caller.served()
         if not isinstance(loop, VirtualLoop):
             raise TargetError(
                 "a door of LangGraph is used without `await` on the event loop of the run. Use the asynchronous "
@@ -55,29 +52,16 @@ class Threads:
         That is the thread that waits for it, if one does; else one of the loop's, and in a study one function at a
         time, so that they act in the order of asking.
         """
-        loop, caller = self._loop, _CALLER.get()
+        loop, caller = self._loop, CALLER.get()
         if loop is None:
             return function()
         context = contextvars.copy_context()
         if caller is not None:
-            return await _done_by(caller, lambda: context.run(function), loop)
+            return await caller.do(lambda: context.run(function))
         if not isinstance(loop, VirtualLoop | WallLoop):
             return await loop.run_in_executor(None, context.run, function)
         async with self._turn:
             return await loop.run_in_executor(None, context.run, function)
-
-    def _from_thread(self, make: Callable[[], Awaitable[Any]], loop: asyncio.AbstractEventLoop) -> Any:
-        work: Work = SimpleQueue()
-
-        async def asked() -> Any:
-            _CALLER.set(work)
-            return await make()
-
-        answer = asyncio.run_coroutine_threadsafe(asked(), loop)
-        answer.add_done_callback(lambda _: work.put(None))
-        while (function := work.get()) is not None:
-            function()
-        return answer.result()
 
 
 def _is_running_here(loop: asyncio.AbstractEventLoop) -> bool:
@@ -85,29 +69,6 @@ def _is_running_here(loop: asyncio.AbstractEventLoop) -> bool:
         return asyncio.get_running_loop() is loop
     except RuntimeError:
         return False
-
-
-async def _done_by(caller: Work, function: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> Any:
-    """Let a thread that waits for the loop do something for it."""
-    future: asyncio.Future[Any] = loop.create_future()
-
-    def done(result: Any, error: BaseException | None) -> None:
-        if future.done():  # nobody waits any more
-            return
-        if error is None:
-            future.set_result(result)
-        else:
-            future.set_exception(error)
-
-    def work() -> None:
-        try:
-            result, error = function(), None
-        except BaseException as raised:  # whoever awaits it is told
-            result, error = None, raised
-        loop.call_soon_threadsafe(done, result, error)
-
-    caller.put(work)
-    return await future
 
 
 def _driven(waiting: Any) -> Any:

@@ -1,0 +1,111 @@
+"""What a run has handed to threads, in the order of asking, and what they ask of its loop.
+
+Which of several threads asks first is a matter of real time. So what they ask is done only when each of them has asked
+for something, waits for an answer, or is done; then in the order in which their works were handed out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from typing import Any, TypeVar, TypeVarTuple
+
+from chaosagent.callback import Callback
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+NOBODY = 0
+"""In place of the number of a work: a thread that was not handed one."""
+
+PATIENCE_SECONDS = 5.0
+"""How long, in real time, a thread is waited for that has nothing to say: it may wait for another one itself."""
+
+
+class Works:
+    """Numbers works from 1, and keeps what their threads ask.
+
+    Args:
+        threads_max: How many of them may be begun at a time; further ones wait.
+
+    Attributes:
+        called: What threads have asked, each with the number of the work that the thread does.
+        woken: Set whenever a thread has asked for something, or is done.
+    """
+
+    def __init__(self, threads_max: int) -> None:
+        self._threads_max = threads_max
+        self.called: deque[tuple[int, Callback]] = deque()
+        self.woken: threading.Event | None = None  # made with the first thread
+        self._made = 0
+        self._numbers: dict[int, int] = {}  # by thread
+        self._open: dict[int, Future[Any]] = {}
+        self._asked: dict[int, list[asyncio.Task[Any]]] = {}
+        self._stuck: set[int] = set()
+
+    def submit(self, pool: Callable[..., Future[T]], function: Callable[[*Ts], T], *arguments: *Ts) -> Future[T]:
+        """Hand a function to a pool, and return what becomes of it."""
+        self._made += 1
+        work = self._open[self._made] = pool(self._run, self._made, function, arguments)
+        return work
+
+    @property
+    def here(self) -> int:
+        """The number of the work that the calling thread does."""
+        return self._numbers.get(threading.get_ident(), NOBODY)
+
+    def call(self, number: int, callback: Callback) -> None:
+        """Take what a thread asks; in that thread."""
+        self.called.append((number, callback))
+        if self.woken is not None:
+            self.woken.set()
+
+    def take_call(self) -> Callback | None:
+        """Return what is to be done next of what threads have asked, `None` when they have asked for nothing."""
+        called = list(self.called)
+        if not called:
+            return None
+        first = min(range(len(called)), key=lambda place: called[place][0])
+        del self.called[first]  # threads only add behind it
+        return called[first][1]
+
+    def settle(self) -> None:
+        """Wait in real time until every thread has asked for something, waits for an answer, or is done."""
+        woken = self.woken
+        while woken is not None and self._open:
+            asking = {number for number, _ in list(self.called)}
+            busy = self._busy(asking)
+            if not busy or NOBODY in asking:
+                return
+            if not woken.wait(PATIENCE_SECONDS):
+                self._stuck.update(busy)  # most likely they wait for other threads
+            woken.clear()
+
+    def asked(self, number: int, tasks: Iterable[asyncio.Task[Any]]) -> None:
+        """Note that a work waits for tasks, which its thread has made."""
+        left = [task for task in self._asked.get(number, ()) if not task.done()]
+        self._asked[number] = [*left, *tasks]
+        self._stuck.discard(number)
+
+    def _busy(self, asking: set[int]) -> list[int]:
+        """Return the works that do not ask for anything now, and whose threads are busy."""
+        for number in [number for number, work in self._open.items() if work.done()]:
+            del self._open[number]
+            self._asked.pop(number, None)
+        begun = list(self._open)[: self._threads_max]
+        quiet = asking | self._stuck
+        return [
+            number
+            for number in begun
+            if number not in quiet and all(task.done() for task in self._asked.get(number, ()))
+        ]
+
+    def _run(self, number: int, function: Callable[[*Ts], T], arguments: tuple[*Ts]) -> T:
+        self._numbers[threading.get_ident()] = number
+        try:
+            return function(*arguments)
+        finally:
+            del self._numbers[threading.get_ident()]
