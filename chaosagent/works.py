@@ -78,7 +78,7 @@ class Works:
         while woken is not None and self._open:
             asking = {number for number, _ in list(self.called)}
             busy = self._busy(asking)
-            if not busy or NOBODY in asking:
+            if not busy or NOBODY in asking or self._waits(NOBODY):  # for a thread of its own a work may well wait
                 return
             if not woken.wait(PATIENCE_SECONDS):
                 self._stuck.update(busy)  # most likely they wait for other threads
@@ -97,11 +97,10 @@ class Works:
             self._asked.pop(number, None)
         begun = list(self._open)[: self._threads_max]
         quiet = asking | self._stuck
-        return [
-            number
-            for number in begun
-            if number not in quiet and all(task.done() for task in self._asked.get(number, ()))
-        ]
+        return [number for number in begun if number not in quiet and not self._waits(number)]
+
+    def _waits(self, number: int) -> bool:
+        return not all(task.done() for task in self._asked.get(number, ()))
 
     def _run(self, number: int, function: Callable[[*Ts], T], arguments: tuple[*Ts]) -> T:
         self._numbers[threading.get_ident()] = number
