@@ -23,7 +23,7 @@ from typing import Any, NoReturn, TypeVar, TypeVarTuple
 
 from chaosagent.callback import Callback, Context
 from chaosagent.threads import ThreadPool
-from chaosagent.works import Works
+from chaosagent.works import Works, hand_over
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -161,24 +161,12 @@ class VirtualLoop(asyncio.AbstractEventLoop):
 
     def _wait_for_oldest_thread(self) -> None:
         """Wait in real time until the thread that was asked first is done, or some thread calls back."""
-        if self._works.woken is not None and not (self._threads and self._threads[0][0].done()):
-            self._works.woken.wait()
-            self._works.woken.clear()
-            return
-        work, future = self._threads[0]
-        self._threads.popleft()
-        if future.done():
-            return
-        if work.cancelled():
-            future.cancel()
-            return
-        error = work.exception()
-        if isinstance(error, StopIteration):
-            error = RuntimeError(f"a function in a thread raised {error!r}")
-        if error is not None:
-            future.set_exception(error)
+        woken = self._works.woken
+        if woken is not None and not (self._threads and self._threads[0][0].done()):
+            woken.wait()
+            woken.clear()
         else:
-            future.set_result(work.result())
+            hand_over(*self._threads.popleft())
 
     def wait_while(self, threads_out: Callable[[], bool]) -> None:
         """Wait in real time, too, while threads are out that somebody else has started.
@@ -297,8 +285,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             return self.call_soon(callback, *args, context=context)
         number = self._works.here
         handle = Callback(self._call_for_thread, (number, callback, args), context, self.now)
-        self._works.call(number, handle)
-        return handle
+        return self._works.call(number, handle)
 
     def _call_for_thread(self, number: int, callback: Callable[..., object], args: tuple[Any, ...]) -> None:
         """Remember the tasks that a thread makes: it waits for them, so that they must not wait for it."""
@@ -325,8 +312,8 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         future: asyncio.Future[T] = self.create_future()
         woken = self._works.woken = self._works.woken or threading.Event()
         if executor is None:
-            pool = self._pool = self._pool or ThreadPool(THREADS_MAX)
-            work = self._works.submit(pool.submit, func, *args)
+            self._pool = self._pool or ThreadPool(THREADS_MAX)
+            work = self._works.submit(self._pool.submit, func, *args)
         else:
             work = executor.submit(func, *args)
         work.add_done_callback(lambda _: woken.set())

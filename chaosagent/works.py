@@ -57,11 +57,12 @@ class Works:
         """The number of the work that the calling thread does."""
         return self._numbers.get(threading.get_ident(), NOBODY)
 
-    def call(self, number: int, callback: Callback) -> None:
-        """Take what a thread asks; in that thread."""
+    def call(self, number: int, callback: Callback) -> Callback:
+        """Take what a thread asks, and return it; in that thread."""
         self.called.append((number, callback))
         if self.woken is not None:
             self.woken.set()
+        return callback
 
     def take_call(self) -> Callback | None:
         """Return what is to be done next of what threads have asked, `None` when they have asked for nothing."""
@@ -108,3 +109,19 @@ class Works:
             return function(*arguments)
         finally:
             del self._numbers[threading.get_ident()]
+
+
+def hand_over(work: Future[T], future: asyncio.Future[T]) -> None:
+    """Let whoever awaits a work that is done have what became of it."""
+    if future.done():
+        return
+    if work.cancelled():
+        future.cancel()
+        return
+    error = work.exception()
+    if isinstance(error, StopIteration):
+        error = RuntimeError(f"a function in a thread raised {error!r}")
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(work.result())

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from chaosagent.clock import monotonic
 
-SECONDS = 0.002
+SECONDS = 0.005
 ROUNDS_MAX = 100
 """A call waits for others that many times at most."""
 
