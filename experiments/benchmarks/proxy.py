@@ -20,6 +20,7 @@ from chaosagent.extras import require
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.proxy.proxy import Behind, Proxy
 from chaosagent.proxy.server import Connections, bound_socket, serving
+from chaosagent.proxy.together import SECONDS
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import SystemConfig, Task
 
@@ -66,13 +67,13 @@ def conversation(*, through_proxy: bool, streaming: bool = False, together_secon
 def main() -> None:
     """Measure and print."""
     whole, streamed = conversation(through_proxy=True), conversation(through_proxy=True, streaming=True)
-    waiting = conversation(through_proxy=True, together_seconds=0.002)
+    waiting = conversation(through_proxy=True, together_seconds=SECONDS)
     rows = {
         DIRECT: _traced(conversation(through_proxy=False)),
         "proxy, in earnest": _in_earnest(whole),
         "proxy, traced": _traced(whole),
         "proxy, traced, streamed": _traced(streamed),
-        "proxy, traced, waiting 2 ms for calls at the same time": _traced(waiting),
+        f"proxy, traced, waiting {SECONDS * 1e3:g} ms for calls at the same time": _traced(waiting),
     }
     print(machine())
     print(table(medians(rows, rounds=7, clock=monotonic), unit="ms a call", scale=1e3, baseline=DIRECT))
