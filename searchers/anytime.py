@@ -30,8 +30,9 @@ HALF_LIFE = 60.0
 """After so many trials that brought nothing new the share of the upper stream is half of what it was."""
 
 OUTAGES, FEW = 0.3, 0.35
-"""Shares of the upper stream before the first violation, after those trials: for calls that never failed throughout,
-and, of the rest, for schedules of few faults."""
+"""Shares of the upper stream before the first violation, after those trials: that does not follow known states while
+there are calls that never failed throughout, and makes half of its schedules for them; and, of the rest, for schedules
+of few faults."""
 
 PLUNGES = 0.9
 """Share of the upper stream that follows known states, where there are checkpoints."""

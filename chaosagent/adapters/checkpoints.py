@@ -7,6 +7,9 @@ on the world. The doors see the first two; the user says what the world is:
     doors = through_doors(run, ...)
     doors.take_checkpoints(shop.dump)
 
+The doors of LangGraph, OpenAI Agents and pydantic-ai have it. What AutoGen, CrewAI and smolagents keep between two
+requests their adapters do not see as a whole, so their doors do not offer it.
+
 Where two runs are equal there, rule R3 searches on in one of them only. That is sound as long as:
 
 * What is said of the world holds everything behind the doors that may still matter, and all that the program around the
