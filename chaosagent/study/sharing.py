@@ -13,8 +13,8 @@ CROSSINGS_MAX = 50_000
 class Sharing:
     """Puts one crossing, and one schedule, in place of all that are equal to it.
 
-    A study keeps every evaluation, so this lowers the memory that it takes. What is the same object is also found sooner
-    by searchers, which look crossings and schedules up dozens of times a trial.
+    A study keeps every evaluation, so this lowers the memory that it takes. What is the same object is also found
+    sooner by searchers, which look crossings and schedules up dozens of times a trial.
     """
 
     def __init__(self) -> None:
