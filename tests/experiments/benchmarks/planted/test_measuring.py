@@ -38,6 +38,7 @@ STORED = (
     ("measured", "measured-agents"),
     ("measured-engines", "measured-hypothesis"),
     ("measured-verifai", "measured-nevergrad", "measured-pyribs"),
+    ("measured-own",),
 )
 SLICE = ("single", "text", "disjoint")
 SUBJECTS = (Subject("exact"), Subject("anytime"), Subject("random"))
