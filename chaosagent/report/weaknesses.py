@@ -143,7 +143,7 @@ def _proof(found: Counterexample) -> Span:
     if certificate.certified:
         return notice(shown_below(certificate)) if certificate.frozen else good("certified")
     if certificate.reproduced and certificate.level != "C0" and certificate.known_below >= found.cost:
-        return good("all cheaper known")
+        return notice("all cheaper confirmed known") if certificate.frozen else good("all cheaper known")
     return notice("minimal" if found.minimal else "none")
 
 
@@ -199,8 +199,9 @@ def contracts_table(page: Page, plan: Plan, result: StudyResult) -> None:
     """Count the searches of each contract by whether all their minimal counterexamples are known."""
     elsewhere = broken_elsewhere(result)
     contracts = list(dict.fromkeys(search.contract for search in result.searches))
+    confirmed = "confirmed " if result.nature.stochastic else ""
     page.table(
-        ("contract", "broken", "counterexamples", f"all known up to {plan.budget:g}", "open"),
+        ("contract", "broken", "counterexamples", f"all {confirmed}known up to {plan.budget:g}", "open"),
         [_contract_row(contract, plan, result, elsewhere.get(contract, 0)) for contract in contracts],
     )
 

@@ -170,7 +170,8 @@ class Certificate:
             number = f"{self.answers} in all" if self.complete else f"{self.answers} found, dearer ones are open"
             reach = f"of cost up to {self.budget:g}" if self.complete else f"cheaper than {self.known_below:g}"
             ended = ", ended at its limit" if self.limit_reached and not self.complete else ""
-            return f"{self.level}: all minimal counterexamples {reach} are known, {number}: {work}{ended}"
+            kept = "confirmed" if self.doubted else "minimal"
+            return f"{self.level}: all {kept} counterexamples {reach} are known, {number}: {work}{ended}"
         none = "no schedule confirmed as violating and" if self.doubted else "no violating schedule"
         if self.certified:
             return f"{self.level}: {none} cheaper than {self.cost:g}: {work}"

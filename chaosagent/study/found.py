@@ -48,8 +48,10 @@ class Found:
         self._changes_counted = 0
 
     def shrink_with(self, shrinker: Shrinker) -> None:
-        """Take the minimal violations from another shrinker from now on; the best one stays."""
-        self._shrinker = shrinker
+        """Take the minimal violations from another shrinker from now on; what was found stays."""
+        for minimal in self._shrinker.minimal if self._plan.wants_several else ():
+            shrinker.keep(minimal)
+        self._shrinker, self._changes_counted = shrinker, 0
 
     def keep_best(self, evaluation: Evaluation) -> None:
         """Take a run as the best one if it is a cheaper violation within the budget, or as dear and varies less."""

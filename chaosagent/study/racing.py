@@ -11,6 +11,7 @@ cheapest is run there: a *class*.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -85,6 +86,7 @@ class Racer:
         self.runs = 0
         self._spots = Spots(plan.space, plan.budget)
         self._searched = [at.world]
+        self._sought: Counter[tuple[str, str]] = Counter()
 
     # ------------------------------------------------------------------ judging
 
@@ -217,9 +219,10 @@ class Racer:
         Args:
             cost_max: Only what is cheaper counts.
             at_last: The first world has been searched to its end: now those count, too, that ask what is asked without
-                injections, and those that have violated in one of all worlds are tested.
+                injections, and those that have violated in one of all worlds are tested. And for a place that only
+                fresh runs have reached a world is sought that has it.
         """
-        return bool(self._open(cost_max, at_last=at_last))
+        return bool(self._open(cost_max, at_last=at_last)) or (at_last and self._to_seek(cost_max) is not None)
 
     def race(self, cost_max: float, *, at_last: bool = True) -> list[Evaluation]:
         """Run some classes in further worlds, and test what violates there.
@@ -232,6 +235,8 @@ class Racer:
             Confirmed violations, each as it was in its world; see `at`.
         """
         open_ones = self._open(cost_max, at_last=at_last)
+        if not open_ones and (place := self._to_seek(cost_max)) is not None:
+            self._seek(place)
         open_ones.sort(key=lambda one: (one.usual, not one.looks, one.runs, one.cost, one.schedule.text))
         chosen = open_ones[: self._plan.lookahead]
         for one in chosen:
@@ -315,6 +320,23 @@ class Racer:
             return None
         known = [one.world for one in self.unseen if one.cost < cost_max - COST_TOLERANCE and one.world is not None]
         return next((world for world in known if world not in self._searched), None)
+
+    def _to_seek(self, cost_max: float) -> Unseen | None:
+        """Return a place that a world is to be sought for; `None` while one of another place is to be searched."""
+        if len(self._searched) >= WORLDS_SEARCHED_MAX or self.next_world(cost_max) is not None:
+            return None
+        unmet = (one for one in self.unseen if one.cost < cost_max - COST_TOLERANCE and one.world is None)
+        return next((one for one in unmet if 1 + self._sought[one.hook, one.operation] < self.worlds_max), None)
+
+    def _seek(self, place: Unseen) -> None:
+        """Run what leads to a place in a few more worlds."""
+        first = 1 + self._sought[place.hook, place.operation]
+        numbers = range(first, min(first + self._plan.lookahead, self.worlds_max))
+        for number in numbers:
+            self._fresh.evaluator.request(self._world(number), place.route)
+        for number in numbers:
+            self._in_world(place.route, number)
+        self._sought[place.hook, place.operation] += len(numbers)
 
     def search_world(self, world: int) -> None:
         """Expect runs of another world that the searcher is told of."""

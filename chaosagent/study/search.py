@@ -94,6 +94,7 @@ class Search:
         self._audit_over = False
         self._told: dict[Schedule, Evaluation] = {}
         self._before: Standing | None = None  # of the worlds that were searched before this one
+        self._known_elsewhere: deque[Schedule] = deque()  # minimal ones of those worlds, not run in this one yet
         self._floor = 0.0
         self._is_torn = False  # an interrupt that leaves a searcher in the middle of something leaves it without proof
 
@@ -130,6 +131,9 @@ class Search:
             return
         if wanted is not None:
             self._put(evaluator, Proposal(wanted, Purpose.SHRINK))
+            room -= 1
+        while room > 0 and self._known_elsewhere and EMPTY in self._told:
+            self._put(evaluator, Proposal(self._known_elsewhere.popleft(), Purpose.PROBE))
             room -= 1
         self._is_torn = True
         proposals = self.searcher.ask(room)
@@ -203,6 +207,7 @@ class Search:
                 self.found.keep_minimal(evaluation)
             else:
                 self.found.keep_best(evaluation)
+        self.found.count_kinds()
 
     @property
     def due_for_other_world(self) -> bool:
@@ -211,14 +216,18 @@ class Search:
 
     @property
     def _other_world(self) -> int | None:
-        if self.racer is None or self.plan.wants_several or self.found.violated_nominally or self._is_cut:
+        if self.racer is None or self.found.satisfied or self.found.violated_nominally or self._is_cut:
             return None
         if self.limit_reached or self._asked >= self.plan.limits.trials_max:
             return None
         return self.racer.next_world(self.found.cost_wanted)
 
     def search_other_world(self) -> None:
-        """Begin anew in another world; what is known of those before stays."""
+        """Begin anew in another world; what is known of those before stays.
+
+        Where several answers are wanted, the searcher is told first what the known ones do there: behind those that
+        break the contract there, too, it need not look.
+        """
         world, found = self._other_world, self.found
         assert self.racer is not None
         assert world is not None
@@ -228,6 +237,9 @@ class Search:
         self.at = self.at._replace(world=world)
         self._begin_with(self._problem)
         found.shrink_with(self._shrinker)
+        if self.plan.wants_several:
+            self._told.clear()
+            self._known_elsewhere = deque(minimal.effective for minimal in self._shrinker.minimal)
         self.found, self._audit_over, self._has_answered = found, False, True
 
     def at_of(self, schedule: Schedule) -> Experimental:

@@ -14,7 +14,7 @@ from chaosagent.faults.dry import unpack_request
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Place
 from chaosagent.faults.operator import COST_TOLERANCE
-from chaosagent.faults.schedule import EMPTY
+from chaosagent.faults.schedule import EMPTY, Schedule, schedule
 from chaosagent.faults.space import Space
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.searcher import Standing
@@ -53,6 +53,7 @@ class Unseen(NamedTuple):
         cost: Of the cheapest schedule that is known to inject anything there.
         led: The part of it that leads there.
         world: In which it was met; `None` where no answer was frozen.
+        route: What leads there, by chance where that is nothing.
     """
 
     hook: str
@@ -60,6 +61,7 @@ class Unseen(NamedTuple):
     cost: float
     led: float = 0.0
     world: int | None = None
+    route: Schedule = EMPTY
 
     def __str__(self) -> str:
         return f"{self.hook} ({self.operation})"
@@ -132,7 +134,8 @@ class Spots:
                 continue
             priced = self._space.at(spot.boundary, spot.place.interface, spot.place.agent)
             if priced and led + priced[0].cost <= self._budget + COST_TOLERANCE:
-                found = Unseen(str(spot.place), spot.operation, led + priced[0].cost, led, world)
+                route = schedule(one for one in run.effective if not one.hook.matches(spot.place))
+                found = Unseen(str(spot.place), spot.operation, led + priced[0].cost, led, world, route)
                 self._met[spot] = min(found, self._met.get(spot, found), key=_first)
 
     def _led_to(self, spot: Spot, run: Evaluation) -> float:

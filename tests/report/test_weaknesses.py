@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from chaosagent.execution.workbench import Answering
 from chaosagent.faults.schedule import parse
 from chaosagent.report.findings import Findings, findings_page
 from chaosagent.report.findings_json import findings_json
@@ -17,6 +18,7 @@ from chaosagent.report.weaknesses import (
     weaknesses_of,
 )
 from chaosagent.study.counterexample import Counterexample
+from chaosagent.study.determinism import Nature
 from chaosagent.study.result import SearchResult
 
 INFINITE = float("inf")
@@ -146,6 +148,25 @@ def test_the_proof_of_each_is_told_apart(findings: Findings) -> None:
     assert proofs(INFINITE) == ["certified", "all cheaper known"]
     assert proofs(1.5, necessity=necessary) == ["certified", "minimal"]
     assert proofs(1.5, necessity=()) == ["certified", "none"]
+
+
+def test_where_answers_come_by_chance_only_confirmed_ones_are_called_known(findings: Findings) -> None:
+    found = double(findings)
+    dearer = at(found, 2, 3, signature=replace(found.signature, operation="other"))
+    told = several(findings, (at(found, 1), dearer))
+    kept = [
+        replace(one, certificate=replace(one.certificate, frozen=True))
+        for one in told.result.searches[0].counterexamples
+    ]
+    searches = (replace(told.result.searches[0], counterexamples=tuple(kept)),)
+    chance = replace(told.result, searches=searches, nature=Nature(Answering.FROZEN, "it draws"))
+
+    page, proved = findings_page(replace(told, result=chance)).text(), findings_page(told).text()
+
+    assert "all cheaper confirmed known" in page
+    assert "all confirmed known up to" in page
+    assert "certified" not in page
+    assert "confirmed known" not in proved
 
 
 def test_a_search_that_knows_enough_kinds_is_not_called_unfinished(findings: Findings) -> None:

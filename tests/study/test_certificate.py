@@ -58,6 +58,15 @@ def test_the_first_of_several_such_trials_is_named(unknown: int, told: str) -> N
     assert "told nothing" not in str(certificate)
 
 
+def test_all_minimal_ones_are_claimed_only_where_nothing_cheaper_was_seen_and_not_confirmed() -> None:
+    known = Certificate(
+        "S", 1.0, float("inf"), 1.2, executed=4, frozen=True, answers=2, known_below=float("inf"), worlds_searched=2
+    )
+
+    assert str(known).startswith("S: all minimal counterexamples of cost up to 1.2 are known, 2 in all: ")
+    assert str(replace(known, doubted=True)).startswith("S: all confirmed counterexamples of cost up to 1.2 are known")
+
+
 AUDITED = Certificate(
     "C3",
     None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -18,9 +18,12 @@ from chaosagent.faults.space import Choices, Space
 from chaosagent.report.findings import is_open
 from chaosagent.seeds import derive
 from chaosagent.study import racing
+from chaosagent.study.evaluator import Experimental
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult
-from chaosagent.study.searcher import Standing
+from chaosagent.study.search import Trial
+from chaosagent.study.searcher import Purpose, Standing
+from chaosagent.study.sink import Sink
 from chaosagent.study.store import ANSWERS_NAME, StudyStore
 from chaosagent.study.study import Study
 from chaosagent.study.worlds import Unseen, standing_of_both, told_unseen
@@ -30,6 +33,7 @@ from chaosagent.vocabulary import Outcome, SystemConfig, Task, Verdict
 pytestmark = pytest.mark.slow
 BEYOND = "service:reserve[1] service.lost_response(when=after)"
 MAIN = "service:bank[1] service.lost_response(when=after)"
+DIARY = "service:diary[1] service.lost_response(when=after)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +68,10 @@ class Model:
 
 
 def forked(model: Model, *, weak: str) -> Target:
-    """An agent that asks its model which bank to pay with; behind one of them it pays twice after a failure."""
+    """An agent that asks its model which bank to pay with; behind a weak one it pays twice after a failure.
+
+    Where all are weak, a failure of its diary makes it pay twice, too, whichever bank it is.
+    """
 
     @target(name="forked", tasks=[Task("pay")], configs=[SystemConfig("default")])
     async def agent(task: Task, run: Run) -> Outcome:
@@ -76,7 +83,12 @@ def forked(model: Model, *, weak: str) -> Target:
         try:
             await banks[chosen]("pay")
         except (ConnectionError, TimeoutError):
-            payments += chosen == weak
+            payments += weak in (chosen, "both", "all")
+        if weak == "all":
+            try:
+                await run.service("diary", {"note": lambda: 1})("note")
+            except (ConnectionError, TimeoutError):
+                payments += 1
         return Outcome("paid", success=True, state={"payments": payments})
 
     return agent
@@ -100,9 +112,20 @@ def plan_of(model: Model, folder: Path, *, weak: str) -> Plan:
     )
 
 
-def search(plan: Plan) -> SearchResult:
-    (result,) = Study(plan, InlineExecutor(plan.workbench())).run().searches
+def search(plan: Plan, *sinks: Sink) -> SearchResult:
+    (result,) = Study(plan, InlineExecutor(plan.workbench()), sinks=sinks).run().searches
     return result
+
+
+class Asked(Sink):
+    """Takes what was asked for in which world."""
+
+    def __init__(self) -> None:
+        self.trials: list[tuple[int, Trial]] = []
+
+    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
+        del contract
+        self.trials.append((at.world, trial))
 
 
 def test_a_first_world_that_goes_as_few_do_is_not_the_one_that_is_searched(tmp_path: Path) -> None:
@@ -171,6 +194,80 @@ def test_a_search_of_two_worlds_that_is_gone_on_with_ends_alike_and_asks_no_mode
     with closing(sqlite3.connect(tmp_path / "study.db")) as connection:
         rows = connection.execute("SELECT certified FROM counterexample UNION ALL SELECT certified FROM search")
         assert rows.fetchall() == [(0,), (0,)]
+
+
+@pytest.mark.parametrize("searcher", ["exact", "anytime"])
+def test_all_minimal_ones_of_all_branches_are_found(tmp_path: Path, searcher: str) -> None:
+    for seed in range(3):
+        plan = plan_of(Model(0.35, seed), tmp_path / str(seed), weak="both")
+        result = search(replace(plan, all_minimal=True, searcher=searcher))
+
+        assert {found.schedule for found in result.counterexamples} == {parse(MAIN), parse(BEYOND)}
+        assert all(found.confirmed and found.minimal for found in result.counterexamples)
+        assert all(found.confirmation and found.confirmation.confirmed for found in result.counterexamples)
+        assert result.certificate.complete
+        assert result.certificate.worlds_searched == 2
+        assert "2 in all" in str(result.certificate)
+
+
+def test_of_all_minimal_ones_only_those_are_claimed_whose_places_were_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(racing, "WORLDS_SEARCHED_MAX", 1)
+    result = search(replace(plan_of(Model(0.35, 1), tmp_path, weak="both"), all_minimal=True))
+
+    assert [found.schedule for found in result.counterexamples] == [parse(BEYOND)]
+    assert not result.certificate.complete
+    assert result.certificate.known_below == pytest.approx(1.1)
+    assert "all minimal counterexamples cheaper than 1.1 are known, 1 found, dearer ones are open" in str(
+        result.certificate
+    )
+    assert "reached service:bank[1] (pay), which this search never saw" in str(result.certificate)
+
+
+@pytest.mark.parametrize("searcher", ["exact", "anytime", "diversity"])
+def test_what_is_known_of_one_world_is_told_and_not_searched_on_in_the_next(tmp_path: Path, searcher: str) -> None:
+    asked = Asked()
+    plan = replace(plan_of(Model(0.35, 1), tmp_path, weak="all"), all_minimal=True, budget=2.3, searcher=searcher)
+    result = search(plan, asked)
+
+    assert {found.schedule for found in result.counterexamples} == {parse(MAIN), parse(BEYOND), parse(DIARY)}
+    first = asked.trials[0][0]
+    beyond = [trial for world, trial in asked.trials if world != first]
+    probed = {trial.schedule for trial in beyond if trial.purpose is Purpose.PROBE}
+    assert len(probed) == 2
+    assert parse(DIARY) in probed
+    assert beyond[0].schedule == parse("")
+    later = [trial.schedule for trial in beyond[1 + len(probed) :]]
+    assert all(not set(parse(DIARY)) < set(schedule) for schedule in later)
+
+
+def test_a_search_for_kinds_of_failure_goes_to_another_world_only_for_what_is_missing(tmp_path: Path) -> None:
+    plan = plan_of(Model(0.35, 1), tmp_path / "one", weak="both")
+    enough = search(replace(plan, signatures=1))
+    missing = search(replace(plan, signatures=3))
+
+    assert (len(enough.counterexamples), enough.certificate.worlds_searched) == (1, 1)
+    assert (len(missing.counterexamples), missing.certificate.worlds_searched) == (2, 2)
+
+
+def test_a_search_for_all_in_two_worlds_that_is_gone_on_with_ends_alike(tmp_path: Path) -> None:
+    model = Model(0.35, 1)
+    plan = replace(plan_of(model, tmp_path, weak="all"), all_minimal=True)
+    cut = replace(plan, limits=replace(plan.limits, trials_max=5))
+    store = StudyStore.create(tmp_path, cut, "")
+    first = Study(cut, InlineExecutor(cut.workbench()), sinks=[store]).run()
+    store.close()
+    store = StudyStore.resume(tmp_path, plan)
+    second = Study(plan, InlineExecutor(plan.workbench()), sinks=[store], earlier=store.earlier()).run()
+    store.close(second.digest)
+
+    assert not first.searches[0].certificate.complete
+    assert second.searches[0].certificate.complete
+    elsewhere = replace(plan, answers=tmp_path / "afresh.db")
+    afresh = Study(elsewhere, InlineExecutor(elsewhere.workbench())).run()
+    assert {found.schedule for found in second.counterexamples} == {parse(MAIN), parse(BEYOND), parse(DIARY)}
+    assert {found.schedule for found in afresh.counterexamples} == {parse(MAIN), parse(BEYOND), parse(DIARY)}
 
 
 def test_what_is_known_of_two_worlds_is_what_is_known_of_both() -> None:
