@@ -25,7 +25,7 @@ from chaosagent.replays.store import read_record
 from chaosagent.report.findings import Findings, counterexamples_table, work_of
 from chaosagent.report.findings_json import findings_json
 from chaosagent.report.page import Page, bad, faint, good, name, strong
-from chaosagent.report.plots import Robustness, plot_robustness
+from chaosagent.report.plots import Robustness, chance_notes, plot_robustness
 from chaosagent.report.story import counted, story_of
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.plan import Plan
@@ -239,6 +239,8 @@ class Demonstration:
             [_row(robustness) for robustness in curves],
             indent=3,
         )
+        for note in chance_notes(curves):
+            page.line(faint(note), indent=3)
         self._tell(page)
         return curves
 

@@ -5,12 +5,16 @@ keeps the objective from being met (1.9 of the specification). The *adversarial*
 contract `objective`, without another run: a pair (x, z) succeeds below the cost of its cheapest counterexample. Where a
 search has proved less than that, success is known to lie between two values, and the curve says so. The *random* curve
 is the mean success under schedules drawn at random with the same budgets: what ordinary fault injection sees.
+
+Where the answers of a target come by chance, Y is chance, too, and what is proved holds for frozen answers alone. Then
+a pair is *broken* by a schedule that fresh runs confirm to make failure likelier, *kept* as far as clean runs with
+other answers show it (level S), and undecided else; the curve carries what stands behind that (`Shown`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 
 from chaosagent.canonical import Plain
@@ -20,6 +24,7 @@ from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.statistics.intervals import Interval, wilson
+from chaosagent.study.certificate import Certificate
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.plan import OBJECTIVE, Plan
 from chaosagent.study.result import SearchResult
@@ -36,8 +41,9 @@ class Survival:
         task_id: The task.
         seed: The seed.
         safe_below: The objective is met under every schedule cheaper than this; infinite when under all that were asked
-            about.
-        broken_from: Some schedule of this cost keeps it from being met; `None` when none is known.
+            about. Where answers come by chance: as far as clean runs show.
+        broken_from: Some schedule of this cost keeps it from being met; `None` when none is known. Where answers come
+            by chance: fresh runs confirm that it does so more often.
     """
 
     task_id: str
@@ -50,8 +56,38 @@ class Survival:
         return 0 if self.broken_from is not None and self.broken_from <= budget else 1
 
     def lower(self, budget: float) -> int:
-        """Return 1 if the objective is proved to be met under every schedule within a budget, else 0."""
+        """Return 1 if the objective is proved, or shown, to be met under every schedule within a budget, else 0."""
         return 1 if budget < self.safe_below else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What stands behind an adversarial curve where answers come by chance: nothing of it is proved.
+
+    Attributes:
+        kept: For how many pairs of task and seed clean runs show something.
+        runs: Clean runs, with other answers each, of every class of schedules that counts as keeping the objective; the
+            least of those pairs. 0 where there is none.
+        share_max: Below which share of its runs each of those classes fails; 1 where there is none.
+        error: Probability that one fails more often, for each of them.
+    """
+
+    kept: int = 0
+    runs: int = 0
+    share_max: float = 1.0
+    error: float = 0.0
+
+    def __str__(self) -> str:
+        broken = (
+            "Answers come by chance, so nothing here is proved. Broken: fresh runs confirm that a schedule makes it"
+        )
+        if not self.kept:
+            return f"{broken} likelier to fail. Kept: only what asks no model, as no search ended at level S."
+        return (
+            f"{broken} likelier to fail. Kept (level S): at least {self.runs} clean runs with other answers of each "
+            f"class of cheaper schedules that ask the models, so each fails in less than {self.share_max:.2f} of runs "
+            f"(error {self.error:g} each)."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +117,14 @@ class Curve:
         levels: By budget, the first at 0.
         budget_max: Where the curve ends.
         samples: Pairs of task and seed, or runs, behind each level at most.
+        shown: What stands behind an adversarial curve where answers come by chance; `None` where it is proved.
     """
 
     kind: str
     levels: tuple[Level, ...]
     budget_max: float
     samples: int
+    shown: Shown | None = None
 
     def at(self, budget: float) -> Level:
         """Return the level at a budget.
@@ -116,6 +154,7 @@ class Curve:
             "kind": self.kind,
             "budget_max": self.budget_max,
             "samples": self.samples,
+            "shown": None if self.shown is None else {**asdict(self.shown), "note": str(self.shown)},
             "area": [area.low, area.high],
             "levels": [
                 {
@@ -134,9 +173,42 @@ def survival_of(search: SearchResult) -> Survival:
     certificate, found = search.certificate, search.counterexample
     if search.violated_nominally:
         return Survival(search.task_id, search.seed, 0.0, 0.0)
+    if certificate.frozen:
+        kept_below = (
+            certificate.lower_bound if _shows_clean_runs(certificate) or _is_without_chance(certificate) else 0.0
+        )
+        costs = [one.cost for one in search.counterexamples if one.confirmation and one.confirmation.confirmed]
+        return Survival(search.task_id, search.seed, kept_below, min(costs, default=None))
     safe_below = 0.0 if certificate.level == "C0" else certificate.lower_bound
     cost = certificate.cost if found is None else found.cost
     return Survival(search.task_id, search.seed, safe_below, cost)
+
+
+def _shows_clean_runs(certificate: Certificate) -> bool:
+    """Whether what is said of frozen answers was tried with others, too; a proof for one world says nothing of them."""
+    return certificate.level == "S" and certificate.clean is not None
+
+
+def _is_without_chance(certificate: Certificate) -> bool:
+    """Whether nothing cheaper asks a model under an injection, so that there was nothing to be tried with others.
+
+    Then a search that has ended has no class, clean or seen violating. In a further world that was searched nothing has
+    classes, so that tells nothing.
+    """
+    ended = certificate.level != "C0" and not certificate.limit_reached and certificate.worlds_searched == 1
+    return ended and not certificate.doubted and certificate.clean is None and certificate.broken_anyway is None
+
+
+def shown_by(searches: Iterable[SearchResult]) -> Shown | None:
+    """Return what stands behind a curve where answers come by chance; `None` where they do not."""
+    certificates = [search.certificate for search in searches]
+    if not any(certificate.frozen for certificate in certificates):
+        return None
+    clean = [one.clean for one in certificates if one.clean is not None and _shows_clean_runs(one)]
+    if not clean:
+        return Shown()
+    least = min(clean, key=lambda one: one.runs)
+    return Shown(len(clean), least.runs, least.share_max, least.error)
 
 
 def adversarial_curve(searches: Iterable[SearchResult], budget_max: float) -> Curve:
@@ -149,14 +221,16 @@ def adversarial_curve(searches: Iterable[SearchResult], budget_max: float) -> Cu
     Raises:
         UsageError: No search was against the objective.
     """
-    survivals = [survival_of(search) for search in searches if search.contract == OBJECTIVE]
+    against = [search for search in searches if search.contract == OBJECTIVE]
+    survivals = [survival_of(search) for search in against]
     if not survivals:
         raise UsageError(f"R(B) needs searches against the contract {OBJECTIVE!r}. Add it to the study's contracts.")
     changes = {0.0}
     for survival in survivals:
         changes.update(bound for bound in (survival.safe_below, survival.broken_from) if bound is not None)
     budgets = sorted(change for change in changes if change <= budget_max)
-    return Curve("adversarial", tuple(_level(survivals, budget) for budget in budgets), budget_max, len(survivals))
+    levels = tuple(_level(survivals, budget) for budget in budgets)
+    return Curve("adversarial", levels, budget_max, len(survivals), shown_by(against))
 
 
 def _level(survivals: Sequence[Survival], budget: float) -> Level:
@@ -179,7 +253,8 @@ def random_curve(plan: Plan, executor: Executor, budgets: Sequence[float], *, dr
     Raises:
         UsageError: The budgets do not ascend, or the target does not say whether its objective was met.
 
-    Determinism: equal arguments give equal curves, whatever the executor.
+    Determinism: equal arguments give equal curves, whatever the executor; where answers come by chance they are not
+        frozen, so then it is an estimate from live runs.
     """
     if not budgets or list(budgets) != sorted(set(budgets)) or budgets[0] <= 0 or len(budgets) > LEVELS_MAX:
         raise UsageError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from chaosagent.extras import require
@@ -19,6 +20,9 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 INK, GREY = "#222222", "#767676"
 LINE_WIDTH, LINE_WIDTH_STEP, LINE_WIDTH_MAX = 2.4, 2.2, 9.0
 MARKER_SIZE = 3.5
+NOTE_COLUMNS = 112
+NOTE_LINE_INCHES = 0.14
+NOTE_POINTS_BELOW = 42  # below the axes: the numbers and the name of the axis stand between
 UNDECIDED = (0, (4, 1.5))
 FORMATS = ("png", "svg")
 SETTINGS: Mapping[str, object] = {
@@ -86,7 +90,8 @@ def plot_robustness(curves: Sequence[Robustness], title: str, stem: Path) -> tup
     matplotlib = require("matplotlib", extra="report", needed_by="a plot of R(B)")
     pyplot = require("matplotlib.pyplot", extra="report", needed_by="a plot of R(B)")
     with matplotlib.rc_context(dict(SETTINGS)):
-        figure, axes = pyplot.subplots(figsize=(7.2, 4.8), layout="constrained")
+        height = 4.8 + NOTE_LINE_INCHES * len(_note_lines(curves))
+        figure, axes = pyplot.subplots(figsize=(7.2, height), layout="constrained")
         for robustness, pen in zip(curves, _pens(len(curves)), strict=False):
             _draw(axes, robustness, pen)
         _dress(axes, curves, title)
@@ -162,14 +167,35 @@ def _dress(axes: Axes, curves: Sequence[Robustness], title: str) -> None:
     axes.set_ylim(-0.03, 1.05)
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
     axes.set_xlabel("budget B: what the injected schedule may cost", color=INK)
-    axes.set_ylabel("R(B): share of tasks still done", color=INK)
+    notes = _note_lines(curves)
+    axes.set_ylabel(
+        "R(B): share of tasks not confirmed broken" if notes else "R(B): share of tasks still done", color=INK
+    )
     axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color=INK)
     axes.grid(axis="y", color="#DDDDDD", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     figure = axes.get_figure()
     assert figure is not None
+    if notes:
+        axes.annotate(
+            "\n".join(notes), (0, 0), (0, -NOTE_POINTS_BELOW), "axes fraction", "offset points",
+            va="top", fontsize=8, color=INK,
+        )  # fmt: skip
     figure.legend(handles=_handles(curves), loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+
+
+def chance_notes(curves: Sequence[Robustness]) -> list[str]:
+    """Return what is to be said below R(B) where answers come by chance, for people; empty where they do not."""
+    names: dict[str, list[str]] = {}
+    for one in curves:
+        if one.adversarial.shown is not None:
+            names.setdefault(str(one.adversarial.shown), []).append(one.name)
+    return [note if len(theirs) == len(curves) else f"{', '.join(theirs)}: {note}" for note, theirs in names.items()]
+
+
+def _note_lines(curves: Sequence[Robustness]) -> list[str]:
+    return [line for note in chance_notes(curves) for line in wrap(note, NOTE_COLUMNS)]
 
 
 def _handles(curves: Sequence[Robustness]) -> list[Any]:
@@ -184,7 +210,8 @@ def _handles(curves: Sequence[Robustness]) -> list[Any]:
         )
         for robustness, pen in zip(curves, _pens(len(curves)), strict=False)
     ]  # fmt: skip
-    handles.append(line([], [], color=GREY, linewidth=LINE_WIDTH, label="the worst within B (search)"))
+    worst = "the worst confirmed within B" if chance_notes(curves) else "the worst within B (search)"
+    handles.append(line([], [], color=GREY, linewidth=LINE_WIDTH, label=worst))
     if any(level.upper != level.lower for robustness in curves for level in robustness.adversarial.levels):
         best = "at best (not decided)"
         handles.append(line([], [], color=GREY, linewidth=LINE_WIDTH, linestyle=UNDECIDED, label=best))
@@ -192,7 +219,8 @@ def _handles(curves: Sequence[Robustness]) -> list[Any]:
             patch(facecolor="none", edgecolor=GREY, hatch="////", linewidth=0, label="not decided by the search")
         )
     if with_random:
-        handles.append(line([], [], color=GREY, linewidth=1.1, linestyle=":", label="random ones within B"))
+        drawn = "live runs done, random within B" if chance_notes(curves) else "random ones within B"
+        handles.append(line([], [], color=GREY, linewidth=1.1, linestyle=":", label=drawn))
     handles.append(patch(facecolor=GREY, alpha=0.2, linewidth=0, label="95 % interval (Wilson)"))
     return handles
 

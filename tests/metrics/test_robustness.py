@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -14,10 +16,13 @@ from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.workbench import Job, Workbench
 from chaosagent.faults.schedule import parse
 from chaosagent.faults.space import Choices, Space
-from chaosagent.metrics.robustness import Curve, Level, Survival, adversarial_curve, random_curve, survival_of
+from chaosagent.metrics.robustness import Curve, Level, Shown, Survival, adversarial_curve, random_curve, survival_of
 from chaosagent.study.certificate import Certificate
+from chaosagent.study.confirmation import CleanRuns
+from chaosagent.study.nominal_share import NominalShare
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult
+from chaosagent.study.store import ANSWERS_NAME
 from chaosagent.study.study import Study
 from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Outcome, Task
@@ -54,12 +59,33 @@ def plan_for(budget: float, **terms: object) -> Plan:
     return replace(plan, **terms)  # type: ignore[arg-type]  # fields of a plan, named by the test
 
 
+def chancy_plan(folder: Path) -> Plan:
+    """A bank whose lost answers only one task minds, and only when the model says so; it mostly does."""
+    draws = Random(5)
+
+    @target(tasks=(Task("minds"), Task("shrugs")))
+    async def chancy(task: Task, run: Run) -> Outcome:
+        model = run.model("assistant", {"ask": lambda: {"content": str(draws.random() < 0.7), "tool_calls": []}})
+        minds = (await model("ask"))["content"] == "True" and task.id == "minds"
+        try:
+            await run.service("bank", {"pay": lambda: 1})("pay")
+        except ConnectionError:
+            return Outcome("lost", success=not minds)
+        return Outcome("paid", success=True)
+
+    lost = Space([Choices("service.lost_response", {"when": ("after",)})])
+    return plan_for(
+        1.3, target=chancy, config=chancy.config("default"), tasks=tuple(chancy.tasks.values()), space=lost,
+        stochastic=True, answers=folder / ANSWERS_NAME,
+    )  # fmt: skip
+
+
 def bench(plan: Plan) -> Workbench:
     return Workbench(plan.target, plan.config, plan.contracts)
 
 
 def searches_of(plan: Plan) -> Sequence[SearchResult]:
-    return Study(plan, InlineExecutor(bench(plan))).run().searches
+    return Study(plan, InlineExecutor(plan.workbench())).run().searches
 
 
 def r_by_definition(plan: Plan, budget: float) -> float:
@@ -121,6 +147,76 @@ def test_r_without_searches_against_the_objective_is_refused() -> None:
 
     with pytest.raises(UsageError, match="needs searches against the contract 'objective'"):
         adversarial_curve(searches_of(plan), 1.0)
+
+
+CLEAN = CleanRuns(classes=3, runs=17, error=0.025)
+SEEN_CLEAN = Certificate("S", None, float("inf"), 3.0, 5, frozen=True, clean=CLEAN)
+ONE_WORLD = Certificate("C2", None, float("inf"), 3.0, 5, frozen=True)
+
+
+@pytest.mark.parametrize(
+    ("certificate", "kept"),
+    [
+        (SEEN_CLEAN, 1),
+        (ONE_WORLD, 1),  # no schedule asks a model, so other answers change nothing
+        (replace(ONE_WORLD, doubted=True), 0),
+        (replace(ONE_WORLD, worlds_searched=2), 0),
+        (replace(ONE_WORLD, limit_reached=True), 0),
+        (replace(ONE_WORLD, broken_anyway=NominalShare(1, 20, 1, 17)), 0),
+        (replace(SEEN_CLEAN, lower_bound=1.0), 0),
+        (replace(SEEN_CLEAN, level="C0"), 0),
+    ],
+)
+def test_a_proof_for_one_world_of_answers_keeps_nothing_that_chance_may_change(
+    certificate: Certificate, kept: int
+) -> None:
+    survival = survival_of(SearchResult("a", 0, "objective", 5, False, (), certificate))
+
+    assert (survival.lower(2.0), survival.upper(2.0)) == (kept, 1)
+
+
+@pytest.mark.slow
+def test_where_answers_come_by_chance_only_what_is_confirmed_counts_as_broken(tmp_path: Path) -> None:
+    plan = chancy_plan(tmp_path)
+    searches = searches_of(plan)
+    (weak,) = [search for search in searches if search.counterexamples]
+    (found,) = weak.counterexamples
+    assert found.confirmation is not None
+    doubtful = replace(found, confirmation=replace(found.confirmation, evidence=1.0))
+    unconfirmed = replace(weak, counterexamples=(doubtful,))
+
+    curve = adversarial_curve(searches, 1.3)
+    without = adversarial_curve([unconfirmed if one is weak else one for one in searches], 1.3)
+
+    assert (curve.at(1.0).upper, curve.at(1.1).upper) == (1.0, 0.5)
+    assert without.at(1.3).upper == 1.0
+    assert without.at(1.3).lower < 1.0
+
+
+@pytest.mark.slow
+def test_a_curve_says_what_stands_behind_it_where_answers_come_by_chance(tmp_path: Path) -> None:
+    curve = adversarial_curve(searches_of(chancy_plan(tmp_path)), 1.3)
+    proved = adversarial_curve(searches_of(plan_for(budget=1.2)), 1.2)
+
+    assert curve.shown is not None
+    assert curve.shown.runs >= 10
+    assert 0 < curve.shown.share_max < 0.5
+    assert str(curve.shown).startswith("Answers come by chance, so nothing here is proved. Broken: fresh runs confirm")
+    assert f"Kept (level S): at least {curve.shown.runs} clean runs with other answers" in str(curve.shown)
+    told = curve.to_json()["shown"]
+    assert isinstance(told, dict)
+    assert told["note"] == str(curve.shown)
+    assert proved.shown is None
+    assert proved.to_json()["shown"] is None
+
+
+def test_without_clean_runs_nothing_that_asks_a_model_is_called_kept() -> None:
+    doubted = SearchResult("a", 0, "objective", 5, False, (), replace(ONE_WORLD, doubted=True))
+
+    curve = adversarial_curve([doubted], 3.0)
+
+    assert curve.shown == Shown()
+    assert "Kept: only what asks no model, as no search ended at level S" in str(curve.shown)
 
 
 @given(st.floats(0, 5), st.floats(0, 5))
