@@ -20,6 +20,7 @@ from chaosagent.searchers.drawing.searcher import DrawingSearcher
 from chaosagent.searchers.drawing.uniform import shuffled
 from chaosagent.searchers.learning.credit import Credit
 from chaosagent.searchers.learning.front import Front, Point
+from chaosagent.searchers.seen.ceiling import TOLERANCE
 from chaosagent.searchers.seen.points import Candidate
 from chaosagent.searchers.seen.pool import Arm, margin_of
 from chaosagent.study.searcher import Problem
@@ -86,7 +87,8 @@ class BanditSearcher(DrawingSearcher):
         if not landed or margin >= base:
             return 0.0
         way = 1.0 if margin <= 0.0 else (base - margin) / base
-        return min(1.0, way * self._pool.cheapest / self._pool.cost_of(landed))
+        cost = max(self._pool.cost_of(landed), TOLERANCE)  # what costs next to nothing is rounded to nothing
+        return min(1.0, way * max(self._pool.cheapest, TOLERANCE) / cost)
 
     # ------------------------------------------------------------------ drawing
 

@@ -61,10 +61,10 @@ class EvolutionarySearcher(DrawingSearcher):
     Args:
         problem: What is searched.
         population: How many individuals survive a selection.
-        crossover: Share of the offspring that have two parents; all are mutated, or all but these now and then.
+        crossover: Share of the offspring that have two parents; half of these are mutated, too, and all others are.
         lifetime: How many trials an individual stays at most, unless it is on the Pareto front.
-        stretch: What a schedule may cost, as a multiple of what is of use: dearer ones are shrunk when they violate.
-        injections_max: Most injections of a schedule of the first population.
+        stretch: What offspring may cost, as a multiple of what is of use: dearer ones are shrunk when they violate.
+        injections_max: Most injections of a schedule that is drawn and not bred, those not counted that others need.
 
     Raises:
         MissingExtraError: DEAP is not installed.

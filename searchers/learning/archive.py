@@ -15,6 +15,7 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import place_of
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.learning.scalar import scalar_of
+from chaosagent.searchers.seen.ceiling import TOLERANCE
 from chaosagent.searchers.seen.pool import Arm
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
@@ -91,8 +92,8 @@ class Archive:
         if not evaluation.effective:
             return False
         problem = self._problem
-        cost = evaluation.effective.declared_cost(problem.space.model)
-        cell = Cell(_signature(evaluation), min(self._cost_levels - 1, int(cost / problem.budget * self._cost_levels)))
+        spent = evaluation.effective.declared_cost(problem.space.model) / max(problem.budget, TOLERANCE)
+        cell = Cell(_signature(evaluation), min(self._cost_levels - 1, int(spent * self._cost_levels)))
         scalar = scalar_of(evaluation, problem.contract, problem.space.model)
         known = self._cells.get(cell)
         if known is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from chaosagent.canonical import digest_of
@@ -32,12 +33,15 @@ class Shelf:
         settings: Of the searcher; with others it is another study.
 
     Raises:
-        UsageError: The storage cannot be opened.
+        UsageError: The storage cannot be opened; so does `put` where it cannot be read or written.
     """
 
     def __init__(self, storage: str, problem: Problem, settings: Sequence[int]) -> None:
         self._where, self._problem, self._settings = storage, problem, tuple(settings)
         self._optuna = require("optuna", extra="search", needed_by="searcher tpe with a storage")
+        sql = require("sqlalchemy.exc", extra="search", needed_by="searcher tpe with a storage")
+        refusals = (OSError, ImportError, ValueError, KeyError, sql.SQLAlchemyError)
+        self._refusals = (*refusals, self._optuna.exceptions.OptunaError)
         self._storage = self._opened()
         self._study: Any = None
         self._waiting: list[tuple[Evaluation, float]] = []
@@ -47,6 +51,10 @@ class Shelf:
     def put(self, evaluation: Evaluation, scalar: float) -> None:
         """Write a trial; those told before the run without injections wait for it."""
         self._waiting.append((evaluation, scalar))
+        with self._refused("read or written"):
+            self._put(evaluation)
+
+    def _put(self, evaluation: Evaluation) -> None:
         if self._study is None and evaluation.schedule == EMPTY:
             self._study = self._begun(evaluation)
             self._stored = len(self._study.get_trials(deepcopy=False))
@@ -61,16 +69,23 @@ class Shelf:
 
     def _opened(self) -> Any:  # optuna has no types here
         storages = self._optuna.storages
-        sql = require("sqlalchemy.exc", extra="search", needed_by="searcher tpe with a storage")
-        try:
+        with self._refused("opened"):
             if "://" in self._where:
                 return storages.RDBStorage(self._where)
+            _check_journal(Path(self._where))
             return storages.JournalStorage(storages.journal.JournalFileBackend(self._where))
-        except (OSError, ImportError, ValueError, sql.SQLAlchemyError, self._optuna.exceptions.OptunaError) as error:
+
+    @contextlib.contextmanager
+    def _refused(self, what: str) -> Iterator[None]:
+        """Say of what a storage raises that it is the storage, which the user has named, and not the searcher."""
+        try:
+            yield
+        except self._refusals as error:
             reason = str(error).partition("\n")[0].rstrip(".")
             raise UsageError(
-                f"tpe(storage={self._where!r}): cannot be opened: {reason}. Give a URL such as sqlite:///tpe.db, with "
-                "the driver of its database installed, or the name of a file in a folder that exists."
+                f"tpe(storage={self._where!r}): cannot be {what}: {reason}. Give a URL such as sqlite:///tpe.db, with "
+                "the driver of its database installed, or the name of a file in a folder that exists, new or written "
+                "by Optuna."
             ) from error
 
     def _begun(self, nominal: Evaluation) -> Any:
@@ -124,6 +139,20 @@ class Shelf:
     def _allowed(self, hook: Hook) -> Iterator[str]:
         for priced in self._problem.space.at(hook.boundary, hook.interface, hook.agent):
             yield _what(inject(hook, priced.operator))
+
+
+def _check_journal(path: Path) -> None:
+    """Look at the first line of a file before Optuna adds lines to it, as it does to whatever file it is.
+
+    Raises:
+        ValueError: It is not Optuna's.
+    """
+    if not path.is_file():
+        return
+    with path.open(encoding="utf-8") as file:
+        first = file.readline()
+    if first and not first.startswith('{"op_code"'):
+        raise ValueError("it holds something else than a journal of Optuna")
 
 
 @contextlib.contextmanager

@@ -12,12 +12,14 @@ from chaosagent.experiments.benchmarks.planted.catalogue import FAMILIES
 from chaosagent.experiments.benchmarks.planted.family import KEPT, Planted
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection
+from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY
+from chaosagent.faults.space import Space
 from chaosagent.searchers.bandit import BanditSearcher
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.searchers.seen.pool import Arm, margin_of
 from chaosagent.study.minimise import violates
-from chaosagent.study.searcher import Searcher
+from chaosagent.study.searcher import Problem, Searcher
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.searchers import BUDGET, bench
 
@@ -54,6 +56,17 @@ def planted(seed: int) -> tuple[Planted, Bench]:
 
 def arms_of(evaluation: Evaluation) -> set[Arm]:
     return {Arm(injection.operator_name, injection.hook.interface) for injection in evaluation.schedule}
+
+
+def test_injections_that_cost_nothing_are_worth_what_they_bring() -> None:
+    family, _ = planted(0)
+    free = Space(family.space.choices, CostModel(c_tokens=0.0, c_hook=1e-9, c_mag=0.0))  # rounded to nothing
+    system = Bench(family.target, (KEPT,), free)
+    searcher = BanditSearcher(Problem(KEPT.id, 0, free, 1.0, 0))
+
+    told = told_by(system, searcher, 30)
+
+    assert any(evaluation.effective for evaluation in told)
 
 
 @pytest.mark.slow

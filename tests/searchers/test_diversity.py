@@ -50,6 +50,13 @@ def test_the_best_of_a_kind_stays() -> None:
     assert [elite.scalar for elite in archive] == [0.2]
 
 
+def test_without_a_budget_all_costs_are_of_the_last_part() -> None:
+    archive = Archive(replace(PROBLEM, budget=0.0), 4)
+
+    assert archive.put(told(ONE, 0.5))
+    assert [elite.cell.cost_level for elite in archive] == [3]
+
+
 def test_other_faults_endings_costs_and_violations_are_other_kinds() -> None:
     archive = Archive(PROBLEM, 4)
     two = parse(f"{ONE}; service:crm[2] service.timeout")

@@ -190,6 +190,25 @@ def test_a_run_that_failed_is_a_failed_trial(tmp_path: Path) -> None:
     assert failed.user_attrs["verdict"] == "error: killed"
 
 
+def test_a_storage_that_holds_something_else_is_refused_by_its_name(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("not a journal\n")
+
+    with pytest.raises(UsageError, match=r"tpe\(storage='.*notes.txt'\): cannot be opened: .* by Optuna"):
+        new(storage=str(notes))
+
+    assert notes.read_text() == "not a journal\n"
+
+
+def test_a_storage_that_goes_bad_meanwhile_is_refused_by_its_name(tmp_path: Path) -> None:
+    journal = tmp_path / "tpe.journal"
+    searcher = new(storage=str(journal))
+    journal.write_text("not a journal\n")
+
+    with pytest.raises(UsageError, match=r"tpe\(storage='.*tpe.journal'\): cannot be read or written: "):
+        searcher.tell(run(EMPTY, nothing))
+
+
 # ---------------------------------------------------------------------- settings
 
 

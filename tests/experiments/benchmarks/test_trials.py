@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from chaosagent.experiments.benchmarks.planted.catalogue import FAMILIES
+from chaosagent.experiments.benchmarks.planted.family import KEPT
 from chaosagent.experiments.benchmarks.scripted import remembering, six_crossings
 from chaosagent.experiments.benchmarks.trials import (
     ITSELF,
     Ready,
     TimedSearcher,
+    flat,
     given,
     itself,
     main,
     plan_of,
     recorded,
     timed,
+    timed_searcher,
 )
+from chaosagent.study.searcher import KnowsCauses, Problem
 from chaosagent.study.study import Study
 from chaosagent.targets.target import Target
 
@@ -62,6 +69,26 @@ def test_a_searcher_whose_time_is_taken_makes_the_same_search(searcher: str) -> 
     assert len(TimedSearcher.after) == result.trials
     assert sorted(TimedSearcher.after) == TimedSearcher.after
     assert 0.0 < TimedSearcher.after[-1] <= TimedSearcher.seconds
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("searcher", "knows"), [("anytime", True), ("exact", False)])
+def test_a_searcher_whose_time_is_taken_tells_causes_if_it_knows_them(searcher: str, *, knows: bool) -> None:
+    family = FAMILIES["single"].planted(1)
+    system = family.target
+    tasks, contracts = tuple(system.tasks.values()), (KEPT,)
+    plan = replace(
+        plan_of(searcher, 120),
+        target=system, config=system.config("default"), tasks=tasks, contracts=contracts,
+        space=family.space, budget=family.budget,
+    )  # fmt: skip
+    search = recorded(plan)
+
+    result = Study(timed(plan), Ready(search.told)).run()
+
+    assert result.counterexamples
+    assert result.digest == Study(plan, Ready(search.told)).run().digest
+    assert isinstance(timed_searcher(Problem(KEPT.id, 0, family.space, family.budget, 0)), KnowsCauses) is knows
 
 
 def test_what_a_searcher_takes_itself_is_told_for_each() -> None:
@@ -112,6 +139,24 @@ def test_the_command_tells_the_tenths_of_a_search(capsys: pytest.CaptureFixture[
     assert "exact, 50 trials" in printed
     assert len(tenths) == 10
     assert "results a second" not in printed
+
+
+@pytest.mark.parametrize("trials", [1, 7])
+def test_a_search_of_few_trials_is_told_one_by_one(trials: int) -> None:
+    told = flat("exact", trials, six_crossings)
+
+    parts = [int(part) for part in told.partition("one by one ")[2].partition(";")[0].split()]
+    whole = int(told.partition(" trials: ")[2].partition(" us")[0])
+    assert len(parts) == trials
+    assert all(part >= 0 for part in parts)
+    assert sum(parts) / trials == pytest.approx(whole, abs=1.0)
+
+
+def test_a_search_of_no_trials_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["--trials", "0", "--flat", "exact"])
+
+    assert "--trials 0: a search needs at least one trial" in capsys.readouterr().err
 
 
 @pytest.mark.slow
