@@ -26,6 +26,8 @@ from chaosagent.targets.loading import COMMAND_FILES, load_target
 from chaosagent.targets.target import Target
 from chaosagent.vocabulary import Severity
 
+ELSEWHERE = "For one elsewhere, install it or put its folder on PYTHONPATH, and write module:Class."
+
 
 def plan_of(study: StudyFile) -> Plan:
     """Return the plan of a study file; loads its target and contracts.
@@ -174,15 +176,16 @@ def _importable(entry: Plain, study: StudyFile, where: str, kind: str = "contrac
     place, _, attribute = entry.rpartition(":")
     relative = PurePosixPath(place)
     if relative.is_absolute() or ".." in relative.parts:
-        raise UsageError(f"{where}: {kind} {entry!r}: name a file next to the study file or below it.")
+        raise UsageError(f"{where}: {kind} {entry!r}: name a file next to the study file or below it. {ELSEWHERE}")
     path = study.folder / relative
     if not path.is_file():
-        raise UsageError(f"{where}: {kind} {entry!r}: there is no file {path}.")
+        raise UsageError(f"{where}: {kind} {entry!r}: there is no file {path}. {ELSEWHERE}")
     module = ".".join((*relative.parent.parts, relative.stem))
     found = importlib.util.find_spec(module)
     if found is None or found.origin is None or Path(found.origin).resolve() != path.resolve():
+        other = "" if found is None or found.origin is None else f" ({found.origin})"
         raise UsageError(
-            f"{where}: {kind} {entry!r}: another module is called {module!r}, too. Give the file another name."
+            f"{where}: {kind} {entry!r}: another module is called {module!r}, too{other}. Give the file another name."
         )
     return f"{module}:{attribute}"
 

@@ -219,6 +219,10 @@ UNKNOWN = [
     ("search: {searcher: hypothesis, settings: {shrinker: 3}}\n", r"shrinker is 3; it must be a text or true or false"),
     ("search: {searcher: study_checks.py:Nobody}\n", r"study\.yaml:2: unknown searcher in study_checks: 'Nobody'"),
     ("search: {searcher: nowhere.py:One}\n", r"study\.yaml:2: searcher 'nowhere\.py:One': there is no file"),
+    (
+        "search: {searcher: nowhere.py:One}\n",
+        r"For one elsewhere, .* put its folder on PYTHONPATH, and write module:Cl",
+    ),
     ("search: {searcher: 'nowhere:One'}\n", r"study\.yaml:2: searcher 'nowhere:One': there is no module 'nowhere'"),
     ("search: {searcher: exakt}\n", r"study\.yaml:2: unknown searcher 'exakt'\. Did you mean 'exact'"),
     ("search: {settings: {r1: 3}}\n", r"study\.yaml:2: search\.settings\.r1 is 3; it must be true or false"),
@@ -245,6 +249,16 @@ def test_a_name_that_does_not_exist_is_named_with_its_line(write: Write, lines: 
         plan_of(study)
 
     assert caught.value.exit_code == 2
+
+
+def test_a_file_that_is_called_as_another_module_is_named_with_that(write: Write) -> None:
+    path = write("target: agent.py:agent\nsearch: {searcher: json.py:One}\n")
+    path.with_name("json.py").write_text("class One: ...\n")
+
+    with pytest.raises(
+        UsageError, match=r"another module is called 'json', too \(.*json.__init__\.py\)\. Give the file"
+    ):
+        plan_of(load_study(path))
 
 
 @pytest.mark.parametrize(
