@@ -56,6 +56,14 @@ def rebuilt(told: Plain, annotation: object) -> object:
         return told
 
 
+def returned_by(function: object) -> object:
+    """Return what a function says that it returns; `None` where it says nothing that is known here."""
+    try:
+        return typing.get_type_hints(function).get("return")
+    except (NameError, TypeError):
+        return None
+
+
 def _adapter_of(annotation: object) -> TypeAdapter[Any] | None:
     """Return what makes objects of plain data, for annotations that have objects."""
     try:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from chaosagent.adapters.annotated import is_plain, plain_result, rebuilt
+from chaosagent.adapters.annotated import is_plain, plain_result, rebuilt, returned_by
 
 
 @dataclasses.dataclass
@@ -62,6 +62,20 @@ def test_what_no_annotation_explains_crosses_as_it_is_shown() -> None:
     assert plain_result(Receipt("7", 40), int, "shown") == "shown"
     assert plain_result(object(), Receipt, "shown") == "shown"
     assert plain_result(Colour.RED, Colour, "Colour.RED") == rebuilt("Colour.RED", Colour) == "Colour.RED"
+
+
+def test_what_a_function_returns_is_known_where_it_says_so_in_names_that_are_there() -> None:
+    def told() -> Receipt:
+        raise AssertionError
+
+    def untold():  # type: ignore[no-untyped-def]  # what is tested
+        raise AssertionError
+
+    def unknown() -> Nowhere:  # type: ignore[name-defined]  # noqa: F821  # what is tested
+        raise AssertionError
+
+    assert returned_by(told) is Receipt
+    assert [returned_by(untold), returned_by(unknown), returned_by(None)] == [None, None, None]
 
 
 def test_an_altered_result_that_is_none_any_more_stays_plain() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import enum
 import importlib.metadata
 import re
 import sys
@@ -44,6 +45,12 @@ class Order:
 
     id: str
     amount: int
+
+
+class Colour(enum.Enum):
+    """What is plain data only as a text, which would not be made into a colour again."""
+
+    RED = "red"
 
 
 @pytest.fixture(autouse=True)
@@ -263,6 +270,18 @@ def test_an_altered_answer_is_what_the_model_reads() -> None:
 
 def test_an_object_is_rebuilt_so_that_the_model_reads_its_own_text() -> None:
     assert "Order(id='A', amount=40)" in asked(ran(target_of(lambda: desk([calls(READ), says("done")]))), 1)
+
+
+def test_an_object_that_would_cross_as_a_text_is_told_as_the_sdk_tells_it() -> None:
+    def get_order(order: str) -> Colour:  # noqa: ARG001  # as the model calls it
+        """Read the colour of an order."""
+        return Colour.RED
+
+    def make() -> Any:
+        model = testing.ScriptedModel([calls(READ), says("done")])
+        return agents.Agent(name="triage", model=model, tools=[agents.function_tool(get_order)])
+
+    assert "Colour.RED" in asked(ran(target_of(make, tools=False)), 1)
 
 
 def test_a_refusal_ends_the_run_and_a_malformed_call_is_the_sdks_own_matter() -> None:

@@ -16,6 +16,7 @@ from crewai.utilities.string_utils import sanitize_tool_name
 from pydantic import BaseModel, PrivateAttr, ValidationError
 from pydantic_core import to_jsonable_python
 
+from chaosagent.adapters.annotated import is_plain
 from chaosagent.adapters.crewai.copies import class_of, named_after, recast
 from chaosagent.canonical import Plain
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 _FAILURE = "$failure"
 _MODEL = "$model"
-_ATOMS = (str, int, float, bool, bytes, type(None))
 
 Speaker = Callable[[], str]
 """Says who asks."""
@@ -150,7 +150,7 @@ def plain_result(result: Any, tool: Any) -> Plain:
     """Return what a tool answers as plain data; an object that could not be made again as the text for the agent."""
     if isinstance(result, ToolFailure):
         return {_FAILURE: result.model_dump(mode="json")}
-    if _is_plain(result):
+    if is_plain(result):
         made: Plain = result
         return made
     if isinstance(result, BaseModel) and tool.result_schema is not None:
@@ -170,11 +170,3 @@ def result_of(told: Plain, tool: Any) -> Any:
         except ValidationError:  # of what an injection has made of it
             return inside
     return told
-
-
-def _is_plain(value: Any) -> bool:
-    if type(value) in _ATOMS:
-        return True
-    if type(value) is list:
-        return all(_is_plain(part) for part in value)
-    return type(value) is dict and all(type(key) is str and _is_plain(part) for key, part in value.items())

@@ -3,79 +3,47 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 import functools
 import json
-import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agents import FunctionTool
 from agents.tool import ToolOutputFileContent, ToolOutputImage, ToolOutputText
-from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
 
+from chaosagent.adapters import annotated
 from chaosagent.canonical import Plain, digest_of
 
-_ATOMS = (str, int, float, bool, bytes, type(None))
 _SHOWN = (ToolOutputText, ToolOutputImage, ToolOutputFileContent)
+_returned_by = functools.lru_cache(maxsize=1024)(annotated.returned_by)
 
 
-def result_of(result: Any, tool: Any) -> Any:
+def result_of(result: Any, tool: Any) -> Plain:
     """Return what a tool answers, as plain data.
 
     Plain data stay as they are. Objects become mappings where the function's annotation says how to make them again,
     and otherwise the text that the SDK would show the model.
     """
-    if _is_plain(result):
-        return result
     if isinstance(result, _SHOWN):
-        return result.model_dump(mode="json", exclude_none=True)
+        return _dumped(result)
     if isinstance(result, list) and result and all(isinstance(part, _SHOWN) for part in result):
-        return [part.model_dump(mode="json", exclude_none=True) for part in result]
-    adapter = _adapter_of(getattr(tool, "__wrapped__", None))
-    if adapter is not None:
-        try:
-            return adapter.dump_python(adapter.validate_python(result), mode="json")
-        except (ValidationError, PydanticUserError, ValueError):
-            return str(result)
-    return str(result)
+        return [_dumped(part) for part in result]
+    return annotated.plain_result(result, _annotation_of(tool), str(result))
 
 
-def rebuilt(told: Any, tool: Any) -> Any:
+def rebuilt(told: Plain, tool: Any) -> object:
     """Return what an agent is told as the function's annotation has it; plain data where that cannot be."""
-    adapter = None if isinstance(told, str) else _adapter_of(getattr(tool, "__wrapped__", None))
-    if adapter is None:
-        return told
-    try:
-        return adapter.validate_python(told)
-    except ValidationError:
-        return told
+    return annotated.rebuilt(told, _annotation_of(tool))
 
 
-@functools.lru_cache(maxsize=1024)
-def _adapter_of(function: Callable[..., Any] | None) -> TypeAdapter[Any] | None:
-    """Return what makes objects of plain data for a function that answers with objects."""
-    if function is None:
-        return None
-    try:
-        annotation: Any = typing.get_type_hints(function).get("return")
-        return TypeAdapter(annotation) if _has_objects(annotation) else None
-    except (NameError, TypeError, PydanticUserError):
-        return None
+def _dumped(part: Any) -> Plain:
+    made: Plain = part.model_dump(mode="json", exclude_none=True)
+    return made
 
 
-def _has_objects(annotation: Any) -> bool:
-    if isinstance(annotation, type) and typing.get_origin(annotation) is None:
-        return dataclasses.is_dataclass(annotation) or issubclass(annotation, BaseModel | tuple | enum.Enum)
-    return typing.get_origin(annotation) is tuple or any(_has_objects(part) for part in typing.get_args(annotation))
-
-
-def _is_plain(value: Any) -> bool:
-    if type(value) in _ATOMS:
-        return True
-    if type(value) is list:
-        return all(_is_plain(part) for part in value)
-    return type(value) is dict and all(type(key) is str and _is_plain(part) for key, part in value.items())
+def _annotation_of(tool: Any) -> object:
+    """Return what a tool's function says that it returns; `None` for a tool that is made of none."""
+    return _returned_by(getattr(tool, "__wrapped__", None))
 
 
 def parsed(text: str | None) -> Any:

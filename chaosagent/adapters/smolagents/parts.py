@@ -17,7 +17,7 @@ from smolagents.models import (
     agglomerate_stream_deltas,
 )
 
-from chaosagent.adapters.annotated import plain_result, rebuilt
+from chaosagent.adapters.annotated import plain_result, rebuilt, returned_by
 from chaosagent.canonical import Plain, digest_of, plain
 
 Call = Callable[[str, dict[str, Any], Callable[[dict[str, Any]], Plain]], Any]
@@ -125,7 +125,7 @@ def door_tool(tool: Any, call: Call) -> Any:
     """Return a copy of a tool whose function stands behind a door; what smolagents puts around that stays before it."""
     made = copy.copy(tool)
     signature = inspect.signature(tool.forward)
-    annotation = _returned(tool.forward)
+    annotation = returned_by(tool.forward)
 
     @functools.wraps(tool.forward)
     def forward(*positional: Any, **named: Any) -> Any:
@@ -157,10 +157,3 @@ def _named(
         if one.default is not one.empty:
             found.setdefault(one.name, one.default)
     return found
-
-
-def _returned(function: Any) -> object:
-    try:
-        return typing.get_type_hints(function).get("return")
-    except (NameError, TypeError):
-        return None
