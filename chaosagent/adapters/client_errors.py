@@ -1,14 +1,15 @@
 """Failures of model clients as they cross, and back into the classes of the client in use.
 
-AutoGen and smolagents have none of their own: their clients for OpenAI and Anthropic raise what those packages raise.
-A replay record keeps plain failures. So what a client raised crosses as a time-out, a broken connection or an error
-with a status, and the agent is raised the client's own exception for it, also where it was injected. Other clients get
+Frameworks have few of their own: their clients for OpenAI and Anthropic raise what those packages raise. A replay
+record keeps plain failures. So what a client raised crosses as a time-out, a broken connection or an error with a
+status, and the agent is raised the client's own exception for it, also where it was injected. Other clients get
 Python's exceptions and `chaosagent.StatusError`.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -50,24 +51,51 @@ def crossing_error(error: Exception, package: ModuleType | None) -> Exception:
     if isinstance(error, package.APIConnectionError):
         return ConnectionError(str(error))
     if isinstance(error, package.APIStatusError):
-        return StatusError(error.status_code, error.message, _retry_after(error))
+        return StatusError(error.status_code, error.message, retry_after(error))
     return error
 
 
-def client_error(error: Exception, package: ModuleType | None) -> Exception:
-    """Return a failure as the model client would have raised it; the failure itself where that is not known."""
+def client_error(
+    error: Exception,
+    package: ModuleType | None,
+    *,
+    timeout: type[Exception] | None = None,
+    unreachable: type[Exception] | None = None,
+) -> Exception:
+    """Return a failure as the model client would have raised it; the failure itself where that is not known.
+
+    Args:
+        error: What crossed.
+        package: The package of the client; `None` for one that nobody here knows.
+        timeout: What is raised for a time-out; the package's own class where it is not given.
+        unreachable: The same for a connection that breaks.
+    """
     if package is None or not isinstance(error, TimeoutError | ConnectionError | StatusError):
         return error
-    client = _http_of(package)
-    request = client.Request("POST", _NOWHERE)
+    if isinstance(error, StatusError):
+        return status_error(error, package)
+    request = _http_of(package).Request("POST", _NOWHERE)
     if isinstance(error, TimeoutError):
-        return _made(package, "APITimeoutError", request=request)
-    if isinstance(error, ConnectionError):
-        return _made(package, "APIConnectionError", message=str(error) or "Connection error.", request=request)
+        return _made(timeout or package.APITimeoutError, request=request)
+    kind = unreachable or package.APIConnectionError
+    return _made(kind, message=str(error) or "Connection error.", request=request)
+
+
+def status_error(error: StatusError, package: ModuleType) -> Exception:
+    """Return the exception that a package has for a status."""
+    http = _http_of(package)
     headers = {} if error.retry_after is None else {"retry-after": f"{error.retry_after:g}"}
-    response = client.Response(error.status, headers=headers, request=request)
+    response = http.Response(error.status, headers=headers, request=http.Request("POST", _NOWHERE))
     name = _STATUS.get(error.status, "InternalServerError" if error.status >= 500 else "APIStatusError")
-    return _made(package, name, error.message or f"status {error.status}", response=response, body=None)
+    return _made(getattr(package, name), error.message or f"status {error.status}", response=response, body=None)
+
+
+def retry_after(error: object) -> float | None:
+    """Return after how many seconds a provider wants to be asked again; `None` where an exception does not say it."""
+    try:
+        return float(error.response.headers["retry-after"])  # type: ignore[attr-defined]  # of those that have one
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
 
 
 def _http_of(package: ModuleType) -> Any:
@@ -76,13 +104,5 @@ def _http_of(package: ModuleType) -> Any:
     return getattr(exceptions, "httpx2", None) or exceptions.httpx
 
 
-def _made(package: ModuleType, name: str, *args: Any, **facts: Any) -> Exception:
-    made: Exception = getattr(package, name)(*args, **facts)
-    return made
-
-
-def _retry_after(error: Any) -> float | None:
-    try:
-        return float(error.response.headers["retry-after"])
-    except (KeyError, ValueError):
-        return None
+def _made(kind: Callable[..., Exception], *args: object, **facts: object) -> Exception:
+    return kind(*args, **facts)
