@@ -80,5 +80,20 @@ class Caller:
         self._loop.create_task(_awaited(self._working.wait))
 
 
+def served(loop: asyncio.AbstractEventLoop, make: Callable[[], Awaitable[Any]]) -> Any:
+    """Run something asynchronous on the loop of a run, and work for it meanwhile; in a thread of its own."""
+    caller = Caller(loop)
+    loop.call_soon_threadsafe(caller.begin, make)
+    return caller.served()
+
+
+def is_running_here(loop: asyncio.AbstractEventLoop) -> bool:
+    """Whether who asks is on a loop, which then cannot wait for itself."""
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return False
+
+
 async def _awaited(make: Callable[[], Awaitable[Any]]) -> Any:
     return await make()

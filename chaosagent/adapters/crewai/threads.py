@@ -7,7 +7,7 @@ import contextvars
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from chaosagent.adapters.caller import CALLER, Caller
+from chaosagent.adapters.caller import CALLER, is_running_here, served
 from chaosagent.errors import TargetError
 
 
@@ -40,9 +40,7 @@ class Threads:
                 "A crew is asked without `await` on the event loop of the run. Use `await crew.kickoff_async()` or "
                 "`await crew.akickoff()`."
             )
-        caller = Caller(self._loop)
-        self._loop.call_soon_threadsafe(caller.begin, make)
-        return caller.served()
+        return served(self._loop, make)
 
     async def later(self, make: Callable[[], Awaitable[Any]]) -> Any:
         """Run something asynchronous on the run's loop, for a caller on any loop."""
@@ -57,7 +55,4 @@ class Threads:
 
     def is_here(self) -> bool:
         """Whether the caller is on the loop of the run."""
-        try:
-            return asyncio.get_running_loop() is self._loop
-        except RuntimeError:
-            return False
+        return is_running_here(self._loop)

@@ -34,8 +34,8 @@ from chaosagent.adapters.langgraph.model import (
 )
 from chaosagent.adapters.langgraph.plain import Codec
 from chaosagent.adapters.langgraph.retriever import DoorRetriever
-from chaosagent.adapters.langgraph.threads import Threads
 from chaosagent.adapters.langgraph.tool import door_tool
+from chaosagent.adapters.threads import Threads
 from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError, UnknownNameError
@@ -64,7 +64,9 @@ class LangGraphDoors:
         self._tools, self._handoffs = tools, dict(handoffs)
         self.run, self.codec = run, Codec(types)
         self.doors = FrameworkDoors(run, tools.raising(ToolException, Bubbled, ValidationFailure))
-        self._threads = Threads()
+        self._threads = Threads(
+            "LangGraph", "Use the asynchronous method (`ainvoke`, `aget`, `aput`), or call it in a thread."
+        )
         self._known: set[str] = set()
         self._told: dict[tuple[str, ...], Any] = {}
         self._links = Links(run)

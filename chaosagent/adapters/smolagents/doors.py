@@ -19,7 +19,6 @@ from smolagents.utils import AgentError
 from chaosagent.adapters.calls import calls_of
 from chaosagent.adapters.client_errors import client_error, crossing_error, package_of
 from chaosagent.adapters.doors import FrameworkDoors, Tools, is_behind
-from chaosagent.adapters.langgraph.threads import Threads
 from chaosagent.adapters.provenance import Provenance
 from chaosagent.adapters.smolagents.messages import (
     answer_of,
@@ -31,6 +30,7 @@ from chaosagent.adapters.smolagents.messages import (
     tools_of,
 )
 from chaosagent.adapters.smolagents.parts import DoorAgent, DoorModel, Request, door_tool
+from chaosagent.adapters.threads import Threads
 from chaosagent.canonical import Plain, digest_of, pack
 from chaosagent.errors import TargetError
 from chaosagent.targets.target import Run
@@ -63,7 +63,9 @@ class AgentDoors:
     def __init__(self, run: Run, agent: Any, tools: Tools) -> None:
         self.run = run
         self.doors = FrameworkDoors(run, tools.raising(AgentFailure))
-        self._threads = Threads()
+        self._threads = Threads(
+            "smolagents", "Run the agent in a thread: `await asyncio.to_thread(doors.agent.run, ...)`."
+        )
         self._provenance = Provenance(run)
         self._names: set[str] = set()
         self._tool_names: list[str] = []

@@ -1,4 +1,4 @@
-"""The threads of an agent: those that LangGraph starts, and those that a plain function is run in."""
+"""The threads of an agent: those that its framework starts, and those that a plain function is run in."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextvars
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from chaosagent.adapters.caller import CALLER, Caller
+from chaosagent.adapters.caller import CALLER, is_running_here, served
 from chaosagent.errors import TargetError
 from chaosagent.virtual_time import VirtualLoop
 from chaosagent.wall import WallLoop
@@ -17,9 +17,14 @@ class Threads:
     """Takes what threads ask to the event loop of a run, and plain functions from the loop to threads.
 
     Made on the run's loop, or where there is none: then everything is done at once, in the thread that asks.
+
+    Args:
+        framework: Whose agents ask.
+        remedy: What its users do instead of holding up the loop, as a whole sentence.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, framework: str, remedy: str) -> None:
+        self._framework, self._remedy = framework, remedy
         try:
             self._loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
         except RuntimeError:
@@ -35,14 +40,11 @@ class Threads:
         loop = self._loop
         if loop is None:
             return _driven(make())
-        if not _is_running_here(loop):
-            caller = Caller(loop)
-            loop.call_soon_threadsafe(caller.begin, make)
-            return caller.served()
+        if not is_running_here(loop):
+            return served(loop, make)
         if not isinstance(loop, VirtualLoop):
             raise TargetError(
-                "a door of LangGraph is used without `await` on the event loop of the run. Use the asynchronous "
-                "method (`ainvoke`, `aget`, `aput`), or call it in a thread."
+                f"a door of {self._framework} is used without `await` on the event loop of the run. {self._remedy}"
             )
         return loop.run_until_complete(make())
 
@@ -62,13 +64,6 @@ class Threads:
             return await loop.run_in_executor(None, context.run, function)
         async with self._turn:
             return await loop.run_in_executor(None, context.run, function)
-
-
-def _is_running_here(loop: asyncio.AbstractEventLoop) -> bool:
-    try:
-        return asyncio.get_running_loop() is loop
-    except RuntimeError:
-        return False
 
 
 def _driven(waiting: Any) -> Any:
