@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import json
-import re
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import chaosagent.experiments.pydantic_ai
 from chaosagent.cli.main import main
+from tests.experiments.conftest import (
+    ADDED_LINES_MAX,
+    added_line_count,
+    names_of,
+    records_of,
+    replayed,
+    rule_line_count,
+    without_added,
+)
 
 pytestmark = [
     pytest.mark.pydantic_ai,
@@ -21,57 +27,39 @@ pytestmark = [
     pytest.mark.skipif(find_spec("pydantic_ai") is None, reason="needs the extra pydantic-ai (pydantic_ai)"),
 ]
 FOLDER = Path(chaosagent.experiments.pydantic_ai.__file__).parent
-STUDY = str(FOLDER / "study.yaml")
-ADDED_LINES_MAX = 10
-
-
-def _answer(arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> Any:
-    assert main([*arguments, "--json"]) == code
-    return json.loads(capsys.readouterr().out)
+STUDY = FOLDER / "study.yaml"
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("study") / "out"
-    assert main(["search", STUDY, "--out", str(out)]) == 1
-    return out / "replays"
+    return records_of(STUDY, tmp_path_factory.mktemp("study") / "out")
 
 
 def test_the_weaknesses_follow_from_the_defaults_of_the_framework(found: Path) -> None:
-    names = sorted({re.sub(r"-[0-9a-f]{12}$", "", record.stem) for record in found.iterdir()})
+    names = names_of(found)
 
-    assert names == ["lost-parcel-all-or-nothing", "lost-parcel-at-most-once", "lost-parcel-no-crash"]
-    assert len(list(found.iterdir())) == 16
+    assert sorted(names) == ["lost-parcel-all-or-nothing", "lost-parcel-at-most-once", "lost-parcel-no-crash"]
+    assert sum(names.values()) == 16
 
 
 def test_every_record_is_reproduced_exactly(found: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    replays = _answer(["replay", "--mode", "exact", str(found)], 0, capsys)
-
-    assert {replay["outcome"] for replay in replays["records"]} == {"REPRODUCED"}
+    assert replayed(found, ["--mode", "exact"], capsys) == {"REPRODUCED"}
 
 
 def test_every_record_is_held_by_the_careful_version(found: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    replays = _answer(["replay", "--config", "fixed", str(found)], 0, capsys)
-
-    assert {replay["outcome"] for replay in replays["records"]} == {"HELD"}
+    assert replayed(found, ["--config", "fixed"], capsys) == {"HELD"}
 
 
 def test_nothing_in_the_space_breaks_the_careful_version(tmp_path: Path) -> None:
-    assert main(["search", STUDY, "--config", "fixed", "--out", str(tmp_path / "out")]) == 0
-
-
-def _without_added(text: str) -> str:
-    return "".join(line for line in text.splitlines(keepends=True) if not line.rstrip().endswith("# added"))
+    assert main(["search", str(STUDY), "--config", "fixed", "--out", str(tmp_path / "out")]) == 0
 
 
 def test_an_agent_needs_few_lines_more() -> None:
     """In the desk, and in the target, with what a call commits."""
-    texts = [(FOLDER / name).read_text("utf-8") for name in ("desk.py", "target.py")]
-    rule = (FOLDER / "shop.py").read_text("utf-8").partition("def committed(")[2]
-    added = sum(text.count("\n") - _without_added(text).count("\n") for text in texts)
+    added = added_line_count(FOLDER, ["desk.py", "target.py"])
 
     assert added == 8
-    assert added + len([line for line in rule.splitlines() if not line.strip().startswith('"""')]) <= ADDED_LINES_MAX
+    assert added + rule_line_count(FOLDER) <= ADDED_LINES_MAX
 
 
 def test_the_desk_works_without_what_was_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +69,7 @@ def test_the_desk_works_without_what_was_added(tmp_path: Path, monkeypatch: pyte
     from chaosagent.experiments.pydantic_ai.shop import Shop
     from chaosagent.experiments.pydantic_ai.target import WISHES
 
-    text = _without_added((FOLDER / "desk.py").read_text("utf-8"))
+    text = without_added((FOLDER / "desk.py").read_text("utf-8"))
     (tmp_path / "desk_alone.py").write_text(text, "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     desk = importlib.import_module("desk_alone").open_desk(careful=False)
