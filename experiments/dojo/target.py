@@ -8,8 +8,9 @@ from typing import cast
 from chaosagent.experiments.dojo.conversation import Conversation
 from chaosagent.experiments.dojo.policy import Habits, Policy
 from chaosagent.experiments.dojo.suite import Suite
+from chaosagent.experiments.dojo.suite_target import suite_target
 from chaosagent.targets.target import Run, Target
-from chaosagent.vocabulary import Outcome, SystemConfig, Task
+from chaosagent.vocabulary import SystemConfig, Task
 
 CONFIGS = (
     SystemConfig("retries", {"retries": 2, "looks": False}),
@@ -56,20 +57,7 @@ def workspace() -> Target:
 
 def target_of(suite: Suite) -> Target:
     """Return a suite of AgentDojo as a target."""
-
-    async def run(task: Task, run: Run) -> Outcome:
-        return await _conversation(suite, task, run).carry_on()
-
-    return Target(
-        name=f"dojo-{suite.name}",
-        run=run,
-        tasks={
-            name: Task(name, {"prompt": prepared.prompt}, prepared.category, untrusted=suite.vectors.names)
-            for name, prepared in suite.tasks.items()
-        },
-        configs={config.name: config for config in CONFIGS},
-        description=f"AgentDojo's {suite.name} suite: its tools, user tasks and checks, a rule-based policy.",
-    )
+    return suite_target(suite, prefix="dojo", agent="a rule-based policy", configs=CONFIGS, converse=_conversation)
 
 
 def _conversation(suite: Suite, task: Task, run: Run) -> Conversation:

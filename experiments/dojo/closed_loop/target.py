@@ -13,8 +13,9 @@ from chaosagent.experiments.dojo.closed_loop.agent import Habits, SkillTable, to
 from chaosagent.experiments.dojo.closed_loop.reader import Reader
 from chaosagent.experiments.dojo.conversation import Conversation
 from chaosagent.experiments.dojo.suite import Suite
+from chaosagent.experiments.dojo.suite_target import suite_target
 from chaosagent.targets.target import Run, Target
-from chaosagent.vocabulary import Outcome, SystemConfig, Task
+from chaosagent.vocabulary import SystemConfig, Task
 
 SKILLS: SkillTable = {
     "banking": bank.SKILLS,
@@ -66,19 +67,8 @@ def workspace() -> Target:
 
 def target_of(suite: Suite) -> Target:
     """Return a suite of AgentDojo as a target; also the tasks that the agent does not understand are in it."""
-
-    async def run(task: Task, run: Run) -> Outcome:
-        return await _conversation(suite, task, run).carry_on()
-
-    return Target(
-        name=f"dojo-reader-{suite.name}",
-        run=run,
-        tasks={
-            name: Task(name, {"prompt": prepared.prompt}, prepared.category, untrusted=suite.vectors.names)
-            for name, prepared in suite.tasks.items()
-        },
-        configs={config.name: config for config in CONFIGS},
-        description=f"AgentDojo's {suite.name} suite: its tools, user tasks and checks, an agent that reads.",
+    return suite_target(
+        suite, prefix="dojo-reader", agent="an agent that reads", configs=CONFIGS, converse=_conversation
     )
 
 
