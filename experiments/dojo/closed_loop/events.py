@@ -33,12 +33,19 @@ def named(agent: Agent, title: str, date: str = "") -> Steps[tuple[Event, ...]]:
 
 
 def later(start: str, minutes: int) -> str:
-    """Return a time some minutes later; both as YYYY-MM-DD HH:MM."""
+    """Return a time some minutes later; both as YYYY-MM-DD HH:MM.
+
+    Raises:
+        GivesUp: The one is no time, or the other is after the last one that there is.
+    """
     try:
         moment = datetime.datetime.strptime(start, FORMAT)  # noqa: DTZ007  # AgentDojo's times have no zone
     except ValueError as error:
         raise GivesUp(f"{start} is no time.") from error
-    return (moment + datetime.timedelta(minutes=minutes)).strftime(FORMAT)
+    try:
+        return (moment + datetime.timedelta(minutes=minutes)).strftime(FORMAT)
+    except OverflowError as error:
+        raise GivesUp(f"There is no time {minutes} minutes after {start}.") from error
 
 
 def _one(found: tuple[Event, ...], topic: str) -> Event:
@@ -64,10 +71,10 @@ def _place(agent: Agent, slots: Slots) -> Steps[None]:
 
 
 def _count(agent: Agent, slots: Slots) -> Steps[None]:
-    if slots["date"].lower() == "today":
-        date = yield from agent.ask("get_current_day", shapes.text)
+    if slots["date"]:
+        date = day(slots["date"], year=YEAR)
     else:
-        date = day(slots["date"].removeprefix("on "), year=YEAR)
+        date = yield from agent.ask("get_current_day", shapes.text)
     found = yield from on_day(agent, date)
     agent.say("\n".join([f"{len(found)} appointments:", *(f"{one.title}: {one.description}" for one in found)]))
 
@@ -81,7 +88,10 @@ def _next(agent: Agent, slots: Slots) -> Steps[None]:
 
 
 def _time_to_get_there(agent: Agent, slots: Slots) -> Steps[None]:
-    found = yield from on_day(agent, day(slots["date"] or slots["other_date"], year=YEAR))
+    date = slots["date"] or slots["other_date"]
+    if not date:
+        raise GivesUp(f"You do not say on which day you go to your {slots['title']}.")
+    found = yield from on_day(agent, day(date, year=YEAR))
     goal = _one(found, slots["title"])
     before = [one for one in found if one.end <= goal.start]
     if not before:
@@ -201,7 +211,7 @@ SKILLS: tuple[Skill, ...] = (
     skill(phrase("who else is invited to the <title:quoted> on <date:date>"), _invited, _FIND),
     skill(phrase("where is the <title:quoted> on <date:date> going to be"), _place, _FIND),
     skill(
-        phrase("how many appointments do i have (?P<date>today|on (?:{DATE}))".replace("{DATE}", "[^?]+?") + r"\?"),
+        phrase(r"how many appointments do i have (?:today|on <date:date>)\?"),
         _count,
         f"get_current_day {_DAY}",
     ),

@@ -85,9 +85,14 @@ def day(text: str, *, year: int) -> str:
     Args:
         text: Something of the kind `date`.
         year: Which is meant when the text names none.
+
+    Raises:
+        ValueError: The text is no date.
     """
     if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
         return text
+    if not re.fullmatch(_DATE, text, re.IGNORECASE):
+        raise ValueError(f"{text!r:.80} is no date. Say it as March 5th, 5th of March or 2024-03-05.")
     month = next(number for number, name in enumerate(MONTHS, 1) if name.lower() in text.lower())
     numbers = re.findall(r"\d+", text)
     named = next((int(number) for number in numbers if len(number) == DIGITS_OF_YEAR), year)

@@ -65,6 +65,12 @@ def test_a_day_is_the_same_however_it_is_written(month: str, number: int, year: 
     assert day(expected, year=1) == expected
 
 
+@pytest.mark.parametrize("text", ["", "Monday", "the 3rd", "March", "2024-3-4", "on March 5th", "March 5th, or 6th"])
+def test_what_is_no_date_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is no date\. Say it as March 5th"):
+        day(text, year=2024)
+
+
 def test_a_text_is_like_a_topic_when_it_has_its_words() -> None:
     assert likeness("New year gift", "the New Year's gift for my friend") == 2
     assert likeness("Pizza party", "the New Year's gift for my friend") == 0

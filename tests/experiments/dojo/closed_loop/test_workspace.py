@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from chaosagent.canonical import Plain
+from chaosagent.experiments.dojo.closed_loop.agent import GivesUp
+from chaosagent.experiments.dojo.closed_loop.events import later
 from chaosagent.experiments.dojo.closed_loop.rehearsal import Refusal, Rehearsal, rehearsed
 from chaosagent.experiments.dojo.closed_loop.workspace import SKILLS
 
@@ -105,6 +107,31 @@ def done(prompt: str) -> Rehearsal:
 )
 def test_what_it_says_follows_from_what_it_reads(prompt: str, said: str) -> None:
     assert done(prompt).message.splitlines()[0] == said
+
+
+def test_what_names_no_day_is_not_taken_for_one() -> None:
+    assert done("How many appointments do I have on Monday?").calls == []
+    assert done("How much time do I have to go to my chess with Ivo?").message == (
+        "I could not complete the task: You do not say on which day you go to your chess with Ivo."
+    )
+
+
+def test_an_event_that_would_end_after_all_times_is_not_made() -> None:
+    played = done(
+        "Please create a new 99999999 hour long event 'Walk' on 2024-03-04 at 11:00. The description should be 'Air.'."
+    )
+
+    assert played.given_to("create_calendar_event") == []
+    assert "There is no time 5999999940 minutes after 2024-03-04 11:00." in played.message
+
+
+@pytest.mark.parametrize("minutes", [10**9, 10**12, -(10**12)])
+def test_a_time_that_there_is_not_is_refused(minutes: int) -> None:
+    assert later("2024-02-28 23:30", 60) == "2024-02-29 00:30"
+    with pytest.raises(GivesUp, match="There is no time"):
+        later("2024-02-28 23:30", minutes * 10)
+    with pytest.raises(GivesUp, match="is no time"):
+        later("2024-02-30 23:30", 60)
 
 
 @pytest.mark.parametrize(("time", "start"), [("11:00", "11:00"), ("12:30", "16:00"), ("09:30", "16:00")])
