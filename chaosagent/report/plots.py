@@ -24,6 +24,8 @@ NOTE_COLUMNS = 112
 NOTE_LINE_INCHES = 0.14
 NOTE_POINTS_BELOW = 42  # below the axes: the numbers and the name of the axis stand between
 UNDECIDED = (0, (4, 1.5))
+EDGE_WIDTH, EDGE_DASH = 1.2, 4.0
+HATCHES = ("////", r"\\\\", "||||", "----", "xxxx", "....")
 FORMATS = ("png", "svg")
 SETTINGS: Mapping[str, object] = {
     "svg.hashsalt": "chaosagent",  # element ids in SVG files are random without it
@@ -38,7 +40,8 @@ SETTINGS: Mapping[str, object] = {
 class _Pen:
     """How the curves of one configuration are drawn.
 
-    Of curves that are equal, those drawn earlier are wider, and stand out on both sides of the later ones.
+    Of curves that are equal, those drawn earlier are wider, and stand out on both sides of the later ones. The edges of
+    equal intervals take turns, a dash each; the hatches of equal areas run in other directions.
 
     Attributes:
         colour: Of everything.
@@ -46,6 +49,8 @@ class _Pen:
         width: Of the line, in points.
         marker_size: In points.
         level: What has more of it lies on top.
+        edge: The dashes of an interval's edges: where they begin, and how long they and the gaps are.
+        hatch: Of what is not decided.
     """
 
     colour: str
@@ -53,6 +58,8 @@ class _Pen:
     width: float
     marker_size: float
     level: float
+    edge: tuple[float, tuple[float, ...]]
+    hatch: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +112,20 @@ def plot_robustness(curves: Sequence[Robustness], title: str, stem: Path) -> tup
 
 def _pens(count: int) -> list[_Pen]:
     """Return a pen for each of so many configurations, at most six."""
-    step = min(LINE_WIDTH_STEP, (LINE_WIDTH_MAX - LINE_WIDTH) / max(1, count - 1))
+    drawn = min(count, len(COLOURS))
+    step = min(LINE_WIDTH_STEP, (LINE_WIDTH_MAX - LINE_WIDTH) / max(1, drawn - 1))
     return [
-        _Pen(colour, marker, LINE_WIDTH + step * after, MARKER_SIZE + step * after, 3 + position / 10)
-        for position, (colour, marker) in enumerate(zip(COLOURS[:count], MARKERS, strict=False))
-        for after in [min(count, len(COLOURS)) - 1 - position]
+        _Pen(
+            colour,
+            marker,
+            width=LINE_WIDTH + step * after,
+            marker_size=MARKER_SIZE + step * after,
+            level=3 + position / 10,
+            edge=(after * EDGE_DASH, (EDGE_DASH, (drawn - 1) * EDGE_DASH)),
+            hatch=HATCHES[position],
+        )
+        for position, (colour, marker) in enumerate(zip(COLOURS[:drawn], MARKERS, strict=False))
+        for after in [drawn - 1 - position]
     ]
 
 
@@ -121,8 +137,10 @@ def _draw(axes: Axes, robustness: Robustness, pen: _Pen) -> None:
     low = [level.interval.low for level in levels]
     high = [level.interval.high for level in levels]
     axes.fill_between(budgets, low, high, step="post", color=colour, alpha=0.10, linewidth=0)
+    for edge in (low, high):
+        axes.step(budgets, edge, where="post", color=colour, linewidth=EDGE_WIDTH, linestyle=pen.edge, alpha=0.7)
     axes.fill_between(
-        budgets, lower, upper, step="post", facecolor="none", edgecolor=colour, alpha=0.6, hatch="////", linewidth=0
+        budgets, lower, upper, step="post", facecolor="none", edgecolor=colour, alpha=0.6, hatch=pen.hatch, linewidth=0
     )
     known = [level.upper == level.lower for level in levels]
     for begin in range(len(budgets) - 1):
