@@ -26,6 +26,7 @@ from chaosagent.experiments.small_model.shop import MAILS, ORDERS, Shop
 from chaosagent.experiments.small_model.tool_calls import FINISH, Tool, grammar_of, read_call, tool_of, written
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.study.stored import encode_evaluation
+from chaosagent.studyfile import load_study
 from chaosagent.testing.steps import make_step
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Effect, Outcome, StatusError, Verdict
@@ -213,6 +214,16 @@ def test_seeded_asks_tell_the_model_which_seed_to_use(monkeypatch: pytest.Monkey
     assert seeds[0] == seeds[1]
     assert len(set(seeds[0])) == len(PATIENT)
     assert set(seeds[2]) == {None}
+
+
+def test_with_seeds_the_same_is_asked_and_it_is_found_out_whether_runs_repeat() -> None:
+    folder = Path(target.__file__).parent
+    seeded, naive = (load_study(folder / name).settings for name in ("seeded.yaml", "study.yaml"))
+
+    assert (seeded.config, naive.config) == ("seeded", "naive")
+    assert (seeded.stochastic, naive.stochastic) == (None, True)
+    asked = [(one.target, one.tasks, one.budget, one.contracts, one.operators) for one in (seeded, naive)]
+    assert asked[0] == asked[1]
 
 
 def test_what_frozen_answers_saved_is_counted_in_the_folder_of_a_study(

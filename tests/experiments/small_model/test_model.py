@@ -123,6 +123,17 @@ def test_a_lost_answer_makes_the_model_pay_twice_unless_the_service_is_strict() 
     assert _violations("at-most-once", "lost", LATE, config="fixed") == 0
 
 
+def test_with_seeds_what_breaks_it_is_proved() -> None:
+    plan = plan_of(load_study(FOLDER / "seeded.yaml", Overrides(tasks=("lost",))))
+
+    result = Study(plan, InlineExecutor(plan.workbench())).run()
+
+    assert not result.nature.stochastic
+    assert [(found.contract, found.certificate.certified) for found in result.counterexamples] == [
+        ("at-most-once", True)
+    ]
+
+
 def test_a_search_confirms_it_with_a_probability_and_its_record_is_replayed_without_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
