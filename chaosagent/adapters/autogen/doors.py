@@ -6,6 +6,7 @@ import asyncio
 import copy
 import functools
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from autogen_agentchat.base import ChatAgent, Response
@@ -33,6 +34,7 @@ from chaosagent.adapters.autogen.tools import DoorTool, DoorWorkbench, runs_agen
 from chaosagent.adapters.client_errors import client_error, crossing_error, package_of
 from chaosagent.adapters.doors import FrameworkDoors, Handler, Tools, is_behind
 from chaosagent.adapters.provenance import Provenance
+from chaosagent.adapters.translated import translated
 from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain, digest_of, pack, plain
 from chaosagent.errors import TargetError
@@ -211,21 +213,11 @@ class AgentDoors:
             async def world(given: dict[str, Any]) -> Plain:
                 same = pack(given.get("messages")) == unaltered
                 left = [tool for tool in shown if described(tool)["name"] in given.get("tools", ())]
-                try:
+                with translated(partial(crossing_error, package=package)):
                     return answer_of(await request(messages if same else messages_of(given.get("messages")), left))
-                except Exception as error:
-                    crossing = crossing_error(error, package)
-                    if crossing is error:
-                        raise
-                    raise crossing from error
 
-            try:
+            with translated(partial(client_error, package=package)):
                 told = await self.doors.model(model_name(client), sent, world)
-            except Exception as error:
-                made = client_error(error, package)
-                if made is error:
-                    raise
-                raise made from error
             result = result_of(told, messages)
             asked = () if isinstance(result.content, str) else result.content
             self._provenance.of_model(agent, call_ids(messages)[1], [call.id for call in asked])

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 from crewai import Crew
@@ -37,6 +38,7 @@ from chaosagent.adapters.crewai.tool import (
     tool_name,
 )
 from chaosagent.adapters.doors import FrameworkDoors, Tools, clean_name, is_behind, refuse_twice
+from chaosagent.adapters.translated import translated
 from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain, digest_of, pack
 from chaosagent.errors import TargetError
@@ -197,24 +199,14 @@ class CrewDoors:
         async def world(arguments: dict[str, Any]) -> Plain:
             altered = arguments["messages"]
             asked = messages if pack(altered) == sent else messages_of(altered, listed, ids)
-            try:
+            with translated(as_plain_error):
                 answer = await (ask(asked) if native else self.threads.apart(lambda: ask(asked)))
-            except Exception as error:
-                crossing = as_plain_error(error)
-                if crossing is error:
-                    raise
-                raise crossing from error
             answers[:] = [(pack(plain_answer(answer)), answer)]
             return plain_answer(answer)
 
         with self.doors.acting(agent):
-            try:
+            with translated(partial(as_client_error, model=type(model))):
                 told = await _given(self.doors.model(str(model.model), request, world, call=number))
-            except Exception as error:
-                made = as_client_error(error, type(model))
-                if made is error:
-                    raise
-                raise made from error
             self._link_model(agent)
         # After a text there is one step, and what is called in it twice is called again by CrewAI.
         is_text = not (isinstance(told, Mapping) and told.get("tool_calls"))

@@ -36,6 +36,7 @@ from chaosagent.adapters.langgraph.plain import Codec
 from chaosagent.adapters.langgraph.retriever import DoorRetriever
 from chaosagent.adapters.langgraph.tool import door_tool
 from chaosagent.adapters.threads import Threads
+from chaosagent.adapters.translated import translated
 from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError, UnknownNameError
@@ -181,14 +182,12 @@ class LangGraphDoors:
             return await self._complete(agent, messages, options, ask)
 
         async def asking(asked: Any, given: Any) -> Any:
-            try:
+            with translated(errors.plain):
                 return await (
                     ask(asked, given)
                     if getattr(ask, "native", False)
                     else self._threads.apart(lambda: ask(asked, given))
                 )
-            except Exception as error:
-                raise errors.plain(error) from error
 
         asking.native = True  # type: ignore[attr-defined]  # a function has room for it
         try:

@@ -13,6 +13,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableBinding
 from pydantic_core import to_jsonable_python
 
+from chaosagent.adapters.calls import next_ids
 from chaosagent.adapters.langgraph.plain import Codec
 from chaosagent.canonical import Plain
 
@@ -222,13 +223,7 @@ def _ids_after(messages: Sequence[BaseMessage], count: int) -> list[str]:
     """Return ids of the next calls in a conversation: those before are counted, and none is given twice."""
     asked = [message for message in messages if isinstance(message, AIMessage)]
     taken = {call["id"] for message in asked for call in (*message.tool_calls, *message.invalid_tool_calls)}
-    number = len(taken)
-    found: list[str] = []
-    while len(found) < count:
-        number += 1
-        if f"call-{number}" not in taken:
-            found.append(f"call-{number}")
-    return found
+    return next_ids(taken, count)
 
 
 def _swapped(value: Any, names: Mapping[str, str]) -> Any:

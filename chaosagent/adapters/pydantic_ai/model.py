@@ -6,6 +6,7 @@ import copy
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.models import CompletedStreamedResponse, Model
@@ -21,6 +22,7 @@ from chaosagent.adapters.pydantic_ai.messages import (
     plain_messages,
     response_of,
 )
+from chaosagent.adapters.translated import translated
 from chaosagent.canonical import Plain, pack
 
 if TYPE_CHECKING:
@@ -94,22 +96,15 @@ async def _asked(agent_run: OneAgentRun, model_name: str, given: tuple[Any, Any,
         changed = {name: value for name, value in arguments.items() if pack(value) != unaltered.get(name)}
         request = messages_of(changed["messages"], ids) if "messages" in changed else messages
         wanted = {**(settings or {}), **changed["settings"]} if "settings" in changed else settings
-        try:
+        with translated(crossing_error):
             response = await ask(request, wanted, _with_changes(parameters, changed))
-        except Exception as error:
-            raise crossing_error(error) from error
         return plain_answer(response, ids)
 
     run = agent_run.run
     await agent_run.doors.settle()
     with agent_run.doors.acting(agent_run.agent):
-        try:
+        with translated(partial(model_error, model_name=model_name)):
             answer = await agent_run.doors.model(model_name, sent, world)
-        except Exception as error:
-            made = model_error(error, model_name)
-            if made is error:
-                raise
-            raise made from error
         artifact = run.artifact()
     response = response_of(answer, ids)
     for told in agent_run.told:

@@ -31,6 +31,7 @@ from chaosagent.adapters.smolagents.messages import (
 )
 from chaosagent.adapters.smolagents.parts import DoorAgent, DoorModel, Request, door_tool
 from chaosagent.adapters.threads import Threads
+from chaosagent.adapters.translated import translated
 from chaosagent.canonical import Plain, digest_of, pack
 from chaosagent.errors import TargetError
 from chaosagent.targets.target import Run
@@ -146,21 +147,11 @@ class AgentDoors:
                 same = pack(given.get("messages")) == unaltered
                 left = [tool for tool in shown if tool.name in given.get("tools", ())]
                 wanted = messages if same else messages_of(given.get("messages"), messages)
-                try:
+                with translated(functools.partial(crossing_error, package=package)):
                     return answer_of(await self._threads.apart(lambda: request(wanted, left)))
-                except Exception as error:
-                    crossing = crossing_error(error, package)
-                    if crossing is error:
-                        raise
-                    raise crossing from error
 
-            try:
+            with translated(functools.partial(client_error, package=package)):
                 told = await _given(self.doors.model(_model_name(model), sent, world))
-            except Exception as error:
-                made = client_error(error, package)
-                if made is error:
-                    raise
-                raise made from error
             ids = calls.asked(len(calls_of(told)) if isinstance(told, Mapping) else 0)
             self._provenance.of_model(calls.agent, calls.read(), ids)
         listed = calls_of(told) if isinstance(told, Mapping) else []
