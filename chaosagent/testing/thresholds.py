@@ -72,14 +72,14 @@ class Thresholds(NamedTuple):
                 if follow_up is not None and not follow_up.is_reached(*told[follow_up.service]):
                     break
                 if self.checkpoints:
-                    run.checkpoint(str(number), self._state(told), clock_matters=False)
+                    noticed = not honest and _is_noticed(told)
+                    run.checkpoint(str(number), [noticed, *self._limits_reached(told)], clock_matters=False)
                 told[number] = await _asked(run.service(f"s{number}", _answer, read_only=True), run)
             failed = any(
                 all(limit.is_reached(*told.get(limit.service, (-1.0, -1))) for limit in clause)
                 for clause in self.clauses
             )
-            noticed = not honest and any(waited >= SECONDS[-1] for waited, _ in told.values())
-            return Outcome("done", success=not failed or noticed)
+            return Outcome("done", success=not failed or (not honest and _is_noticed(told)))
 
         return ask_all
 
@@ -92,7 +92,7 @@ class Thresholds(NamedTuple):
         ]
         return Bench(self.target(honest=honest), [parse_contract(CONTRACT)], Space(choices, self.model))
 
-    def _state(self, told: dict[int, tuple[float, int]]) -> Plain:
+    def _limits_reached(self, told: dict[int, tuple[float, int]]) -> list[Plain]:
         """Return which limits are reached."""
         limits = [limit for clause in self.clauses for limit in clause]
         limits += [] if self.follow_up is None else [self.follow_up]
@@ -116,6 +116,11 @@ def random_thresholds(seed: int) -> Thresholds:
     follow_up = limit(rng.randrange(services - 1)) if rng.random() < 0.4 else None
     model = CostModel(c_hook=rng.choice([1.0, 1.0, 0.2]), c_mag=rng.choice([0.1, 0.5, 1.5]))
     return Thresholds(services, follow_up, clauses, rng.random() < 0.5, model, rng.choice([1, 4, 16]))
+
+
+def _is_noticed(told: dict[int, tuple[float, int]]) -> bool:
+    """Whether an answer was so late that a dishonest target notices."""
+    return any(waited >= SECONDS[-1] for waited, _ in told.values())
 
 
 async def _asked(door: Door, run: Run) -> tuple[float, int]:

@@ -151,10 +151,10 @@ class CoveringStream:
 
     def _take_lasting(self, evaluation: Evaluation) -> None:
         """Note of faults that acted alone between two checkpoints whether they leave anything behind."""
-        for state, acted, later in self._states.course(evaluation).stretches() if evaluation.fingerprints else ():
+        for mark, acted, later in self._states.course(evaluation).stretches() if evaluation.fingerprints else ():
             if len(acted) != 1 or later is None:
                 continue
-            undisturbed = self._states.after(state, NOTHING)
+            undisturbed = self._states.after(mark.state, NOTHING)
             if undisturbed is not None:
                 (injection,) = acted
                 lasting = later.state != undisturbed.next_state

@@ -10,14 +10,16 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from math import inf
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
+from chaosagent.faults.dry import RecordedCrossing
 from chaosagent.faults.evaluation import Evaluation, Status
-from chaosagent.faults.injection import Injection
+from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.operator import COST_DECIMALS, CostModel, Phase
 from chaosagent.faults.schedule import Schedule, schedule
-from chaosagent.vocabulary import Ending
+from chaosagent.vocabulary import Ending, Verdict
 
 State: TypeAlias = tuple[bytes, bytes]
 """The fingerprint of the target, and that of the monitor of the contract that is searched."""
@@ -61,8 +63,8 @@ class Course(NamedTuple):
     marks: tuple[Mark, ...]
     acts: tuple[Act, ...]
 
-    def stretches(self) -> Iterator[tuple[State, frozenset[Injection], Mark | None]]:
-        """Yield each state, what acted behind it, and the checkpoint after that, `None` where the run ended."""
+    def stretches(self) -> Iterator[tuple[Mark, frozenset[Injection], Mark | None]]:
+        """Yield each checkpoint, what acted behind it, and the checkpoint after that, `None` where the run ended."""
         number, (marks, acts) = 0, self
         count = len(acts)
         for mark, later in zip(marks, (*marks[1:], None), strict=True):
@@ -70,7 +72,7 @@ class Course(NamedTuple):
             while number < count and (later is None or acts[number].position <= later.position):
                 number += 1
             acted = NOTHING if begun == number else frozenset([act.injection for act in acts[begun:number]])
-            yield mark.state, acted, later
+            yield mark, acted, later
 
     def marks_from(self, position: int) -> tuple[Mark, ...]:
         """Return the checkpoints at a position and behind it, without the start."""
@@ -92,11 +94,13 @@ class Stretch(NamedTuple):
 
     Attributes:
         run: That showed it.
+        begun: Position of the checkpoint.
         ended: Position of the next checkpoint; `None` when the run ended before one.
         next_state: Of that checkpoint.
     """
 
     run: Evaluation
+    begun: int
     ended: int | None
     next_state: State | None
 
@@ -153,13 +157,15 @@ class States:
         self._stretches: defaultdict[State, dict[frozenset[Injection], Stretch]] = defaultdict(dict)
         self._outlooks: dict[State, Outlook] = {}
         self._ways: defaultdict[State, dict[State | None, frozenset[Injection]]] = defaultdict(dict)
+        self._crossings: dict[Edge, dict[Place, RecordedCrossing]] = {}
+        self._has_agents = False
         self._followed: defaultdict[State, Counter[State | None]] = defaultdict(Counter)
 
     def take(self, evaluation: Evaluation) -> bool:
         """Learn from a run.
 
         Returns:
-            Whether it agrees with all runs before: that what followed on equal states was equal.
+            Whether it agrees with all runs before: that what followed on equal states was equal, and how they ended.
         """
         self.latest = []
         if evaluation.status is Status.ERROR or not evaluation.fingerprints:
@@ -167,22 +173,28 @@ class States:
         schedule, effective = evaluation.schedule, evaluation.effective
         if effective is not schedule and not set(effective) <= set(schedule):
             return True  # what acted at more than one place, or at whichever agent's, is not told apart
+        self._has_agents = self._has_agents or any(crossing.place.agent for crossing in evaluation.crossings)
         course = self.course(evaluation)
         if len(course.acts) < len(schedule) and not {act.injection for act in course.acts}.issuperset(effective):
             return True  # something acted otherwise than its operator says
-        for state, acted, later in course.stretches():
+        for (begun, state), acted, later in course.stretches():
             if later is None and evaluation.ending not in TOLD_BY_STATE:
                 break
             known = self._stretches[state].get(acted)
             ended, next_state = (None, None) if later is None else later
             if known is None:
                 acted = self._sets.setdefault(acted, acted)
-                self._stretches[state][acted] = Stretch(evaluation, ended, next_state)
+                self._stretches[state][acted] = Stretch(evaluation, begun, ended, next_state)
                 self._note(state, acted, next_state)
                 self.latest.append((state, acted))
             elif known.next_state is not next_state and known.next_state != next_state:
                 return False
+            elif next_state is None:
+                return self._verdict_of(known.run) is self._verdict_of(evaluation)
         return True
+
+    def _verdict_of(self, run: Evaluation) -> Verdict | None:
+        return run.verdicts[self._monitor].verdict if self._monitor < len(run.verdicts) else None
 
     def _note(self, state: State, acted: frozenset[Injection], following: State | None) -> None:
         self._outlooks.pop(state, None)
@@ -274,6 +286,61 @@ class States:
         mark, acted = self.course(run).stretch_of(position)
         return self.after(mark.state, acted | {injection})
 
+    def foretold(self, schedule: Schedule) -> Stretch | None:
+        """Return how a run of a schedule ends when others have shown all that it would do, `None` if they have not."""
+        if self._has_agents and not all(injection.place.agent for injection in schedule):
+            return None  # it acts at whichever agent's call comes first
+        left, state = list(schedule), START
+        been = {state}
+        while True:
+            acted, stretch = self._shown(state, left)
+            while stretch is not None and (following := self._next_act(state, acted, stretch, left)) is not None:
+                acted = self.joined(acted, following)
+                stretch = self.after(state, acted)
+            if stretch is None or stretch.next_state is None:
+                return stretch
+            state = stretch.next_state
+            left = [injection for injection in left if injection not in acted]
+            if state in been and not acted:
+                return None  # how often it comes here is in no fingerprint
+            been.add(state)
+
+    def _shown(self, state: State, left: Iterable[Injection]) -> tuple[frozenset[Injection], Stretch | None]:
+        """Return what follows on a state when nothing acts behind it, or if that is unknown one of some injections."""
+        known = self.following(state)
+        if NOTHING not in known:
+            for injection in left:
+                alone = frozenset([injection])
+                if alone in known:
+                    return alone, known[alone]
+        return NOTHING, known.get(NOTHING)
+
+    def _next_act(
+        self, state: State, acted: frozenset[Injection], stretch: Stretch, left: Iterable[Injection]
+    ) -> Injection | None:
+        """Return which injection acts first in a stretch of those that its run did not have."""
+        crossings = self._crossings.get((state, acted))
+        if crossings is None:
+            ended = inf if stretch.ended is None else stretch.ended
+            crossings = self._crossings[state, acted] = {
+                crossing.place: crossing
+                for crossing in stretch.run.crossings
+                if stretch.begun < crossing.asked <= ended or stretch.begun < crossing.answered <= ended
+            }
+        first, found = inf if stretch.ended is None else stretch.ended + 0.5, None
+        for injection in left:
+            crossing = crossings.get(injection.place)
+            if crossing is not None and injection not in acted:
+                position = _position_of(injection, crossing)
+                if stretch.begun < position < first:
+                    first, found = position, injection
+        return found
+
+
+def _position_of(injection: Injection, crossing: RecordedCrossing) -> int:
+    """Return when an injection acts at a crossing, negative if it does not."""
+    return crossing.answered if injection.operator.phase is Phase.AFTER else crossing.asked
+
 
 def _acts(evaluation: Evaluation) -> list[Act]:
     """Return what acted in a run, in order."""
@@ -285,7 +352,7 @@ def _acts(evaluation: Evaluation) -> list[Act]:
     for injection in injections:
         crossing = crossings.get(injection.place)
         if crossing is not None:
-            position = crossing.answered if injection.operator.phase is Phase.AFTER else crossing.asked
+            position = _position_of(injection, crossing)
             if position >= 0:
                 acts.append(Act(position, injection))
     return acts if len(acts) < 2 else sorted(acts, key=lambda act: (act.position, str(act.injection)))

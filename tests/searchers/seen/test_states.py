@@ -135,6 +135,94 @@ def test_what_left_nothing_behind_is_no_part_of_the_way_to_a_state() -> None:
     assert states.core(broken) == parse(f"service:two[1] {LOST}; service:three[1] {LOST}")
 
 
+def test_a_run_that_others_have_shown_in_parts_is_foretold() -> None:
+    bench = bench_of(three)
+    states = States(0, bench.space.model)
+    pair = parse(f"service:two[1] {LOST}; service:three[1] {LOST}")
+    states.take(bench.run(parse("")))
+    states.take(bench.run(parse(f"service:one[1] {LOST}; service:two[1] {LOST}")))
+    assert states.foretold(pair) is None
+
+    states.take(bench.run(parse(f"service:one[1] {LOST}; service:two[1] {LOST}; service:three[1] {LOST}")))
+
+    foretold = states.foretold(pair)
+    assert foretold is not None
+    assert violates(foretold.run, "objective")
+    assert states.foretold(parse(f"service:one[1] {LOST}")) is not None
+    assert states.foretold(parse(f"service:three[1] {LOST}")) is None
+
+
+def test_what_may_act_at_any_agents_call_is_not_foretold_where_agents_have_names() -> None:
+    @target(name="named", tasks=[Task("t")])
+    async def named(_: Task, run: Run) -> Outcome:
+        with run.agent("planner"):
+            await run.service("one", {"get": lambda: 1}, read_only=True)("get")
+        run.checkpoint("end", [], clock_matters=False, artifacts_matter=False)
+        return Outcome("done", success=True)
+
+    bench = bench_of(named)
+    states = States(0, bench.space.model)
+    states.take(bench.run(parse("")))
+
+    assert states.foretold(parse(f"service:two[1]@planner {LOST}")) is not None
+    assert states.foretold(parse(f"service:two[1] {LOST}")) is None
+
+
+def test_equal_states_that_end_otherwise_contradict_each_other() -> None:
+    @target(name="moody", tasks=[Task("t")])
+    async def moody(_: Task, run: Run) -> Outcome:
+        refused = False
+        try:
+            await run.service("one", {"get": lambda: 1}, read_only=True)("get")
+        except ConnectionError:
+            refused = True
+        run.checkpoint("end", [], clock_matters=False, artifacts_matter=False)
+        return Outcome("done", success=not refused)
+
+    bench = bench_of(moody)
+    states = States(0, bench.space.model)
+
+    assert states.take(bench.run(parse("")))
+    assert not states.take(bench.run(parse(f"service:one[1] {LOST}")))
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.reuse, Phase.generate))
+@given(seed=st.integers(0, 2**32))
+def test_what_is_foretold_of_a_schedule_is_what_its_run_does(seed: int) -> None:
+    foretold_rightly(seed)
+
+
+def test_much_is_foretold() -> None:
+    assert sum(foretold_rightly(seed) for seed in range(5)) > 50
+
+
+def foretold_rightly(seed: int) -> int:
+    """Return how many of some schedules are foretold before they are run, all of them as they then run."""
+    program, choices, name, number, _ = random_case(seed)
+    bench = Bench(target_of(program), needles(number), Space(choices))
+    try:
+        bench.minimum(name, COST_PAIR)
+    except TooLargeError:
+        assume(False)
+    asked = list(bench.executed)
+    monitor = bench.problem(name, COST_PAIR).monitor
+    states = States(monitor, bench.space.model)
+    for dense in ("", *map(str, dense_schedules(bench, seed))):
+        states.take(bench.run(parse(dense)))
+    derive(seed, "order").shuffle(asked)
+    count = 0
+
+    for one in asked[:100]:
+        foretold, ran = states.foretold(one), bench.run(one)
+        if foretold is not None:
+            count += 1
+            assert foretold.run.verdicts[monitor].verdict is ran.verdicts[monitor].verdict
+            assert foretold.run.ending is ran.ending
+        states.take(ran)
+    return count
+
+
 @pytest.mark.parametrize("make", MAKERS)
 def test_a_fault_that_was_armed_and_never_acted_keeps_no_other_from_its_place(make: Callable[..., Searcher]) -> None:
     bench = bench_of(hurried)
