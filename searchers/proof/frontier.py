@@ -24,6 +24,7 @@ class Child(NamedTuple):
     cost: float
     earliness: int
     parent_text: str
+    part: int
     number: int
     position: int
     parent: Schedule
@@ -46,12 +47,14 @@ class Origin:
         acted: Position of the last of its injections that acted.
         run: That shows what it does: its own, or one with other injections besides, which came to the same state
             before the last of these acted.
+        part: Number of the stretch that the run shows, where several runs have shown what the schedule does.
     """
 
     schedule: Schedule
     cost: float
     acted: int
     run: Evaluation
+    part: int = 0
 
 
 class Family:
@@ -82,7 +85,9 @@ class Family:
         cost, position, injection = known[number]
         origin = self.origin
         total = round(origin.cost + cost, COST_DECIMALS)
-        return Child(total, -origin.acted, str(origin.schedule), number, position, origin.schedule, injection, self)
+        return Child(
+            total, -origin.acted, str(origin.schedule), origin.part, number, position, origin.schedule, injection, self
+        )
 
     @property
     def waiting(self) -> int:

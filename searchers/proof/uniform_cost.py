@@ -25,7 +25,6 @@ import heapq
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.operator import COST_DECIMALS
@@ -33,16 +32,14 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.proof.audit import Audit, Sample
 from chaosagent.searchers.proof.frontier import Child, Family, Origin
 from chaosagent.searchers.proof.limits import spent_max_of
+from chaosagent.searchers.proof.owners import Owners
 from chaosagent.searchers.seen.points import Candidate, Expander
-from chaosagent.searchers.seen.states import State, States, Stretch
+from chaosagent.searchers.seen.states import States, Stretch
 from chaosagent.searchers.seen.told import Told
 from chaosagent.seeds import derive
 from chaosagent.study.minimal import MinimalSets
 from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
 from chaosagent.vocabulary import Verdict
-
-Rank: TypeAlias = tuple[float, str]
-"""The place of a run in the order of expanding: its cost, then the text of its schedule."""
 
 
 class ExactSearcher:
@@ -78,11 +75,13 @@ class ExactSearcher:
         problem = self._problem
         self._settled: Child | None = None  # the first of the frontier, once it is known that it needs a run
         self._settled_schedule = EMPTY
-        self._frontier = [Child(0.0, 0, "", 0, -1, EMPTY, None, None)]
+        self._frontier = [Child(0.0, 0, "", 0, 0, -1, EMPTY, None, None)]
         self._asked: set[Schedule] = set()
         self._waiting = 0
         self._open: dict[Schedule, float] = {}
-        self._owners: dict[State, tuple[Rank, Schedule]] = {}
+        self._owners = Owners(
+            self.states, problem.space.model, is_used=self._rules["R3"], all_minimal=problem.all_minimal
+        )
         self._pruned: Counter[str] = Counter()
         self._unknown_cost = self._best_cost = float("inf")
         self._violations = MinimalSets(problem.space.model)
@@ -128,7 +127,7 @@ class ExactSearcher:
             if known is not None:
                 self._expand(known, child.cost)
             elif foreseen is not None:
-                self._take_over(schedule, child, foreseen)
+                self._take_over(schedule, child, *foreseen)
 
     def _pop(self) -> Child:
         child = heapq.heappop(self._frontier)
@@ -273,7 +272,7 @@ class ExactSearcher:
             return
         if self._violations.held_by(evaluation.schedule):
             return
-        self._own(evaluation, (cost, str(evaluation.schedule)))
+        self._owners.take(evaluation, (cost, str(evaluation.schedule)))
         self._grow(Origin(evaluation.schedule, cost, evaluation.acted, evaluation))
 
     def _grow(self, origin: Origin, until: float = float("inf")) -> None:
@@ -286,7 +285,7 @@ class ExactSearcher:
         after = origin.acted if self._rules["R1"] else -1
         expansion = self.expander.expand(origin.run, after=after, to=origin.schedule)
         affordable = self._problem.budget - origin.cost + 10**-COST_DECIMALS / 2
-        count, (last, owner) = expansion.count_within(affordable), self._last_searched(origin)
+        count, (last, owner) = expansion.count_within(affordable), self._owners.last_searched(origin)
         if last < until:
             converged = [one for one in expansion.candidates[:count] if last < one.position <= until]
             self._note_converged(origin, owner, converged)
@@ -310,46 +309,12 @@ class ExactSearcher:
         if child is not None:
             heapq.heappush(self._frontier, child)
 
-    def _own(self, evaluation: Evaluation, rank: Rank) -> None:
-        """Keep a run as the one whose continuations are searched from its fingerprints on, unless one before it is."""
-        if not evaluation.fingerprints or not self._rules["R3"]:
-            return
-        for _, state in self.states.course(evaluation).marks_from(evaluation.acted):
-            owner = self._owners.get(state)
-            if owner is None or rank < owner[0]:
-                self._owners[state] = (rank, evaluation.schedule)
-
-    def _last_searched(self, origin: Origin) -> tuple[float, Schedule]:
-        """Return the position up to which a schedule is searched on, and the run that stands for what comes behind.
-
-        Infinite, and nothing, where no run does.
-        """
-        run = origin.run
-        if not run.fingerprints or not self._rules["R3"] or run.schedule != origin.schedule:
-            return float("inf"), EMPTY
-        for mark in self.states.course(run).marks_from(origin.acted):
-            _, owner = self._owners[mark.state]
-            if owner != origin.schedule and self._stands_for(owner, origin.schedule):
-                return mark.position, owner
-        return float("inf"), EMPTY
-
-    def _stands_for(self, owner: Schedule, other: Schedule) -> bool:
-        """Whether what is added to one schedule need not be added to another that comes to the same state.
-
-        Where all minimal counterexamples are wanted, only if whatever blocks the one blocks the other, too.
-        """
-        if not self._problem.all_minimal or owner == EMPTY:
-            return True
-        held = MinimalSets(self._problem.space.model)
-        held.add(owner)
-        return held.held_by(other)
-
     def _converged(self, child: Child) -> bool:
         """Whether rule R3 makes it unnecessary to run a child."""
         if child.injection is None or child.family is None:
             return False
         origin = child.family.origin
-        last, owner = self._last_searched(origin)
+        last, owner = self._owners.last_searched(origin)
         if child.position <= last:
             return False
         self._note_converged(origin, owner, [Candidate(child.cost, child.position, child.injection)])
@@ -366,35 +331,39 @@ class ExactSearcher:
             sample = Sample("R3", origin.schedule.with_injection(injection), owner.with_injection(injection), -1)
             self._audit.keep(slot, sample)
 
+    def known_to_hold(self, schedule: Schedule) -> bool:
+        """Whether other runs have shown that a run of a schedule does not break the contract."""
+        if not self._rules["R3"] or self._problem.by_chance:
+            return False
+        stretch = self.states.foretold(schedule)
+        verdict = None if stretch is None else stretch.run.verdict(self._problem.contract)
+        return verdict is not None and verdict.verdict is Verdict.HOLDS
+
     @property
     def _foresees(self) -> bool:
         """Whether a schedule need not be run when others have shown what it does; not where answers come by chance."""
         return self._rules["R1"] and self._rules["R3"] and not self._problem.by_chance
 
-    def _foreseen(self, child: Child, schedule: Schedule) -> Stretch | None:
-        """Return what a child does up to the next checkpoint when runs have shown it, and all behind it is known, too.
+    def _foreseen(self, child: Child, schedule: Schedule) -> tuple[list[Stretch], Schedule] | None:
+        """Return what runs have shown of a child, up to where all behind it is known, and what goes on like it.
 
-        That is so when it comes to the state of a run before it in the order of cost, or when it ends without one.
+        Nothing for one that breaks the contract: that is to be run.
         """
-        if not self._foresees or child.injection is None or child.family is None:
-            return None
-        stretch = self.states.foresee(child.family.origin.run, child.position, child.injection)
-        if stretch is None:
-            return None
-        if stretch.next_state is not None:
-            owner = self._owners.get(stretch.next_state)
-            if owner is None or owner[0] >= (child.cost, str(schedule)):
-                return None
-            return stretch if self._stands_for(owner[1], schedule) else None
-        verdict = stretch.run.verdict(self._problem.contract)
-        return stretch if verdict is not None and verdict.verdict is Verdict.HOLDS else None
+        shown = self._owners.shown(child, schedule) if self._foresees else None
+        if shown is None or shown[0][-1].next_state is not None:
+            return shown
+        verdict = shown[0][-1].run.verdict(self._problem.contract)
+        return shown if verdict is not None and verdict.verdict is Verdict.HOLDS else None
 
-    def _take_over(self, schedule: Schedule, child: Child, stretch: Stretch) -> None:
-        """Search on from what other runs have shown of a schedule: up to the next checkpoint, as the rest is known."""
-        twin = stretch.run.schedule if stretch.next_state is None else self._owners[stretch.next_state][1]
+    def _take_over(self, schedule: Schedule, child: Child, shown: Sequence[Stretch], twin: Schedule) -> None:
+        """Search on from what other runs have shown of a schedule, as if it had been run."""
         self._pruned["R3"] += 1
         for _, slot in self._audit.slots("R3", 1):
             self._audit.keep(slot, Sample("R3", schedule, twin))
-        acted = next(act.position for act in self.states.course(stretch.run).acts if act.injection == child.injection)
-        until = float("inf") if stretch.ended is None else stretch.ended
-        self._grow(Origin(schedule, child.cost, acted, stretch.run), until)
+        self._owners.take_shown(schedule, shown, (child.cost, str(schedule)))
+        acts = self.states.course(shown[0].run).acts
+        after = next(act.position for act in acts if act.injection == child.injection)
+        for part, stretch in enumerate(shown):
+            until = float("inf") if stretch.ended is None else stretch.ended
+            self._grow(Origin(schedule, child.cost, max(after, stretch.begun), stretch.run, part), until)
+            after = -1
