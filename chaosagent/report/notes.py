@@ -9,8 +9,8 @@ from chaosagent.faults.evaluation import Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.result import SearchResult
-from chaosagent.study.search import Trial
 from chaosagent.study.sink import Sink
+from chaosagent.study.trial import Trial
 from chaosagent.vocabulary import Verdict
 
 KINDS_MAX = 20

@@ -16,11 +16,12 @@ from chaosagent.faults.injection import Injection
 from chaosagent.faults.online import Policy
 from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.study.minimise import violates
+from chaosagent.study.minimise import KnownToHold, violates
 from chaosagent.study.searcher import (
     FREE,
     Core,
     KnowsCauses,
+    KnowsOutcomes,
     Problem,
     Proposal,
     Purpose,
@@ -53,6 +54,7 @@ class CheckedSearcher:
     Attributes:
         name: Of the searcher.
         core: How it tells which injections of a run matter, `None` when it cannot.
+        known_to_hold: How it tells which schedules do not break the contract, `None` when it cannot.
         disproved: What it claimed and what was told, without a full stop; empty while nothing contradicts.
 
     Raises:
@@ -76,6 +78,7 @@ class CheckedSearcher:
             if member not in dir(self._searcher):
                 self._refuse(member, f"is missing: {type(self._searcher).__name__} has no such property")
         self.core = self._core()
+        self.known_to_hold = self._known_to_hold()
 
     def _core(self) -> Core | None:
         known = self._searcher
@@ -89,6 +92,21 @@ class CheckedSearcher:
             return found
 
         return core
+
+    def _known_to_hold(self) -> KnownToHold | None:
+        known = self._searcher
+        if not isinstance(known, KnowsOutcomes):
+            return None
+
+        def known_to_hold(schedule: Schedule) -> bool:
+            if self._broken:
+                return False
+            found = self._called("known_to_hold", lambda: known.known_to_hold(schedule))
+            if not isinstance(found, bool):
+                self._refuse("known_to_hold", f"returned {_shown(found)}, not true or false")
+            return found
+
+        return known_to_hold
 
     def ask(self, count: int) -> list[Proposal]:
         """Return at most `count` proposals."""

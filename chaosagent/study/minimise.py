@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
@@ -14,7 +15,11 @@ from chaosagent.faults.space import Space
 from chaosagent.vocabulary import Verdict
 
 Rerun: TypeAlias = Callable[[Schedule], Evaluation]
-Reducing: TypeAlias = Generator[Schedule, Evaluation, Evaluation]
+KnownToHold: TypeAlias = Callable[[Schedule], bool]
+"""Whether it is known without a run that a schedule does not break the contract that is searched."""
+
+RUNS_MAX = 500
+"""Most runs that reducing one violation takes."""
 
 
 class Necessity(NamedTuple):
@@ -47,78 +52,179 @@ def spares(evaluation: Evaluation, contract: str) -> bool:
     return verdict is not None and (verdict.verdict is Verdict.HOLDS or verdict.unfair)
 
 
-def minimise(found: Evaluation, contract: str, space: Space, rerun: Rerun, *, runs_max: int = 500) -> Evaluation:
-    """Reduce a schedule that breaks a contract; see `reducing`, whose requests it answers with `rerun`."""
-    steps = reducing(found, contract, space, runs_max=runs_max)
-    try:
-        wanted = next(steps)
-        while True:
-            wanted = steps.send(rerun(wanted))
-    except StopIteration as end:
-        smallest: Evaluation = end.value
-        return smallest
+def minimise(found: Evaluation, contract: str, space: Space, rerun: Rerun, *, runs_max: int = RUNS_MAX) -> Evaluation:
+    """Reduce a schedule that breaks a contract; see `Reduction`, whose requests it answers with `rerun`."""
+    reduction = Reduction(found, contract, space, runs_max=runs_max)
+    while (wanted := reduction.take()) is not None:
+        reduction.told(rerun(wanted))
+    return reduction.best
 
 
-def reducing(
-    found: Evaluation, contract: str, space: Space, *, first: Schedule | None = None, runs_max: int = 500
-) -> Reducing:
-    """Reduce a schedule that breaks a contract, one run at a time.
+class _Edit(NamedTuple):
+    """What makes a schedule smaller.
+
+    Attributes:
+        gone: What is left out.
+        instead: What takes its place.
+    """
+
+    gone: frozenset[Injection]
+    instead: tuple[Injection, ...] = ()
+
+    def of(self, schedule: Schedule) -> Schedule:
+        """Return what becomes of a schedule."""
+        return schedule_of([*(one for one in schedule if one not in self.gone), *self.instead])
+
+
+_AS_IT_LANDED = _Edit(frozenset())
+
+
+class Reduction:
+    """Reduces a schedule that breaks a contract until nothing of it can be dropped, weakened, or exchanged.
+
+    Several of the runs that it asks for may be out at a time. It then goes on as if those break nothing; what makes the
+    schedule smaller after all is done to whatever it has become meanwhile.
 
     Args:
         found: A run that breaks the contract; it is not changed.
         contract: Id of the contract.
         space: The operators that an injection may be exchanged for.
         first: What most likely matters of it, to begin with.
+        known_to_hold: Says of which schedules it is known that they do not break the contract: these are not run.
         runs_max: Limit in runs.
 
-    Yields:
-        Schedules to be run; each is sent what it told.
+    Attributes:
+        best: A run of the cheapest schedule met that breaks the same contract; its cost is never above that of `found`.
+            In the end, unless the limit was reached, no injection of it can be dropped, weakened, shortened or moved to
+            a cheaper operator.
 
-    Returns:
-        A run of the cheapest schedule met that breaks the same contract; its cost is never above that of `found`.
-        Unless the limit was reached, no injection of it can be dropped, weakened, shortened or moved to a cheaper
-        operator.
-
-    Determinism: equal inputs give equal requests.
+    Determinism: equal inputs, told in the same order, give equal requests.
     Source: Zeller and Hildebrandt 2002 (ddmin), on single injections, with weakening.
     """
-    best = found
-    runs = 0
-    if found.effective != found.schedule:
-        best = yield found.effective
-        runs += 1
-        if not violates(best, contract):
-            return found
-    if first is not None and first.declared_cost(space.model) < best.effective.declared_cost(space.model):
-        evaluation = yield first
-        runs += 1
-        if violates(evaluation, contract):
-            best = evaluation
-    improved = True
-    while improved and runs < runs_max:
-        improved = False
-        for candidate in _reductions(best.effective, best, space):
-            if runs >= runs_max:
-                break
-            runs += 1
-            evaluation = yield candidate
-            if violates(evaluation, contract) and _size(evaluation, space) < _size(best, space):
-                best, improved = evaluation, True
-                break
-    return best
+
+    def __init__(
+        self,
+        found: Evaluation,
+        contract: str,
+        space: Space,
+        *,
+        first: Schedule | None = None,
+        known_to_hold: KnownToHold | None = None,
+        runs_max: int = RUNS_MAX,
+    ) -> None:
+        self.best = found
+        self._contract, self._space, self._known_to_hold, self._runs_max = contract, space, known_to_hold, runs_max
+        self._tried: set[Schedule] = set()
+        self._out: dict[Schedule, _Edit] = {}
+        self._again: deque[_Edit] = deque()
+        self._edits = self._all_edits(first)
+
+    @property
+    def out_count(self) -> int:
+        """How many of the runs that it asked for it was not told of."""
+        return len(self._out)
+
+    def take(self) -> Schedule | None:
+        """Return the schedule to be run next, none twice; `None` when there is none, or it waits for what is out."""
+        if len(self._tried) >= self._runs_max:
+            return None
+        while (edit := self._next_edit()) is not None:
+            wanted = edit.of(self.best.effective)
+            if wanted in self._tried or (self._known_to_hold is not None and self._known_to_hold(wanted)):
+                continue
+            self._tried.add(wanted)
+            self._out[wanted] = edit
+            return wanted
+        return None
+
+    def told(self, evaluation: Evaluation) -> None:
+        """Take what a schedule told that was taken."""
+        edit = self._out.pop(evaluation.schedule, None)
+        if edit is None or not violates(evaluation, self._contract):
+            return
+        if edit == _AS_IT_LANDED or self._size(evaluation) < self._size(self.best):
+            self.best = evaluation
+        else:
+            self._again.append(edit)
+
+    def _next_edit(self) -> _Edit | None:
+        """Return the next edit, `None` when there is none as long as nothing more is told."""
+        while self._again:
+            edit = self._again.popleft()
+            if self._still_shrinks(edit):
+                return edit
+        return next(self._edits, None)
+
+    def _still_shrinks(self, edit: _Edit) -> bool:
+        """Whether an edit of something larger makes what that has become meanwhile smaller, too."""
+        best = self.best.effective
+        is_there = edit.gone.issubset(best) if edit.instead else not edit.gone.isdisjoint(best)
+        return is_there and edit.of(best).declared_cost(self._space.model) <= self._size(self.best)[0]
+
+    def _all_edits(self, first: Schedule | None) -> Iterator[_Edit | None]:
+        """Yield edits of what is the best just now, the most promising first, and `None` to wait for what is out."""
+        found = self.best
+        if found.effective != found.schedule:
+            yield _AS_IT_LANDED
+            yield from self._until_all_told()
+            if self.best is found:
+                return  # it does not repeat
+        if first is not None and first.declared_cost(self._space.model) < self._size(self.best)[0]:
+            held, wanted = set(self.best.effective), set(first)
+            yield _Edit(frozenset(held - wanted), tuple(one for one in first if one not in held))
+        while True:
+            yield from self._drops()
+            dropped = self.best
+            yield from self._exchanges()
+            if self.best is dropped:
+                return
+
+    def _until_all_told(self) -> Iterator[None]:
+        while self._out:
+            yield None
+
+    def _drops(self) -> Iterator[_Edit | None]:
+        """Yield what may be left out, again from the start whenever something was."""
+        before = None
+        while self.best is not before:
+            before = self.best
+            for part in _parts(before.effective):
+                yield _Edit(frozenset(before.effective).difference(part))
+                if self.best is not before:
+                    break
+            else:
+                yield from self._until_all_told()
+
+    def _exchanges(self) -> Iterator[_Edit | None]:
+        """Yield what may take the place of each injection, cheapest first, until one will do."""
+        for injection in self.best.effective:
+            for cheaper in self._cheaper(injection):
+                if injection not in self.best.effective.injections:
+                    break
+                yield _Edit(frozenset([injection]), (cheaper,))
+        yield from self._until_all_told()
+
+    def _cheaper(self, injection: Injection) -> list[Injection]:
+        """Return what costs less than an injection and may stand in its place, cheapest first."""
+        cost = self._space.model.of(injection.operator)
+        return [
+            inject(injection.hook, priced.operator)
+            for crossing in self.best.crossings
+            if injection.hook.matches(crossing.place)
+            for priced in self._space.at(crossing.boundary, crossing.place.interface, crossing.place.agent)
+            if priced.cost < cost
+        ]
+
+    def _size(self, evaluation: Evaluation) -> tuple[float, int]:
+        """Return cost and number of injections: of two that cost nothing, the smaller one is better."""
+        return evaluation.effective.declared_cost(self._space.model), len(evaluation.effective)
 
 
-def necessity_of(minimal: Schedule, contract: str, rerun: Rerun) -> tuple[Necessity, ...]:
-    """Return, for each injection, the run without it, unless that run breaks the contract, too, or tells nothing."""
-    table = (Necessity(injection, rerun(minimal.without(injection))) for injection in minimal)
-    return tuple(row for row in table if spares(row.evaluation, contract))
+def _parts(schedule: Schedule) -> Iterator[Schedule]:
+    """Yield parts of a schedule, the most promising first: those of ddmin, then all but one injection.
 
-
-def _reductions(schedule: Schedule, evaluation: Evaluation, space: Space) -> Iterator[Schedule]:
-    """Yield cheaper schedules, the most promising first: parts, without an injection, with a cheaper one in its place.
-
-    The parts are those of ddmin: halves and what they leave, then quarters, and so on, as long as a part is more than
-    one injection.
+    The parts of ddmin are halves and what they leave, then quarters, and so on, as long as a part is more than one
+    injection.
     """
     injections = list(schedule)
     parts = 2
@@ -133,17 +239,9 @@ def _reductions(schedule: Schedule, evaluation: Evaluation, space: Space) -> Ite
         parts *= 2
     for injection in schedule:
         yield schedule.without(injection)
-    for injection in schedule:
-        rest = schedule.without(injection)
-        now = space.model.of(injection.operator)
-        for crossing in evaluation.crossings:
-            if not injection.hook.matches(crossing.place):
-                continue
-            for priced in space.at(crossing.boundary, crossing.place.interface, crossing.place.agent):
-                if priced.cost < now:
-                    yield rest.with_injection(inject(injection.hook, priced.operator))
 
 
-def _size(evaluation: Evaluation, space: Space) -> tuple[float, int]:
-    """Return cost and number of injections: of two that cost nothing, the smaller one is better."""
-    return evaluation.effective.declared_cost(space.model), len(evaluation.effective)
+def necessity_of(minimal: Schedule, contract: str, rerun: Rerun) -> tuple[Necessity, ...]:
+    """Return, for each injection, the run without it, unless that run breaks the contract, too, or tells nothing."""
+    table = (Necessity(injection, rerun(minimal.without(injection))) for injection in minimal)
+    return tuple(row for row in table if spares(row.evaluation, contract))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chaosagent.contracts.contract import Contract, judges_outcome_only, sees_faults
 from chaosagent.contracts.templates.objective import Objective
@@ -19,27 +19,14 @@ from chaosagent.study.minimise import violates
 from chaosagent.study.nominal_share import NominalShare
 from chaosagent.study.plan import Plan
 from chaosagent.study.racing import RACE_SHARE, Racer
-from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing, core_of
+from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
 from chaosagent.study.shrinker import WAITING_MAX, WAITING_MAX_ALL, Shrinker
+from chaosagent.study.trial import Trial
 from chaosagent.study.worlds import standing_of_both
 from chaosagent.vocabulary import Verdict
 
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One schedule run once for one search.
-
-    Attributes:
-        number: Place among the trials of the search, from 0.
-        schedule: What was injected; where a policy chose, what it chose.
-        purpose: Why.
-        evaluation: What it told.
-    """
-
-    number: int
-    schedule: Schedule
-    purpose: Purpose
-    evaluation: Evaluation
+SHRINKING_SHARE = 0.5
+"""Largest share of the trials in flight that shrink a violation, where more than one is."""
 
 
 class Search:
@@ -113,7 +100,13 @@ class Search:
         plan, contract, self._problem = self.plan, self.contract.id, problem
         self.searcher = CheckedSearcher(plan.searcher, problem, plan.searcher_settings)
         waiting = WAITING_MAX_ALL if plan.wants_several else WAITING_MAX
-        self._shrinker = Shrinker(contract, plan.space, waiting_max=waiting, core=core_of(self.searcher))
+        self._shrinker = Shrinker(
+            contract,
+            plan.space,
+            waiting_max=waiting,
+            core=self.searcher.core,
+            known_to_hold=self.searcher.known_to_hold,
+        )
         self.found = Found(plan, contract, self._shrinker, self._instability_of, self._kind_of)
 
     def top_up(self, evaluator: Evaluator) -> None:
@@ -126,12 +119,11 @@ class Search:
             self.limit_reached = self.limit_reached or self._asked >= self.plan.limits.trials_max
             return
         self._has_answered = False
-        wanted = self._next_to_shrink()
-        if self.found.satisfied:
-            return
-        if wanted is not None:
+        while room and self._may_shrink and (wanted := self._next_to_shrink()) is not None:
             self._put(evaluator, Proposal(wanted, Purpose.SHRINK))
             room -= 1
+        if self.found.satisfied:
+            return
         while room > 0 and self._known_elsewhere and EMPTY in self._told:
             self._put(evaluator, Proposal(self._known_elsewhere.popleft(), Purpose.PROBE))
             room -= 1
@@ -140,6 +132,12 @@ class Search:
         self._is_torn = False
         for proposal in proposals:
             self._put(evaluator, proposal)
+
+    @property
+    def _may_shrink(self) -> bool:
+        """Whether not too much of the window is for shrinking: what it asks for at once is partly needless."""
+        out = sum(proposal.purpose is Purpose.SHRINK for proposal in self._window)
+        return out < max(1, round(SHRINKING_SHARE * self.plan.lookahead)) and not self.found.satisfied
 
     def _next_to_shrink(self) -> Schedule | None:
         """Return what the shrinker wants to have run; what was told already needs no trial."""

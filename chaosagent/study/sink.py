@@ -8,7 +8,7 @@ from chaosagent.study.confirmation import Confirmation
 from chaosagent.study.determinism import Nature
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.result import Progress, SearchResult
-from chaosagent.study.search import Trial
+from chaosagent.study.trial import Trial
 
 
 class Sink:

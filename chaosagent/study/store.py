@@ -23,9 +23,9 @@ from chaosagent.study.lock import locked
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import Progress, SearchResult
 from chaosagent.study.schema import COUNTEREXAMPLES, FORGET_SEARCHES, SCHEMA
-from chaosagent.study.search import Trial
 from chaosagent.study.sink import Sink
 from chaosagent.study.stored import decode_evaluation, encode_evaluation
+from chaosagent.study.trial import Trial
 from chaosagent.targets.code import changed_code, code_of
 
 FILE_NAME = "study.db"

@@ -27,8 +27,9 @@ from chaosagent.study.minimise import Rerun, minimise, necessity_of, violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.racing import Racer
 from chaosagent.study.result import Progress, SearchResult, StudyResult, believed
-from chaosagent.study.search import Search, Trial
+from chaosagent.study.search import Search
 from chaosagent.study.sink import Sink
+from chaosagent.study.trial import Trial
 from chaosagent.study.worlds import usual_world
 from chaosagent.vocabulary import Severity
 

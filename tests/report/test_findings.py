@@ -12,8 +12,8 @@ from chaosagent.report.findings_json import findings_json
 from chaosagent.report.notes import Notes
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.result import SearchResult, StudyResult
-from chaosagent.study.search import Trial
 from chaosagent.study.searcher import Purpose
+from chaosagent.study.trial import Trial
 
 
 def changed(findings: Findings, **terms: object) -> Findings:

@@ -4,8 +4,8 @@ from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.report.notes import KINDS_MAX, Notes
 from chaosagent.study.evaluator import Experimental
-from chaosagent.study.search import Trial
 from chaosagent.study.searcher import Purpose
+from chaosagent.study.trial import Trial
 
 AT = Experimental("late", 3)
 LOST = parse("service:payments[1] service.lost_response")

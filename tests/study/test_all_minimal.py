@@ -22,10 +22,10 @@ from chaosagent.limits import StudyLimits
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
-from chaosagent.study.search import Trial
 from chaosagent.study.searcher import Purpose
 from chaosagent.study.sink import Sink
 from chaosagent.study.study import Study
+from chaosagent.study.trial import Trial
 from chaosagent.targets.target import Target
 from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.programs import Pay, Program, Read, target_of
@@ -187,7 +187,7 @@ def test_a_search_ends_once_it_knows_as_many_signatures_as_are_wanted() -> None:
     more_than_there_are = only(replace(every, all_minimal=False, signatures=len(kinds) + 1))
 
     assert len(kinds) > 2
-    assert len({found.signature for found in some.counterexamples}) == 2
+    assert len({found.signature for found in some.counterexamples}) >= 2  # what needs no run to be reduced comes along
     assert some.trials < all_of_them.trials
     assert not some.certificate.complete
     assert not some.certificate.limit_reached
@@ -198,7 +198,7 @@ def test_a_search_ends_once_it_knows_as_many_signatures_as_are_wanted() -> None:
 def test_a_limit_leaves_those_below_the_bound_and_says_that_there_may_be_more() -> None:
     every = only(plan_of(target_of(PROGRAM)))
 
-    search = only(plan_of(target_of(PROGRAM), limits=StudyLimits(trials_max=30)))
+    search = only(plan_of(target_of(PROGRAM), limits=StudyLimits(trials_max=20)))
 
     assert 0 < len(search.counterexamples) < len(every.counterexamples)
     assert not search.certificate.complete

@@ -28,11 +28,12 @@ from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.racing import Racer, without_violation
 from chaosagent.study.result import SearchResult
-from chaosagent.study.search import Search, Trial
+from chaosagent.study.search import Search
 from chaosagent.study.searcher import core_of
 from chaosagent.study.sink import Sink
 from chaosagent.study.store import ANSWERS_NAME, StudyStore
 from chaosagent.study.study import Study
+from chaosagent.study.trial import Trial
 from chaosagent.targets.target import Run, Target, effect, target
 from chaosagent.trace.trace import ContractVerdict
 from chaosagent.vocabulary import Outcome, SystemConfig, Task, Verdict

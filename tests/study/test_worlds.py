@@ -21,11 +21,11 @@ from chaosagent.study import racing
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult
-from chaosagent.study.search import Trial
 from chaosagent.study.searcher import Purpose, Standing
 from chaosagent.study.sink import Sink
 from chaosagent.study.store import ANSWERS_NAME, StudyStore
 from chaosagent.study.study import Study
+from chaosagent.study.trial import Trial
 from chaosagent.study.worlds import Unseen, standing_of_both, told_unseen
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Outcome, SystemConfig, Task, Verdict
