@@ -19,7 +19,7 @@ if __name__ != "chaosagent.searchers":
 def entries() -> dict[str, SearcherFactory]:
     """Return the built-in searchers by name."""
     from chaosagent.searchers.adversary import AdversarySearcher  # loaded on first use
-    from chaosagent.searchers.anytime import AnytimeSearcher
+    from chaosagent.searchers.anytime import anytime
     from chaosagent.searchers.bandit import BanditSearcher
     from chaosagent.searchers.beam import BeamSearcher
     from chaosagent.searchers.diversity import DiversitySearcher
@@ -31,7 +31,7 @@ def entries() -> dict[str, SearcherFactory]:
 
     return {
         "adversary": AdversarySearcher,
-        "anytime": AnytimeSearcher,
+        "anytime": anytime,
         "bandit": BanditSearcher,
         "beam": BeamSearcher,
         "diversity": DiversitySearcher,

@@ -7,13 +7,18 @@ other. The search ends when they meet: then the counterexample is certified, as 
 
 from __future__ import annotations
 
+import random
+from collections.abc import Mapping
+
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.searchers.exact import SearchOfIntervals
 from chaosagent.searchers.exploring.covering import CoveringStream
 from chaosagent.searchers.exploring.effects import Effects
 from chaosagent.searchers.exploring.packing import Packer
+from chaosagent.searchers.exploring.unfollowed import Unfollowed
+from chaosagent.searchers.proof.bisection import BisectingSearcher, Certifying
 from chaosagent.searchers.proof.frontier import Family
-from chaosagent.searchers.proof.uniform_cost import ExactSearcher
 from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.told import Told
 from chaosagent.seeds import derive
@@ -23,16 +28,29 @@ from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
 SHARE_MIN, SHARE_MAX, SHARE_AFTER = 0.06, 0.5, 0.25
 """Share of the upper stream: the more is left for the lower one to do, the larger; and its most behind a violation."""
 
-BURST, SHARE_BURST = 16, 0.8
+BURST, SHARE_BURST = 12, 0.8
 """How many of the first trials find as many faults as they can, and the share of the upper stream meanwhile."""
+
+SHARE_OPEN = 0.55
+"""Share of the upper stream before the first violation, while there are states that no run has followed undisturbed, or
+effects that were not seen together."""
+
+NEW_INTERFACES = 0.5
+"""Share of the upper stream before the first violation that is for interfaces which the run without injections never
+uses, while something there was not tried."""
+
+UNHEEDED = 0.25
+"""Share of the rest that does not look at states: on many targets nearly all of them differ."""
+
+UNFOLLOWED = 0.5
+"""Share of the rest that shows what a state comes to which some run passed."""
 
 HALF_LIFE = 60.0
 """After so many trials that brought nothing new the share of the upper stream is half of what it was."""
 
 OUTAGES, FEW = 0.3, 0.35
-"""Shares of the upper stream before the first violation, after those trials: that does not follow known states while
-there are calls that never failed throughout, and makes half of its schedules for them; and, of the rest, for schedules
-of few faults."""
+"""Shares of what does not look at states: while there are calls that never failed throughout, that of dense schedules,
+half of which are made for them; and, of the rest, that of schedules of few faults."""
 
 PLUNGES = 0.9
 """Share of the upper stream that follows known states, where there are checkpoints."""
@@ -44,8 +62,29 @@ WAITING_FULL = 500
 """How many schedules wait for the lower stream when the upper one has its whole share."""
 
 
+def anytime(
+    problem: Problem, *, r1: bool = True, r2: bool = True, r3: bool = True, monotone: bool = False
+) -> Certifying:
+    """Find violations with dense schedules, and prove with the exact search what is the cheapest.
+
+    Args:
+        problem: What is searched.
+        r1: Use rule R1 of the exact search.
+        r2: Use rule R2.
+        r3: Use rule R3; without fingerprints it does nothing.
+        monotone: Rely on the operators that declare a parameter `monotone`; not used where every minimal counterexample
+            is wanted.
+    """
+    rules = {"R1": r1, "R2": r2, "R3": r3}
+    return BisectingSearcher(problem, rules, _plain) if monotone and not problem.all_minimal else _plain(problem, rules)
+
+
+def _plain(problem: Problem, rules: Mapping[str, bool]) -> AnytimeSearcher:
+    return AnytimeSearcher(problem, r1=rules["R1"], r2=rules["R2"], r3=rules["R3"])
+
+
 class AnytimeSearcher:
-    """Finds violations with dense schedules, and proves with the exact search what is the cheapest.
+    """The two streams.
 
     Args:
         problem: What is searched.
@@ -57,13 +96,14 @@ class AnytimeSearcher:
     def __init__(self, problem: Problem, *, r1: bool = True, r2: bool = True, r3: bool = True) -> None:
         self._problem = problem
         self._families: list[Family] = []
-        self._lower = ExactSearcher(problem, r1=r1, r2=r2, r3=r3)
+        self._lower = SearchOfIntervals(problem, r1=r1, r2=r2, r3=r3)
         self._lower.on_family = self._families.append
         expander = (
             self._lower.expander if r2 else Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
         )
         self._upper = CoveringStream(problem, self._lower.states, expander)
         self._effects = Effects(self._lower.states)
+        self._unfollowed = Unfollowed(self._lower.states)
         self._packer = Packer(self._lower.states, self._upper.reactions)
         self._violated = False
         self._novelties = self._new_at = 0
@@ -88,6 +128,7 @@ class AnytimeSearcher:
         self._upper.learn(evaluation)
         violated = violates(evaluation, self._problem.contract)
         self._effects.learn(evaluation, violated=violated)
+        self._unfollowed.learn()
         self._violated = self._violated or violated
         novelties = self._upper.novelties + self._effects.count
         if novelties > self._novelties:
@@ -102,6 +143,20 @@ class AnytimeSearcher:
     def _told(self) -> Told:
         return self._lower.told
 
+    def settle(self) -> None:
+        """Do everything that needs no run."""
+        self._lower.settle()
+
+    @property
+    def waiting(self) -> int:
+        """How many schedules may still have to be run, as far as is known now."""
+        return self._lower.waiting
+
+    @property
+    def rules(self) -> Mapping[str, bool]:
+        """The rules, and whether they are in use."""
+        return self._lower.rules
+
     @property
     def finished(self) -> bool:
         return self._lower.finished
@@ -113,6 +168,10 @@ class AnytimeSearcher:
     def core(self, evaluation: Evaluation) -> Schedule:
         """Return the injections of a run that most likely matter, as far as checkpoints show it."""
         return self._lower.states.core(evaluation) if evaluation.fingerprints else evaluation.effective
+
+    def known_to_hold(self, schedule: Schedule) -> bool:
+        """Whether other runs have shown that a run of a schedule does not break the contract."""
+        return self._lower.known_to_hold(schedule)
 
     def audit(self, count: int) -> list[Proposal]:
         return self._lower.audit(count)
@@ -133,26 +192,48 @@ class AnytimeSearcher:
             return SHARE_MIN  # what breaks one world of frozen answers is a flake more often than not
         if not self._violated and (number < BURST or self._upper.has_new_interface):
             return SHARE_BURST
-        wanted = SHARE_MAX * self._lower.waiting / WAITING_FULL
         since: float = 0.5 ** ((len(self._told) - self._new_at) / HALF_LIFE)
+        if not self._violated and (self._unfollowed.count or self._effects.has_fresh):
+            return max(SHARE_MIN, since * SHARE_OPEN)
+        wanted = SHARE_MAX * self._lower.waiting / WAITING_FULL
         return max(SHARE_MIN, since * min(wanted, SHARE_AFTER if self._violated else SHARE_MAX))
 
     def _from_upper(self, number: int) -> Proposal | None:
         if EMPTY not in self._told:
             return None
         rng = derive(self._problem.search_seed, "anytime", "cover", number)
-        is_outage = False
-        if number >= BURST and not self._violated:
-            is_outage = rng.random() < OUTAGES and self._upper.has_unstruck
-            few = None if is_outage or rng.random() >= FEW else self._upper.propose_few(rng, self._told.is_taken)
-            if few is not None:
-                return Proposal(few, Purpose.EXPLORE)
-        if number >= BURST and not is_outage and rng.random() < PLUNGES:
-            far = self._effects.draw(self._upper.fits if rng.random() < CAPPED else self._upper.tells, rng)
-            if far != EMPTY and not self._told.is_taken(far):
-                return Proposal(far, Purpose.EXPLORE)
-        drawn = self._upper.propose(rng, self._told.is_taken)
+        if number < BURST or self._violated:
+            return self._dense(rng, follows=number >= BURST)
+        if self._upper.has_new_interface and rng.random() < NEW_INTERFACES:
+            return self._dense(rng, follows=False)
+        if rng.random() < UNHEEDED:
+            return self._outage_or_few(rng)
+        if rng.random() < UNFOLLOWED and (short := self._unfollowed.draw(rng, self._told.is_taken)) is not None:
+            return Proposal(short, Purpose.EXPLORE)
+        if self._effects.has_fresh and rng.random() < PLUNGES and (far := self._far(rng)) is not None:
+            return far
+        return self._outage_or_few(rng)
+
+    def _outage_or_few(self, rng: random.Random) -> Proposal | None:
+        """Return an outage, a schedule of few faults, or else one of many."""
+        is_outage = rng.random() < OUTAGES and self._upper.has_unstruck
+        few = None if is_outage or rng.random() >= FEW else self._upper.propose_few(rng, self._is_known)
+        return Proposal(few, Purpose.EXPLORE) if few is not None else self._dense(rng, follows=not is_outage)
+
+    def _dense(self, rng: random.Random, *, follows: bool) -> Proposal | None:
+        """Return a schedule of many faults, mostly one that follows known states where that is wanted."""
+        if follows and rng.random() < PLUNGES and (far := self._far(rng)) is not None:
+            return far
+        drawn = self._upper.propose(rng, self._is_known)
         return None if drawn is None else Proposal(drawn, Purpose.EXPLORE)
+
+    def _far(self, rng: random.Random) -> Proposal | None:
+        """Return a schedule that leaves behind much that was not seen together."""
+        far = self._effects.draw(self._upper.fits if rng.random() < CAPPED else self._upper.tells, rng)
+        return None if far == EMPTY or self._is_known(far) else Proposal(far, Purpose.EXPLORE)
+
+    def _is_known(self, schedule: Schedule) -> bool:
+        return self._told.is_taken(schedule) or self.known_to_hold(schedule)
 
     def _from_lower(self, number: int) -> Proposal | None:
         if self._packer.has_questions and self._lower.next_is_unknown:

@@ -81,6 +81,11 @@ class Effects:
         """How many effects are known."""
         return len(self._effects)
 
+    @property
+    def has_fresh(self) -> bool:
+        """Whether two of them were neither seen together nor may have ended a run."""
+        return self._pairs.has_fresh
+
     def learn(self, evaluation: Evaluation, *, violated: bool) -> None:
         """Take over what a run has shown."""
         if evaluation.status is Status.ERROR or not evaluation.fingerprints:

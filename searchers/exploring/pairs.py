@@ -33,7 +33,7 @@ class Pairs:
         self._places: dict[tuple[int, int], int] = {}
         self._weights: list[float] = []
         self._sums: list[float] = []
-        self._open = 0
+        self._open = self._fresh = 0
         self._is_stale = False
 
     def set_cost(self, effect: int, cost: float) -> None:
@@ -69,6 +69,13 @@ class Pairs:
         times = self._blamed.get(pair, 0)
         return 0 if times and self._is_borne(pair) else times
 
+    @property
+    def has_fresh(self) -> bool:
+        """Whether two effects were neither borne together nor blamed."""
+        if self._is_stale:
+            self._build()
+        return self._fresh > 0
+
     def draw(self, rng: random.Random) -> tuple[int, int] | None:
         """Return two effects that no run has borne together, `None` when there are none."""
         if self._is_stale:
@@ -103,6 +110,7 @@ class Pairs:
         for pair in blamed.keys() & self._places.keys():
             self._weights[self._places[pair]] = self._weight(pair)
         self._open = sum(map(bool, self._weights))
+        self._fresh = self._weights.count(1.0)
         self._sums = sums = [0.0, *self._weights]
         for place in range(1, len(sums)):
             above = place + (place & -place)
@@ -116,6 +124,7 @@ class Pairs:
             return
         added = weight - self._weights[place]
         self._open += bool(weight) - bool(self._weights[place])
+        self._fresh += (weight == 1.0) - (self._weights[place] == 1.0)
         self._weights[place] = weight
         place += 1
         while place < len(self._sums):

@@ -24,7 +24,7 @@ from chaosagent.faults.schedule import Schedule
 from chaosagent.searchers.proof.intervals import IntervalSpace
 from chaosagent.seeds import derive
 from chaosagent.study.minimise import spares, violates
-from chaosagent.study.searcher import Problem, Proposal, Purpose, Searcher, Standing
+from chaosagent.study.searcher import KnowsCauses, KnowsOutcomes, Problem, Proposal, Purpose, Searcher, Standing
 
 RULE = "monotone"
 TRIES_MAX = 50
@@ -125,6 +125,14 @@ class BisectingSearcher:
         while self._is_used and self._cut():
             self._restart()
             self._inner.settle()
+
+    def core(self, evaluation: Evaluation) -> Schedule:
+        """Return the injections of a run that most likely matter, as far as the search over intervals can tell."""
+        return self._inner.core(evaluation) if isinstance(self._inner, KnowsCauses) else evaluation.effective
+
+    def known_to_hold(self, schedule: Schedule) -> bool:
+        """Whether other runs have shown that a run of a schedule does not break the contract."""
+        return isinstance(self._inner, KnowsOutcomes) and self._inner.known_to_hold(schedule)
 
     @property
     def finished(self) -> bool:

@@ -13,7 +13,7 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.searchers import entries
 from chaosagent.searchers.adversary import AdversarySearcher
-from chaosagent.searchers.anytime import AnytimeSearcher
+from chaosagent.searchers.anytime import anytime
 from chaosagent.searchers.bandit import BanditSearcher
 from chaosagent.searchers.beam import BeamSearcher
 from chaosagent.searchers.diversity import DiversitySearcher
@@ -37,7 +37,7 @@ class TestExact(SearcherConformance):
 class TestAnytime(SearcherConformance):
     """Two streams."""
 
-    make = AnytimeSearcher
+    make = anytime
 
 
 class TestAdversary(SearcherConformance):
