@@ -10,6 +10,7 @@ from chaosagent.execution.interrupts import interrupts_held
 
 
 def test_an_interrupt_that_another_thread_hears_of_is_held_back_to_the_end() -> None:
+    as_started = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have background jobs ignore it
     over = threading.Event()
     listener = threading.Thread(target=over.wait)  # its mask lets the signal through, so the system may choose it
     listener.start()
@@ -26,6 +27,7 @@ def test_an_interrupt_that_another_thread_hears_of_is_held_back_to_the_end() -> 
         with pytest.raises(KeyboardInterrupt):  # an interrupt has no message
             start()
     finally:
+        signal.signal(signal.SIGINT, as_started)
         over.set()
         listener.join()
 

@@ -37,7 +37,7 @@ from chaosagent.study.minimise import violates
 STORED = (
     ("measured", "measured-agents"),
     ("measured-engines", "measured-hypothesis"),
-    ("measured-verifai", "measured-nevergrad", "measured-pyribs"),
+    ("measured-verifai", "measured-nevergrad", "measured-pyribs", "measured-optuna"),
     ("measured-own",),
 )
 SLICE = ("single", "text", "disjoint")
