@@ -47,15 +47,23 @@ def certifying(
     Raises:
         UsageError: A setting is neither true nor false.
     """
-    rules = {"r1": r1, "r2": r2, "r3": r3}
-    for name, value in {**rules, "monotone": monotone, "lineage": lineage}.items():
-        if not isinstance(value, bool):
-            raise UsageError(f"searcher exact: {name} is {value!r}; it must be true or false.")
-    used = {name.upper(): value for name, value in rules.items()}
+    check_switches("exact", r1=r1, r2=r2, r3=r3, monotone=monotone, lineage=lineage)
+    used = {"R1": r1, "R2": r2, "R3": r3}
     used[LINEAGE] = lineage and problem.outcome_only
     if not monotone or problem.all_minimal:
         return _plain(problem, used)
     return BisectingSearcher(problem, used, _plain)
+
+
+def check_switches(searcher: str, **switches: bool) -> None:
+    """Check what a study file may have as any value.
+
+    Raises:
+        UsageError: One of them is neither true nor false.
+    """
+    for name, value in switches.items():
+        if not isinstance(value, bool):
+            raise UsageError(f"searcher {searcher}: {name} is {value!r}; it must be true or false.")
 
 
 def _plain(problem: Problem, rules: Mapping[str, bool]) -> Certifying:

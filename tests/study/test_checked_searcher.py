@@ -58,6 +58,10 @@ class Odd(ExactSearcher):
         found: Standing = self._parts["standing"]() if "standing" in self._parts else super().standing
         return found
 
+    def known_to_hold(self, schedule: Schedule) -> bool:
+        found: bool = self._parts.get("known_to_hold", super().known_to_hold)(schedule)
+        return found
+
     def audit(self, count: int) -> list[Proposal]:
         found: list[Proposal] = self._parts["audit"]() if "audit" in self._parts else super().audit(count)
         return found
@@ -161,6 +165,24 @@ def test_what_a_searcher_does_wrong_is_told_with_its_name_and_the_method(
 
     assert caught.value.exit_code == 2
     assert (searcher.standing, searcher.finished, searcher.ask(3), searcher.audit(3)) == (Standing(), False, [], [])
+
+
+def test_what_it_says_is_known_to_hold_is_true_or_false(plugged: Callable[..., None]) -> None:
+    fine = checked(plugged, Odd)
+    vague = checked(plugged, lambda problem: Odd(problem, known_to_hold=lambda _: "perhaps"))
+    raising = checked(plugged, lambda problem: Odd(problem, known_to_hold=fail))
+
+    assert fine.known_to_hold is not None
+    assert fine.known_to_hold(FOREIGN) is False
+    for searcher, complaint in (
+        (vague, "known_to_hold returned 'perhaps', not true or false"),
+        (raising, "known_to_hold raised ValueError: no luck"),
+    ):
+        assert searcher.known_to_hold is not None
+        with pytest.raises(SearcherError, match=complaint):
+            searcher.known_to_hold(FOREIGN)
+        assert searcher.known_to_hold(FOREIGN) is False
+        assert searcher.ask(1) == []
 
 
 def test_only_what_explores_may_be_dearer_than_the_budget(plugged: Callable[..., None]) -> None:

@@ -29,6 +29,11 @@ class Plain:
         new.sort(key=lambda pair: self.costs[pair[0]] + self.costs[pair[1]])
         return rng.choices(new, [BLAME_FACTOR ** self.blamed[pair] for pair in new])[0] if new else None
 
+    def has_fresh(self, pairs_max: int) -> bool:
+        in_order = sorted(range(len(self.costs)), key=self.costs.__getitem__)
+        first = [(min(pair), max(pair)) for pair in combinations(in_order, 2)][:pairs_max]
+        return any(pair not in self.borne and not self.blamed[pair] for pair in first)
+
 
 EFFECTS = st.integers(min_value=0, max_value=7)
 STEPS = st.lists(
@@ -64,6 +69,7 @@ def test_what_is_drawn_follows_from_what_was_noted(steps: list[tuple[object, ...
                 case "draw", [int(seed)]:
                     drawn = plain.draw(random.Random(seed), pairs_max)
                     assert pairs.draw(random.Random(seed)) == drawn
+                    assert pairs.has_fresh == plain.has_fresh(pairs_max)
                 case _:
                     continue
         for pair in combinations(range(len(plain.costs)), 2):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
@@ -12,7 +13,9 @@ from chaosagent.errors import UsageError
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.searchers.anytime import anytime
 from chaosagent.searchers.exact import certifying
+from chaosagent.searchers.proof.bisection import Certifying
 from chaosagent.seeds import derive
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Standing
@@ -22,14 +25,21 @@ from chaosagent.testing.searchers import SearcherConformance
 from chaosagent.testing.thresholds import CONTRACT, SECONDS, Limit, Thresholds, random_thresholds
 
 BUDGET = 2.6
+Make = Callable[..., Certifying]
 
 
 def search(
-    bench: Bench, budget: float, lookahead: int, told_before: tuple[Schedule, ...] = (), **rules: bool
+    bench: Bench,
+    budget: float,
+    lookahead: int,
+    told_before: tuple[Schedule, ...] = (),
+    *,
+    make: Make = certifying,
+    **rules: bool,
 ) -> tuple[float | None, Standing, int]:
     """Return the least cost that a search finds, how it stands at the end, and how many schedules it had run."""
     costs: list[float] = []
-    searcher = certifying(bench.problem(CONTRACT, budget), **rules)
+    searcher = make(bench.problem(CONTRACT, budget), **rules)
 
     def told(schedule: Schedule) -> Evaluation:
         evaluation = bench.run(schedule)
@@ -44,7 +54,7 @@ def search(
     return None if found is not None and found > budget + 1e-9 else found, searcher.standing, trials
 
 
-def check(seed: int) -> float | None:
+def check(seed: int, make: Make = certifying) -> float | None:
     """Compare a search with the plain truth, with and without other rules and what others told before."""
     case = random_thresholds(seed)
     bench, budget = case.bench(), BUDGET if case.model.c_hook == 1.0 else 0.9
@@ -52,7 +62,7 @@ def check(seed: int) -> float | None:
     before = tuple(derive(seed, "before").sample(bench.executed, min(10, len(bench.executed))))
     for rules in ({}, {"r3": False}, {"r2": False, "r3": False}):
         for told_before in ((), before):
-            found, standing, _ = search(bench, budget, case.lookahead, told_before, monotone=True, **rules)
+            found, standing, _ = search(bench, budget, case.lookahead, told_before, make=make, monotone=True, **rules)
             assert found == truth, rules
             assert standing.lower_bound > budget if truth is None else standing.lower_bound == truth, rules
             assert standing.contradictions == 0
@@ -61,10 +71,10 @@ def check(seed: int) -> float | None:
 
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.reuse, Phase.generate))
-@given(seed=st.integers(0, 2**32))
-def test_it_finds_the_minimum_of_exhaustive_enumeration_where_magnitudes_are_monotone(seed: int) -> None:
+@given(seed=st.integers(0, 2**32), make=st.sampled_from([certifying, anytime]))
+def test_it_finds_the_minimum_of_exhaustive_enumeration_where_magnitudes_are_monotone(seed: int, make: Make) -> None:
     try:
-        check(seed)
+        check(seed, make)
     except TooLargeError:
         assume(False)
 
@@ -98,6 +108,12 @@ class TestBisecting(SearcherConformance):
     """On a target without a monotone parameter."""
 
     make = functools.partial(certifying, monotone=True)
+
+
+class TestBisectingWithTwoStreams(SearcherConformance):
+    """The same, of `anytime`."""
+
+    make = functools.partial(anytime, monotone=True)
 
 
 def test_its_state_is_the_log_of_what_it_was_told() -> None:
@@ -187,6 +203,8 @@ def test_a_setting_that_is_no_truth_value_is_refused() -> None:
 
     with pytest.raises(UsageError, match="searcher exact: monotone is 'yes'; it must be true or false"):
         certifying(problem, monotone="yes")  # type: ignore[arg-type]  # as a study file may have it
+    with pytest.raises(UsageError, match="searcher anytime: r3 is 1; it must be true or false"):
+        anytime(problem, r3=1)  # type: ignore[arg-type]
 
 
 def test_with_a_budget_of_nothing_only_the_run_without_injections_is_made() -> None:
