@@ -76,7 +76,7 @@ class Search:
         self.unknown_under = ""
         self.limit_reached = False
         self._window: deque[Proposal] = deque()
-        self._asked = 0
+        self._asked = self._shrinking = 0
         self._has_answered = True
         self._audit_over = False
         self._told: dict[Schedule, Evaluation] = {}
@@ -121,6 +121,7 @@ class Search:
         self._has_answered = False
         while room and self._may_shrink and (wanted := self._next_to_shrink()) is not None:
             self._put(evaluator, Proposal(wanted, Purpose.SHRINK))
+            self._shrinking += 1
             room -= 1
         if self.found.satisfied:
             return
@@ -136,8 +137,8 @@ class Search:
     @property
     def _may_shrink(self) -> bool:
         """Whether not too much of the window is for shrinking: what it asks for at once is partly needless."""
-        out = sum(proposal.purpose is Purpose.SHRINK for proposal in self._window)
-        return out < max(1, round(SHRINKING_SHARE * self.plan.lookahead)) and not self.found.satisfied
+        most = max(1, round(SHRINKING_SHARE * self.plan.lookahead))
+        return self._shrinking < most and not self.found.satisfied
 
     def _next_to_shrink(self) -> Schedule | None:
         """Return what the shrinker wants to have run; what was told already needs no trial."""
@@ -170,6 +171,7 @@ class Search:
         evaluation = self.judged(evaluation)
         self._learn(evaluation)
         if purpose is Purpose.SHRINK:
+            self._shrinking -= 1
             self._shrinker.told(evaluation)
             self.found.count_kinds()
         elif purpose is Purpose.EXPLORE or self.plan.wants_several:
