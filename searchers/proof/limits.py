@@ -6,7 +6,8 @@ stands for it, and come to a limit that no executed run has met.
 
 It is longer by what its schedule used up before the state, less what the other had used: by at most one executed run.
 Each injection can bring a run to the state of another twice: as one that is foreseen, and as one behind which another
-has been searched. So with `n` injections that the budget allows, it is at most `1 + 2n` times as long as the longest
+has been searched. What several runs foresee part by part counts as one where these have used no more together than one
+may; else it is run. So with `n` injections that the budget allows, it is at most `1 + 2n` times as long as the longest
 run that was executed, and comes to no limit while none of those has used so large a part of one.
 """
 

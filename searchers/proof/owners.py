@@ -9,7 +9,7 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.proof.frontier import Child, Origin
-from chaosagent.searchers.seen.states import NOTHING, State, States, Stretch
+from chaosagent.searchers.seen.states import NOTHING, State, States, Stretch, spent_by
 from chaosagent.study.minimal import MinimalSets
 
 Rank: TypeAlias = tuple[float, str]
@@ -22,12 +22,14 @@ class Owners:
     Args:
         states: What is known of the states that runs come through.
         model: What injections cost.
+        spent_max: Share of a limit that the runs may use together which show what one schedule does.
         is_used: Whether rule R3 is in use; if not, no state has an owner.
         all_minimal: Every minimal counterexample is wanted, so that not every schedule stands for every other.
     """
 
-    def __init__(self, states: States, model: CostModel, *, is_used: bool, all_minimal: bool) -> None:
-        self._states, self._model, self._is_used, self._all_minimal = states, model, is_used, all_minimal
+    def __init__(self, states: States, model: CostModel, *, spent_max: float, is_used: bool, all_minimal: bool) -> None:
+        self._states, self._model, self._spent_max = states, model, spent_max
+        self._is_used, self._all_minimal = is_used, all_minimal
         self._owners: dict[State, tuple[Rank, Schedule]] = {}
 
     def take(self, evaluation: Evaluation, rank: Rank) -> None:
@@ -78,7 +80,8 @@ class Owners:
 
         Returns:
             Its stretches from what the child adds on, and the schedule that goes on like it: the one that stands for
-            it from there, or one that ended so. `None` when some of that is unknown.
+            it from there, or one that ended so. `None` when some of that is unknown, or when it is shown by so many
+            runs that it might come to a limit which none of them has met.
         """
         if child.injection is None or child.family is None:
             return None
@@ -89,12 +92,17 @@ class Owners:
             stretches.append(stretch)
             state = stretch.next_state
             if state is None:
-                return stretches, stretch.run.schedule
+                return (stretches, stretch.run.schedule) if self._is_short(stretches) else None
             owner = self._owners.get(state)
             if owner is not None and owner[0] < (child.cost, str(schedule)):
-                return (stretches, owner[1]) if self._stands_for(owner[1], schedule) else None
+                is_shown = self._stands_for(owner[1], schedule) and self._is_short(stretches)
+                return (stretches, owner[1]) if is_shown else None
             if state in been:
                 return None  # how often it comes here is in no fingerprint
             been.add(state)
             stretch = self._states.after(state, NOTHING)
         return None
+
+    def _is_short(self, stretches: Sequence[Stretch]) -> bool:
+        """Whether stretches in a row use no more of a limit than a single run may."""
+        return spent_by(stretches) < self._spent_max

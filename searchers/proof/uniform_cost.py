@@ -80,7 +80,11 @@ class ExactSearcher:
         self._waiting = 0
         self._open: dict[Schedule, float] = {}
         self._owners = Owners(
-            self.states, problem.space.model, is_used=self._rules["R3"], all_minimal=problem.all_minimal
+            self.states,
+            problem.space.model,
+            spent_max=self._spent_max,
+            is_used=self._rules["R3"],
+            all_minimal=problem.all_minimal,
         )
         self._pruned: Counter[str] = Counter()
         self._unknown_cost = self._best_cost = float("inf")

@@ -190,11 +190,13 @@ class States:
             elif known.next_state is not next_state and known.next_state != next_state:
                 return False
             elif next_state is None:
-                return self._verdict_of(known.run) is self._verdict_of(evaluation)
+                return self._end_of(known.run) == self._end_of(evaluation)
         return True
 
-    def _verdict_of(self, run: Evaluation) -> Verdict | None:
-        return run.verdicts[self._monitor].verdict if self._monitor < len(run.verdicts) else None
+    def _end_of(self, run: Evaluation) -> tuple[Ending, Verdict, bool] | None:
+        """Return how a run ended, as far as that follows from the state; `None` when the contract was not checked."""
+        verdict = run.verdicts[self._monitor] if self._monitor < len(run.verdicts) else None
+        return None if verdict is None else (run.ending, verdict.verdict, verdict.unfair)
 
     def _note(self, state: State, acted: frozenset[Injection], following: State | None) -> None:
         self._outlooks.pop(state, None)
@@ -287,18 +289,27 @@ class States:
         return self.after(mark.state, acted | {injection})
 
     def foretold(self, schedule: Schedule) -> Stretch | None:
-        """Return how a run of a schedule ends when others have shown all that it would do, `None` if they have not."""
+        """Return how a run of a schedule ends when others have shown all that it would do, `None` if they have not.
+
+        Also `None` where these have used as much of a limit together as would end the run.
+        """
         if self._has_agents and not all(injection.place.agent for injection in schedule):
             return None  # it acts at whichever agent's call comes first
+        if not all(injection.hook.single for injection in schedule):
+            return None  # it acts at more places than its first
         left, state = list(schedule), START
         been = {state}
+        shown: list[Stretch] = []
         while True:
             acted, stretch = self._shown(state, left)
             while stretch is not None and (following := self._next_act(state, acted, stretch, left)) is not None:
                 acted = self.joined(acted, following)
                 stretch = self.after(state, acted)
-            if stretch is None or stretch.next_state is None:
-                return stretch
+            if stretch is None:
+                return None
+            shown.append(stretch)
+            if stretch.next_state is None:
+                return stretch if spent_by(shown) < 1.0 else None
             state = stretch.next_state
             left = [injection for injection in left if injection not in acted]
             if state in been and not acted:
@@ -335,6 +346,11 @@ class States:
                 if stretch.begun < position < first:
                     first, found = position, injection
         return found
+
+
+def spent_by(stretches: Iterable[Stretch]) -> float:
+    """Return what stretches in a row use of a limit at most, as a share: what the runs used that show them."""
+    return sum({stretch.run.schedule: stretch.run.spent for stretch in stretches}.values())
 
 
 def _position_of(injection: Injection, crossing: RecordedCrossing) -> int:

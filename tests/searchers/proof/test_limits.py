@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
@@ -12,13 +13,14 @@ from hypothesis import strategies as st
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import hook_at, inject
-from chaosagent.faults.schedule import EMPTY, schedule
+from chaosagent.faults.schedule import EMPTY, Schedule, parse, schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import RunLimits
 from chaosagent.searchers.anytime import AnytimeSearcher
 from chaosagent.searchers.exact import certifying
 from chaosagent.searchers.proof import uniform_cost
 from chaosagent.searchers.proof.limits import spent_max_of
+from chaosagent.searchers.seen.states import States
 from chaosagent.study.searcher import Problem, Searcher
 from chaosagent.study.stored import decode_evaluation, encode_evaluation
 from chaosagent.targets.target import Run, Target, target
@@ -168,3 +170,47 @@ def test_what_a_run_has_used_is_told_and_kept() -> None:
     assert NEAR.bench.run(EMPTY).spent == pytest.approx(3 / 22)
     assert len(places) == 3
     assert decode_evaluation(encode_evaluation(ended)).spent == 1.0
+
+
+@target(name="slowed", tasks=[Task("default")])
+async def slowed(_: Task, run: Run) -> Outcome:
+    """Is slow from the first failure on, and gives up at the second."""
+    crm = run.service("crm", {"get": lambda: 1}, read_only=True)
+    is_slow = False
+    for number in range(ROUNDS):
+        try:
+            await crm("get")
+        except Exception:
+            if is_slow:
+                return Outcome("stopped", success=True)
+            is_slow = True
+        await run.clock.sleep(10.0 * is_slow)
+        run.checkpoint(str(number), is_slow, clock_matters=False, artifacts_matter=False)
+    return Outcome("done", success=True)
+
+
+ROUNDS = 12
+
+
+def failing(*numbers: int) -> Schedule:
+    return parse("; ".join(f"service:crm[{number}] error_status(status=503, when=before)" for number in numbers))
+
+
+@pytest.mark.parametrize("make", [certifying, AnytimeSearcher])
+def test_short_runs_that_show_a_long_one_part_by_part_do_not_stand_for_it(make: Callable[..., Searcher]) -> None:
+    limits = RunLimits(virtual_seconds_max=10.0 * ROUNDS - 1.0)
+    bench = Bench(slowed, [parse_contract("termination")], SPACE, limits=limits)
+    problem = bench.problem("termination", 2 * SPACE.cost_min)
+    searcher = make(problem)
+    shown = [failing(), *(failing(number, number + 2) for number in range(1, ROUNDS - 1)), failing(11), failing(12)]
+    states = States(problem.monitor, SPACE.model)
+
+    for short in map(bench.run, shown):
+        assert short.spent < spent_max_of(problem)
+        states.take(short)
+        searcher.tell(short)
+    driven(searcher, bench)
+
+    assert searcher.standing.lower_bound == bench.minimum("termination", BUDGET) == SPACE.cost_min
+    assert states.foretold(failing(1)) is None
+    assert states.foretold(failing(10)) is not None

@@ -168,6 +168,17 @@ def test_what_may_act_at_any_agents_call_is_not_foretold_where_agents_have_names
     assert states.foretold(parse(f"service:two[1] {LOST}")) is None
 
 
+def test_what_may_act_at_several_calls_is_not_foretold() -> None:
+    bench = bench_of(three)
+    states = States(0, bench.space.model)
+    states.take(bench.run(parse("")))
+
+    assert states.foretold(parse(f"service:four[1] {LOST}")) is not None
+    assert states.foretold(parse(f"service:one[2] {LOST}")) is not None
+    assert states.foretold(parse(f"service:four[*] {LOST}")) is None
+    assert states.foretold(parse(f"service:one[2..3] {LOST}")) is None
+
+
 def test_equal_states_that_end_otherwise_contradict_each_other() -> None:
     @target(name="moody", tasks=[Task("t")])
     async def moody(_: Task, run: Run) -> Outcome:
