@@ -38,8 +38,9 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.space import Space
 from chaosagent.limits import RunLimits, StudyLimits
+from chaosagent.study.minimise import KnownToHold
 from chaosagent.study.plan import Plan
-from chaosagent.study.searcher import SEARCHERS, KnowsCauses, Problem, Proposal, Searcher, Standing
+from chaosagent.study.searcher import SEARCHERS, Core, KnowsCauses, KnowsOutcomes, Problem, Proposal, Searcher, Standing
 from chaosagent.study.store import StudyStore
 from chaosagent.study.study import Study
 from chaosagent.targets.target import Target
@@ -147,9 +148,17 @@ class TimedSearcher:
     seconds = 0.0
     after: ClassVar[list[float]] = []
 
+    core: Core
+    known_to_hold: KnownToHold
+
     def __init__(self, searcher: Searcher) -> None:
         TimedSearcher.seconds, TimedSearcher.after = 0.0, []
         self._searcher = searcher
+        # What it knows goes with it: else other violations would be reduced, and otherwise, than in the search beside.
+        if isinstance(searcher, KnowsCauses):
+            self.core = lambda evaluation: self._timed(lambda: searcher.core(evaluation))
+        if isinstance(searcher, KnowsOutcomes):
+            self.known_to_hold = lambda schedule: self._timed(lambda: searcher.known_to_hold(schedule))
 
     def _timed(self, call: Callable[[], Result]) -> Result:
         begun = cpu()
@@ -176,21 +185,9 @@ class TimedSearcher:
         return self._searcher.audit(count)
 
 
-class TimedKnower(TimedSearcher):
-    """One that tells causes, too: without that other violations would be reduced than in the search it is beside."""
-
-    def __init__(self, searcher: Searcher, causes: KnowsCauses) -> None:
-        super().__init__(searcher)
-        self._causes = causes
-
-    def core(self, evaluation: Evaluation) -> Schedule:
-        return self._timed(lambda: self._causes.core(evaluation))
-
-
 def timed_searcher(problem: Problem) -> TimedSearcher:
     """Return the searcher that `TimedSearcher` names, with its time taken."""
-    searcher = SEARCHERS.get(TimedSearcher.name)(problem)
-    return TimedKnower(searcher, searcher) if isinstance(searcher, KnowsCauses) else TimedSearcher(searcher)
+    return TimedSearcher(SEARCHERS.get(TimedSearcher.name)(problem))
 
 
 class Recorded(NamedTuple):

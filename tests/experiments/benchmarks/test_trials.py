@@ -22,7 +22,7 @@ from chaosagent.experiments.benchmarks.trials import (
     timed,
     timed_searcher,
 )
-from chaosagent.study.searcher import KnowsCauses, Problem
+from chaosagent.study.searcher import KnowsCauses, KnowsOutcomes, Problem
 from chaosagent.study.study import Study
 from chaosagent.targets.target import Target
 
@@ -88,7 +88,9 @@ def test_a_searcher_whose_time_is_taken_tells_causes_if_it_knows_them(searcher: 
 
     assert result.counterexamples
     assert result.digest == Study(plan, Ready(search.told)).run().digest
-    assert isinstance(timed_searcher(Problem(KEPT.id, 0, family.space, family.budget, 0)), KnowsCauses) is knows
+    made = timed_searcher(Problem(KEPT.id, 0, family.space, family.budget, 0))
+    assert isinstance(made, KnowsCauses) is knows
+    assert isinstance(made, KnowsOutcomes)
 
 
 def test_what_a_searcher_takes_itself_is_told_for_each() -> None:
