@@ -8,8 +8,10 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -366,7 +368,39 @@ def test_a_model_that_is_asked_too_often_is_asked_again_after_a_virtual_second()
     assert _hooks(execution) == ["model:scripted[1]@Clerk", "model:scripted[1.1]@Clerk"]
 
 
-def test_calls_that_are_asked_for_at_once_are_made_in_order_and_all_of_them() -> None:
+class _LatePool(ThreadPoolExecutor):
+    """A pool with one thread, which after its first call begins no other before somebody shuts the pool down."""
+
+    def __init__(self, max_workers: int) -> None:
+        super().__init__(min(1, max_workers))
+        self._maker, self._over = threading.get_ident(), threading.Event()
+
+    def submit(self, *args: Any, **kwargs: Any) -> Any:
+        future = super().submit(*args, **kwargs)
+        future.add_done_callback(self._pause)
+        return future
+
+    def _pause(self, _: object) -> None:
+        assert threading.get_ident() == self._maker or self._over.wait(60)
+
+    def shutdown(self, *args: Any, **kwargs: Any) -> None:
+        super().shutdown(*args, **kwargs)
+        self._over.set()
+
+
+_POOL = "ThreadPoolExecutor"
+
+
+@pytest.mark.parametrize("count", [3, 20])  # threads are at most 8
+@pytest.mark.parametrize(
+    ("name", "timing"),
+    [(_POOL, ThreadPoolExecutor), (_POOL, _LatePool), ("as_completed", lambda futures: reversed(list(futures)))],
+    ids=["as it comes", "late to begin", "last seen first"],
+)
+def test_calls_that_are_asked_for_at_once_are_made_in_order_and_all_of_them_and_the_first_failure_is_told(
+    monkeypatch: pytest.MonkeyPatch, name: str, timing: Any, count: int
+) -> None:
+    monkeypatch.setattr(f"crewai.agents.agent_executor.{name}", timing)
     done: list[str] = []
 
     def one(order: str) -> str:
@@ -377,17 +411,17 @@ def test_calls_that_are_asked_for_at_once_are_made_in_order_and_all_of_them() ->
     def two(order: str) -> str:
         """Do another thing."""
         done.append(f"two {order}")
-        raise ValueError("two")
+        raise ValueError(f"not two of {order}")
 
-    rule = lambda messages: (  # noqa: E731
-        "done" if _told(messages) else _calls(("two", {"order": "a"}), ("one", {"order": "b"}), ("two", {"order": "c"}))
-    )
+    calls = [(("two", "one")[place % 2], {"order": f"{place}."}) for place in range(count)]
+    rule = lambda messages: "done" if _told(messages) else _calls(*calls)  # noqa: E731
     system = _target(_crew(_agent(rule, [one, two], tool_failure_policy="raise")))
-    for _ in range(10):
+    for _ in range(5):
         done.clear()
         execution = execute(Experiment(system, Task("default"), SystemConfig(), seed=1), EMPTY)
-        assert done == ["two a", "one b", "two c"]
+        assert done == [f"{called} {arguments['order']}" for called, arguments in calls]
         assert "ToolExecutionFailedError" in execution.trace.ending_detail
+        assert "not two of 0." in execution.trace.ending_detail
 
 
 def test_answers_link_to_what_they_were_made_from() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import os
 import threading
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import lru_cache
@@ -275,13 +276,13 @@ def _task_kind(kind: Any) -> Any:
 
 @lru_cache(maxsize=64)
 def _executor_kind(kind: Any) -> Any:
-    """Return a kind of executor in which calls of tools that are asked for at once begin one after the other.
+    """Return a kind of executor in which calls of tools that are asked for at once are made one after the other.
 
-    They are still made in threads, so that all of them are made, whatever becomes of one.
+    All of them are made, as in CrewAI's threads, whatever becomes of one.
     """
 
     class DoorExecutor(kind):  # type: ignore[misc]  # what kind of executor is known at run time only
-        _turns: Any = PrivateAttr(default=None)
+        _batch: Any = PrivateAttr(default=None)
 
         @classmethod
         def flow_definition(cls) -> Any:
@@ -289,38 +290,49 @@ def _executor_kind(kind: Any) -> Any:
 
         def _should_parallelize_native_tool_calls(self, tool_calls: list[Any]) -> bool:
             is_parallel = bool(super()._should_parallelize_native_tool_calls(tool_calls))
-            self._turns = _Turns(tool_calls) if is_parallel else None
+            self._batch = _Batch(tool_calls) if is_parallel else None
             return is_parallel
 
         def _execute_single_native_tool_call(self, tool_call: Any) -> Any:
-            if self._turns is None:
-                return super()._execute_single_native_tool_call(tool_call)
-            with self._turns.of(tool_call):
-                return super()._execute_single_native_tool_call(tool_call)
+            make = super()._execute_single_native_tool_call
+            return make(tool_call) if self._batch is None else self._batch.made(tool_call, make)
 
     return named_after(DoorExecutor, kind)
 
 
-class _Turns:
-    """Lets threads work one after the other, in the order of what they work on."""
+class _Batch:
+    """Calls that are asked for at once: the first thread that comes makes all of them, in their order.
 
-    def __init__(self, order: list[Any]) -> None:
-        self._order = list(order)
-        self._next = 0
-        self._changed = threading.Condition()
+    After a failure that ends a task, CrewAI drops the calls whose thread has not begun, and tells of any one of several
+    such failures. Both would be left to the timing of threads; so none ends before all are made, and all end with the
+    first such failure.
+    """
 
-    @contextmanager
-    def of(self, item: Any) -> Iterator[None]:
-        """Wait for all before an item, and let the next one begin afterwards."""
-        place = next(place for place, one in enumerate(self._order) if one is item)
-        with self._changed:
-            self._changed.wait_for(lambda: self._next >= place)
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._next = place + 1
-                self._changed.notify_all()
+    def __init__(self, calls: list[Any]) -> None:
+        self._calls = list(calls)
+        self._futures: dict[int, Future[Any]] = {}
+        self._lock = threading.Lock()
+
+    def made(self, call: Any, make: Callable[[Any], Any]) -> Any:
+        """Return what one of the calls has brought, or raise what ends them all."""
+        with self._lock:
+            if not self._futures:
+                self._futures = {id(one): _future(make, one) for one in self._calls}
+        for future in self._futures.values():
+            error = future.exception()
+            if isinstance(error, ToolExecutionFailedError | HookAborted) or not isinstance(error, Exception | None):
+                raise error
+        return self._futures[id(call)].result()
+
+
+def _future(make: Callable[[Any], Any], call: Any) -> Future[Any]:
+    """Make a call in a context of its own, as in a thread of its own."""
+    future: Future[Any] = Future()
+    try:
+        future.set_result(contextvars.copy_context().run(make, call))
+    except BaseException as error:  # whoever asks for the result is told
+        future.set_exception(error)
+    return future
 
 
 @contextmanager
