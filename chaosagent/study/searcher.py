@@ -15,7 +15,6 @@ from chaosagent.faults.online import Policy
 from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.space import Space
 from chaosagent.registry import Registry
-from chaosagent.study.minimise import KnownToHold
 
 
 class Purpose(enum.Enum):
@@ -152,11 +151,6 @@ class KnowsCauses(Protocol):
 Core: TypeAlias = Callable[[Evaluation], Schedule]
 
 
-def core_of(searcher: Searcher) -> Core | None:
-    """Return how a searcher tells which injections of a run matter, `None` when it cannot."""
-    return searcher.core if isinstance(searcher, KnowsCauses) else None
-
-
 @runtime_checkable
 class KnowsOutcomes(Protocol):
     """A searcher that knows what some schedules do that were never run; what is reduced then needs fewer runs."""
@@ -164,11 +158,6 @@ class KnowsOutcomes(Protocol):
     def known_to_hold(self, schedule: Schedule) -> bool:
         """Return whether what it was told shows that a schedule does not break the contract."""
         ...
-
-
-def known_to_hold_of(searcher: Searcher) -> KnownToHold | None:
-    """Return how a searcher tells which schedules do not break the contract, `None` when it cannot."""
-    return searcher.known_to_hold if isinstance(searcher, KnowsOutcomes) else None
 
 
 SearcherFactory: TypeAlias = Callable[..., Searcher]

@@ -29,7 +29,6 @@ from chaosagent.study.plan import Plan
 from chaosagent.study.racing import Racer, without_violation
 from chaosagent.study.result import SearchResult
 from chaosagent.study.search import Search
-from chaosagent.study.searcher import core_of
 from chaosagent.study.sink import Sink
 from chaosagent.study.store import ANSWERS_NAME, StudyStore
 from chaosagent.study.study import Study
@@ -349,7 +348,7 @@ def test_where_answers_come_by_chance_the_searcher_that_is_told_says_what_matter
     search.expect_chance(Racer(plan, search.at, PAID_ONCE, study._fresh))
 
     assert search.searcher is not before
-    assert search._shrinker._core == core_of(search.searcher) != core_of(before)
+    assert search._shrinker._core == search.searcher.core != before.core
 
 
 def test_only_the_contract_in_question_is_told_otherwise() -> None:
