@@ -178,11 +178,14 @@ class CheckedSearcher:
     # ------------------------------------------------------------------ what it was told
 
     def _cost_if_best(self, evaluation: Evaluation) -> float | None:
-        """Return what a violation costs if it is cheaper than all that were told before; `None` otherwise."""
+        """Return what a violation costs if it is cheaper than all that were told before; `None` otherwise.
+
+        Also `None` for one above the budget, of which no claim says anything.
+        """
         if not violates(evaluation, self._problem.contract):
             return None
         cost = evaluation.effective.declared_cost(self._problem.space.model)
-        return cost if cost < self._best_cost else None
+        return cost if cost < min(self._best_cost, self._problem.budget + COST_TOLERANCE) else None
 
     def _note(self, evaluation: Evaluation) -> None:
         """Note what bounds every claim: the run without injections, and what told nothing of the contract."""

@@ -18,6 +18,7 @@ from chaosagent.faults.space import Choices, Space
 from chaosagent.searchers.exact import certifying
 from chaosagent.searchers.proof.uniform_cost import ExactSearcher
 from chaosagent.study.checked_searcher import CheckedSearcher
+from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.study.searcher import SEARCHERS, Problem, Proposal, Purpose, Standing
@@ -234,6 +235,18 @@ def test_a_bound_above_what_a_run_has_broken_is_not_believed_from_then_on(plugge
     assert searcher.standing == Standing()
     assert "claimed that nothing cheaper than 2.25 breaks the contract" in searcher.disproved
     assert f"a schedule of cost {truth:g} does" in searcher.disproved
+
+
+def test_a_violation_above_the_budget_contradicts_no_claim(plugged: Callable[..., None]) -> None:
+    searcher = checked(plugged, lambda problem: Odd(problem, standing=lambda: Standing(float("inf"), "C1")))
+    dearest = bench().run(dear(1)[0].schedule)
+    searcher.tell(bench().run(EMPTY))
+    searcher.tell(dearest)
+
+    assert violates(dearest, CONTRACTS[0])
+    assert dearest.effective.declared_cost(bench().space.model) > BUDGET
+    assert not searcher.disproved
+    assert searcher.standing.lower_bound == float("inf")
 
 
 def test_one_that_takes_its_claim_back_when_told_has_made_it_all_the_same(
