@@ -19,6 +19,7 @@ from chaosagent.searchers.exploring.packing import Packer
 from chaosagent.searchers.exploring.unfollowed import Unfollowed
 from chaosagent.searchers.proof.bisection import BisectingSearcher, Certifying
 from chaosagent.searchers.proof.frontier import Family
+from chaosagent.searchers.seen.ceiling import TOLERANCE
 from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.told import Told
 from chaosagent.seeds import derive
@@ -111,6 +112,8 @@ class AnytimeSearcher:
         self._packer = Packer(self._lower.states, self._upper.reactions)
         self._violated = False
         self._novelties = self._new_at = 0
+        self._heard = 0
+        self._allows_two = 2 * problem.space.cost_min <= problem.budget + TOLERANCE
 
     def ask(self, count: int) -> list[Proposal]:
         proposals: list[Proposal] = []
@@ -142,6 +145,14 @@ class AnytimeSearcher:
             self._packer.add(family)
         self._families.clear()
         self._packer.told(schedule, self._lower.lower_bound, self._lower.affordable)
+
+    def hear(self, evaluation: Evaluation) -> None:
+        """Learn from a run that a search for another contract has asked for.
+
+        Such runs count as explored, so that all such searches together explore as much as one of them would.
+        """
+        self._heard += evaluation.schedule not in self._told
+        self.tell(evaluation)
 
     @property
     def _told(self) -> Told:
@@ -184,7 +195,7 @@ class AnytimeSearcher:
         """Return what one stream wants, drawn by their shares; what the other wants when that one waits."""
         number = len(self._told) + len(self._told.out)
         rng = derive(self._problem.search_seed, "anytime", number)
-        upper_first = EMPTY in self._told and rng.random() < self._share(number)
+        upper_first = EMPTY in self._told and rng.random() < self._own_share(self._share(number))
         for is_upper in (upper_first, not upper_first):
             found = self._from_upper(number) if is_upper else self._from_lower(number)
             if found is not None:
@@ -202,8 +213,15 @@ class AnytimeSearcher:
         wanted = SHARE_MAX * self._lower.waiting / WAITING_FULL
         return max(SHARE_MIN, since * min(wanted, SHARE_AFTER if self._violated else SHARE_MAX))
 
+    def _own_share(self, share: float) -> float:
+        """Return the share of the upper stream among what is asked here, when all that was explored is to have one."""
+        own = len(self._told) - self._heard
+        if not (self._heard and own):
+            return share
+        return max(SHARE_MIN * own / len(self._told), share - (1.0 - share) * self._heard / own)
+
     def _from_upper(self, number: int) -> Proposal | None:
-        if EMPTY not in self._told:
+        if EMPTY not in self._told or not self._allows_two:  # of many faults it would keep a single one
             return None
         rng = derive(self._problem.search_seed, "anytime", "cover", number)
         if number < BURST or self._violated:

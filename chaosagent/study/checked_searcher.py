@@ -22,6 +22,7 @@ from chaosagent.study.searcher import (
     Core,
     KnowsCauses,
     KnowsOutcomes,
+    LearnsFromOthers,
     Problem,
     Proposal,
     Purpose,
@@ -55,6 +56,7 @@ class CheckedSearcher:
         name: Of the searcher.
         core: How it tells which injections of a run matter, `None` when it cannot.
         known_to_hold: How it tells which schedules do not break the contract, `None` when it cannot.
+        learns_from_others: Whether it is to be told the runs of other searches, too.
         disproved: What it claimed and what was told, without a full stop; empty while nothing contradicts.
 
     Raises:
@@ -79,6 +81,7 @@ class CheckedSearcher:
                 self._refuse(member, f"is missing: {type(self._searcher).__name__} has no such property")
         self.core = self._core()
         self.known_to_hold = self._known_to_hold()
+        self.learns_from_others = isinstance(self._searcher, LearnsFromOthers)
 
     def _core(self) -> Core | None:
         known = self._searcher
@@ -125,11 +128,19 @@ class CheckedSearcher:
 
     def tell(self, evaluation: Evaluation) -> None:
         """Tell what a schedule did, and compare it with what the searcher claimed."""
+        self._take("tell", self._searcher.tell, evaluation)
+
+    def hear(self, evaluation: Evaluation) -> None:
+        """Tell what a schedule did that another search has asked for."""
+        known = self._searcher
+        self._take("hear", known.hear if isinstance(known, LearnsFromOthers) else known.tell, evaluation)
+
+    def _take(self, method: str, tell: Callable[[Evaluation], None], evaluation: Evaluation) -> None:
         if self._broken:
             return
         cost = self._cost_if_best(evaluation)
         claimed = self.standing if cost is not None and not self._problem.by_chance else None
-        self._called("tell", lambda: self._searcher.tell(evaluation))
+        self._called(method, lambda: tell(evaluation))
         self._note(evaluation)
         if cost is None:
             return

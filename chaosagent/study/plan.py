@@ -64,7 +64,7 @@ class Plan:
     space: Space
     contract_specs: tuple[Plain, ...] = ()
     budget: float = 3.0
-    searcher: str = "exact"
+    searcher: str = "anytime"
     searcher_settings: Mapping[str, Plain] = field(default_factory=dict)
     lookahead: int = 16
     seed: int = 0

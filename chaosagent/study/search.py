@@ -10,13 +10,11 @@ from chaosagent.contracts.contract import Contract, judges_outcome_only, sees_fa
 from chaosagent.contracts.templates.objective import Objective
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.study.certificate import Certificate
 from chaosagent.study.checked_searcher import CheckedSearcher
 from chaosagent.study.counterexample import Signature
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.found import Found
 from chaosagent.study.minimise import violates
-from chaosagent.study.nominal_share import NominalShare
 from chaosagent.study.plan import Plan
 from chaosagent.study.racing import RACE_SHARE, Racer
 from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
@@ -45,6 +43,11 @@ class Search:
     Attributes:
         racer: Judges violations where answers come by chance; `None` where they do not.
         found: What it has found.
+        trials: How many of its own were told.
+        heard: How many runs of other searches it has learned from.
+        errors: How many trials ended as errors.
+        unknown: How many runs told nothing of the contract.
+        unknown_under: Under what the first of those was, and why; empty while there is none.
     """
 
     def __init__(
@@ -70,7 +73,7 @@ class Search:
                 outcome_only=judges_outcome_only(contract),
             )
         )
-        self.trials = 0
+        self.trials = self.heard = 0
         self.errors = 0
         self.unknown = 0
         self.unknown_under = ""
@@ -83,6 +86,7 @@ class Search:
         self._before: Standing | None = None  # of the worlds that were searched before this one
         self._known_elsewhere: deque[Schedule] = deque()  # minimal ones of those worlds, not run in this one yet
         self._floor = 0.0
+        self._known: set[Schedule] = set()  # told, or in flight
         self._is_torn = False  # an interrupt that leaves a searcher in the middle of something leaves it without proof
 
     def expect_chance(self, racer: Racer, world: int = 0) -> None:
@@ -153,6 +157,7 @@ class Search:
         self._asked += 1
         self._window.append(proposal)
         if proposal.policy is None:
+            self._known.add(proposal.schedule)
             evaluator.request(self.at, proposal.schedule)
         else:
             evaluator.request_play(self.at, proposal.policy)
@@ -190,6 +195,43 @@ class Search:
         return 0.0 if self.racer is None else self.racer.instability_of(schedule)
 
     @property
+    def learns_from_others(self) -> bool:
+        """Whether it gains by the runs of other searches of its task and seed; not where answers come by chance."""
+        return self.racer is None and self.searcher.learns_from_others
+
+    def hear(self, evaluation: Evaluation) -> None:
+        """Learn from a run that another search of this task and seed has told; it is no trial of this one.
+
+        What tells nothing of the contract is passed over, and so is what was told already, or soon will be.
+        """
+        schedule, verdict = evaluation.schedule, evaluation.verdict(self.contract.id)
+        if schedule in self._known or evaluation.status is Status.ERROR:
+            return
+        if verdict is None or verdict.verdict is Verdict.UNKNOWN:
+            return
+        self.heard += 1
+        self._known.add(schedule)
+        self._learn(evaluation, self.searcher.hear)
+        self._shrink(evaluation)
+
+    @property
+    def in_flight(self) -> bool:
+        """Whether a trial was asked for and not told yet."""
+        return bool(self._window)
+
+    def do_what_is_due(self, evaluator: Evaluator) -> bool:
+        """Race, audit, or go on in another world, when nothing else is left to do; return whether it was due."""
+        if self.due_for_race:
+            self.race()
+        elif self.due_for_audit:
+            self.audit(evaluator)
+        elif self.due_for_other_world:
+            self.search_other_world()
+        else:
+            return False
+        return True
+
+    @property
     def due_for_race(self) -> bool:
         """Whether something is to be run in further worlds now."""
         if self.racer is None or self.limit_reached or self.found.satisfied or self.found.violated_nominally:
@@ -216,7 +258,7 @@ class Search:
 
     @property
     def _other_world(self) -> int | None:
-        if self.racer is None or self.found.satisfied or self.found.violated_nominally or self._is_cut:
+        if self.racer is None or self.found.satisfied or self.found.violated_nominally or self.is_cut:
             return None
         if self.limit_reached or self._asked >= self.plan.limits.trials_max:
             return None
@@ -258,7 +300,7 @@ class Search:
         if evaluation.schedule != EMPTY and violates(evaluation, self.contract.id):
             self._shrinker.add(evaluation)
 
-    def _learn(self, evaluation: Evaluation) -> None:
+    def _learn(self, evaluation: Evaluation, tell: Callable[[Evaluation], None] | None = None) -> None:
         """Tell one evaluation to the searcher and keep the cheapest violation."""
         self._has_answered = True
         if evaluation.status is Status.ERROR:
@@ -267,7 +309,7 @@ class Search:
             self.unknown += 1
             self.unknown_under = self.unknown_under or self._unknown_under(evaluation)
         self._is_torn = True
-        self.searcher.tell(evaluation)
+        (tell or self.searcher.tell)(evaluation)
         self._is_torn = False
         if self.plan.wants_several:
             self._told[evaluation.schedule] = evaluation
@@ -329,70 +371,20 @@ class Search:
     @property
     def lower_bound(self) -> float:
         """Nothing cheaper than this breaks the contract, as far as is proved now."""
-        return self._standing.lower_bound
-
-    def injectable(self, evaluator: Evaluator) -> bool:
-        """Whether the run without injections shows any place at which something affordable could be injected."""
-        nominal = evaluator.known(self.at, EMPTY)
-        if nominal is None:
-            return False
-        space = self.plan.space
-        return any(
-            priced.cost <= self.plan.budget
-            for crossing in nominal.crossings
-            for priced in space.at(crossing.boundary, crossing.place.interface, crossing.place.agent)[:1]
-        )
+        return self.standing.lower_bound
 
     @property
-    def _standing(self) -> Standing:
+    def standing(self) -> Standing:
+        """How far the search has come, in all worlds that it looked at."""
         standing = Standing() if self._is_torn else self.searcher.standing
         if self.racer is None:
             return standing
         return self.racer.bounded(standing_of_both(self._before, standing, self._floor), self.found.cost_wanted)
 
     @property
-    def _is_cut(self) -> bool:
+    def is_cut(self) -> bool:
         """Whether something was left to do in the world that is searched."""
         if self._is_torn or self.found.satisfied:
             return self._is_torn
         raced = self.racer is None or self.found.violated_nominally or not self.racer.due(self.found.cost_wanted)
         return not (raced and (self.searcher.finished or self._is_met))
-
-    def certificate(
-        self, *, reproduced: bool = True, frozen: bool = False, broken_anyway: NominalShare | None = None
-    ) -> Certificate:
-        """Return what is proved now.
-
-        Args:
-            reproduced: Whether the runs that were made again went the same way.
-            frozen: Whether it was searched with frozen answers.
-            broken_anyway: How often the contract breaks without injections, by chance.
-        """
-        standing = self._standing if reproduced else Standing()
-        clean = None if self.racer is None or not reproduced else self.racer.clean_runs(self.found.cost_wanted)
-        return Certificate(
-            level="S" if clean is not None and standing.level != "C0" else standing.level,
-            cost=None if self.found.best is None else self.found.best_cost,
-            lower_bound=min(standing.lower_bound, self.found.best_cost),
-            budget=self.plan.budget,
-            executed=self.trials,
-            pruned=standing.pruned,
-            audited=standing.audited,
-            contradictions=standing.contradictions,
-            errors=self.errors,
-            unknown=self.unknown,
-            unknown_under=self.unknown_under,
-            limit_reached=self._is_cut,
-            reproduced=reproduced,
-            frozen=frozen,
-            answers=len(self.found.minimal) if self.plan.wants_several else None,
-            known_below=self.found.known_below(standing.lower_bound) if self.plan.wants_several and reproduced else 0.0,
-            clean=clean,
-            doubted=self.racer is not None and self.racer.is_doubted(self.found.cost_wanted),
-            audited_of=standing.audited_of,
-            unseen=() if self.racer is None else self.racer.unseen,
-            worlds_searched=1 if self.racer is None else self.racer.worlds_searched,
-            broken_anyway=broken_anyway,
-            near_limit=standing.near_limit,
-            disproved=self.searcher.disproved,
-        )

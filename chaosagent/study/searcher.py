@@ -160,6 +160,15 @@ class KnowsOutcomes(Protocol):
         ...
 
 
+@runtime_checkable
+class LearnsFromOthers(Protocol):
+    """A searcher that gains by the runs of searches for other contracts of its task and seed; see `Together`."""
+
+    def hear(self, evaluation: Evaluation) -> None:
+        """Learn from a run that another search has asked for, as `tell` would; perhaps ask for less of that kind."""
+        ...
+
+
 SearcherFactory: TypeAlias = Callable[..., Searcher]
 """Makes a searcher for a problem; further keyword arguments are its settings in the study file."""
 

@@ -25,10 +25,12 @@ from chaosagent.study.earlier import NOTHING_EARLIER, Earlier
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.minimise import Rerun, minimise, necessity_of, violates
 from chaosagent.study.plan import Plan
+from chaosagent.study.proved import certificate_of
 from chaosagent.study.racing import Racer
 from chaosagent.study.result import Progress, SearchResult, StudyResult, believed
 from chaosagent.study.search import Search
 from chaosagent.study.sink import Sink
+from chaosagent.study.together import Together
 from chaosagent.study.trial import Trial
 from chaosagent.study.worlds import usual_world
 from chaosagent.vocabulary import Severity
@@ -102,7 +104,7 @@ class Study:
             for start in range(0, len(groups), self._groups_max):
                 together = groups[start : start + self._groups_max]
                 self._expect_chance(together)
-                self._search_all([search for group in together for search in group])
+                self._search_all(together)
                 self._repeat_nominal(together)
                 for group in together:
                     results.extend(self._finish(group))
@@ -194,43 +196,25 @@ class Study:
 
     # ------------------------------------------------------------------ searching
 
-    def _search_all(self, searches: list[Search]) -> None:
-        """Run searches side by side until all have ended and their certificates are audited."""
-        active = list(searches)
+    def _search_all(self, groups: Sequence[Sequence[Search]]) -> None:
+        """Let searches go on side by side until all have ended and their certificates are audited."""
+        searches = [search for group in groups for search in group]
+        under_way = [Together(group, self._note) for group in groups]
+        active, over_before = searches, self._progress.searches_over
         while active:
             if self._out_of_time:
                 self._executor.drop_waiting()
                 self._evaluator.abandon()
                 for search in active:
                     search.stop()
-            told = [self._advance(search) for search in active]
-            still = [search for search in active if not search.finished]
-            self._progress.searches_over += len(active) - len(still)
-            if not any(told) and len(still) == len(active):
+            moved = [together.advance(self._evaluator) for together in under_way]
+            if not any(moved):
                 if not self._evaluator.anything_out:
-                    still[0].searcher.refuse_waiting()
+                    active[0].searcher.refuse_waiting()
                 self._evaluator.wait()
-            active = still
+            active = [search for together in under_way for search in together.active]
+            self._progress.searches_over = over_before + len(searches) - len(active)
             self._report(active, searches)
-
-    def _advance(self, search: Search) -> bool:
-        """Ask, tell what has ended, and audit what has nothing left to ask; return whether anything was new."""
-        search.top_up(self._evaluator)
-        told = False
-        while (trial := search.tell_next(self._evaluator)) is not None:
-            told = True
-            self._note(search, trial)
-            search.top_up(self._evaluator)
-        if search.due_for_race:
-            search.race()
-            return True
-        if search.due_for_audit:
-            search.audit(self._evaluator)
-            return True
-        if search.due_for_other_world:
-            search.search_other_world()
-            return True
-        return told
 
     @property
     def _out_of_time(self) -> bool:
@@ -298,7 +282,7 @@ class Study:
         if found.best is None or found.violated_nominally:
             return ()
         smallest = found.best
-        if not search.certificate().certified and not self._interrupted:
+        if not certificate_of(search).certified and not self._interrupted:
             smallest = minimise(smallest, contract, space, self._rerun(search, smallest))
             found.keep_best(smallest)
             if found.violated_nominally:
@@ -355,7 +339,7 @@ class Study:
         repeatable = not self._evaluator.went_another_way(search.at)
         draw = not (self._interrupted or self._out_of_time)
         anyway = None if search.racer is None else search.racer.broken_anyway(draw=draw)
-        return search.certificate(reproduced=repeatable, frozen=self._nature.stochastic, broken_anyway=anyway)
+        return certificate_of(search, reproduced=repeatable, frozen=self._nature.stochastic, broken_anyway=anyway)
 
     def _tell_differing(self, at: Experimental, difference: str) -> None:
         for sink in self._sinks:
@@ -381,10 +365,19 @@ class Study:
             violated_nominally=search.found.violated_nominally,
             counterexamples=tuple(self._certified(one, certificate) for one in found),
             certificate=certificate,
-            injectable=search.injectable(self._evaluator),
+            injectable=self._is_injectable(at),
             effect_count=0 if nominal is None else len(nominal.effects),
             unreduced=len(search.found.unreduced) if self._plan.wants_several else 0,
             doubtful=() if search.racer is None else search.racer.doubtful,
+        )
+
+    def _is_injectable(self, at: Experimental) -> bool:
+        """Whether the run without injections shows any place at which something affordable could be injected."""
+        nominal, space = self._evaluator.known(at, EMPTY), self._plan.space
+        return nominal is not None and any(
+            priced.cost <= self._plan.budget
+            for crossing in nominal.crossings
+            for priced in space.at(crossing.boundary, crossing.place.interface, crossing.place.agent)[:1]
         )
 
     def _certified(self, found: Counterexample, certificate: Certificate) -> Counterexample:

@@ -29,7 +29,7 @@ class CostSettings(_Strict):
 class SearchSettings(_Strict):
     """Who searches, and for how long; see `Plan` and `StudyLimits`."""
 
-    searcher: str = "exact"
+    searcher: str = "anytime"
     settings: dict[str, object] = {}
     seed: Seed = 0
     lookahead: Annotated[int, Field(ge=1, le=1024)] = 16

@@ -179,7 +179,7 @@ def test_by_default_one_is_found_and_nothing_is_said_of_others() -> None:
 
 
 def test_a_search_ends_once_it_knows_as_many_signatures_as_are_wanted() -> None:
-    every = plan_of(target_of(PROGRAM))
+    every = plan_of(target_of(PROGRAM), searcher="exact")
     all_of_them = only(every)
     kinds = {found.signature for found in all_of_them.counterexamples}
 

@@ -295,8 +295,8 @@ def test_a_searcher_that_waits_for_nothing_ends_the_study() -> None:
     for search in group:
         search.searcher.ask(1)  # takes the first schedule away from the study
 
-    with pytest.raises(SearcherError, match="'exact': ask returned nothing although nothing is out"):
-        study._search_all(group)
+    with pytest.raises(SearcherError, match="'anytime': ask returned nothing although nothing is out"):
+        study._search_all([group])
 
 
 # ---------------------------------------------------------------------- audits

@@ -1,0 +1,50 @@
+"""What a search has proved, as a certificate."""
+
+from __future__ import annotations
+
+from chaosagent.study.certificate import Certificate
+from chaosagent.study.nominal_share import NominalShare
+from chaosagent.study.search import Search
+from chaosagent.study.searcher import Standing
+
+
+def certificate_of(
+    search: Search, *, reproduced: bool = True, frozen: bool = False, broken_anyway: NominalShare | None = None
+) -> Certificate:
+    """Return what a search has proved now.
+
+    Args:
+        search: Under way, or over.
+        reproduced: Whether the runs that were made again went the same way.
+        frozen: Whether it was searched with frozen answers.
+        broken_anyway: How often the contract breaks without injections, by chance.
+    """
+    standing = search.standing if reproduced else Standing()
+    plan, found, racer = search.plan, search.found, search.racer
+    clean = None if racer is None or not reproduced else racer.clean_runs(found.cost_wanted)
+    return Certificate(
+        level="S" if clean is not None and standing.level != "C0" else standing.level,
+        cost=None if found.best is None else found.best_cost,
+        lower_bound=min(standing.lower_bound, found.best_cost),
+        budget=plan.budget,
+        executed=search.trials + search.heard,
+        pruned=standing.pruned,
+        audited=standing.audited,
+        contradictions=standing.contradictions,
+        errors=search.errors,
+        unknown=search.unknown,
+        unknown_under=search.unknown_under,
+        limit_reached=search.is_cut,
+        reproduced=reproduced,
+        frozen=frozen,
+        answers=len(found.minimal) if plan.wants_several else None,
+        known_below=found.known_below(standing.lower_bound) if plan.wants_several and reproduced else 0.0,
+        clean=clean,
+        doubted=racer is not None and racer.is_doubted(found.cost_wanted),
+        audited_of=standing.audited_of,
+        unseen=() if racer is None else racer.unseen,
+        worlds_searched=1 if racer is None else racer.worlds_searched,
+        broken_anyway=broken_anyway,
+        near_limit=standing.near_limit,
+        disproved=search.searcher.disproved,
+    )

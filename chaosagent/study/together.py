@@ -1,0 +1,85 @@
+"""The searches of one task and seed, one for each contract: on their own, or learning from each other's runs."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+
+from chaosagent.study.evaluator import Evaluator
+from chaosagent.study.search import Search
+from chaosagent.study.trial import Trial
+
+
+class Together:
+    """Lets some searches go on until all have ended.
+
+    Where their searchers learn from others, each run of one is told to all: what breaks another contract is found
+    there, too, and nothing is asked for twice. They then take turns, one trial each, so that what they learn, and when,
+    does not depend on which worker was faster. Otherwise each goes on as soon as one of its own runs has ended.
+
+    Args:
+        searches: Of one task and seed.
+        on_trial: Called with each trial that was told.
+    """
+
+    def __init__(self, searches: Sequence[Search], on_trial: Callable[[Search, Trial], None]) -> None:
+        self._active, self._on_trial = deque(searches), on_trial
+        self._takes_turns = len(searches) > 1 and all(search.learns_from_others for search in searches)
+        self._has_begun = False
+
+    @property
+    def active(self) -> Sequence[Search]:
+        """The searches that have not ended."""
+        return self._active
+
+    def advance(self, evaluator: Evaluator) -> bool:
+        """Ask, tell what has ended, and audit what has nothing left to ask.
+
+        Returns:
+            Whether anything was told, or a search has ended; if not, some run has to end first.
+        """
+        if self._takes_turns:
+            return self._take_turns(evaluator)
+        told = [self._go_on(search, evaluator) for search in self._active]
+        return self._dismiss(self._active) or any(told)
+
+    def _go_on(self, search: Search, evaluator: Evaluator) -> bool:
+        search.top_up(evaluator)
+        told = False
+        while (trial := search.tell_next(evaluator)) is not None:
+            told = True
+            self._on_trial(search, trial)
+            search.top_up(evaluator)
+        return search.do_what_is_due(evaluator) or told
+
+    def _take_turns(self, evaluator: Evaluator) -> bool:
+        if not self._has_begun:
+            self._has_begun = True
+            for search in self._active:
+                search.top_up(evaluator)
+        moved, idle = False, 0
+        while self._active and idle < len(self._active):
+            search = self._active[0]
+            search.top_up(evaluator)
+            trial = search.tell_next(evaluator)
+            if trial is not None:
+                self._on_trial(search, trial)
+                for other in list(self._active)[1:]:
+                    other.hear(trial.evaluation)
+                search.top_up(evaluator)
+            elif search.in_flight:
+                break
+            acted = trial is not None or search.do_what_is_due(evaluator)
+            ended = self._dismiss([search])
+            idle = 0 if acted or ended else idle + 1
+            moved = moved or acted or ended
+            if not ended:
+                self._active.rotate(-1)
+        return moved
+
+    def _dismiss(self, searches: Iterable[Search]) -> bool:
+        """Leave out those that have ended; return whether there were any."""
+        over = [search for search in searches if search.finished]
+        for search in over:
+            self._active.remove(search)
+        return bool(over)
