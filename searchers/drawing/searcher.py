@@ -65,6 +65,10 @@ class DrawingSearcher(ABC):
             self._exhausted = False
         self._learn(evaluation, fresh)
 
+    def hear(self, evaluation: Evaluation) -> None:
+        """Learn from a run that a search for another contract has asked for."""
+        self.tell(evaluation)
+
     @property
     def finished(self) -> bool:
         return EMPTY in self._told and not self._told.out and (self._exhausted or not self._pool.candidates)

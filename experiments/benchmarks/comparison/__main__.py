@@ -1,6 +1,7 @@
-"""Compare searchers on study files, each (configuration, task, contract) for itself, at equal executions.
+"""Compare searchers on every (configuration, task, contract) of study files, at equal executions.
 
 Run: python -m chaosagent.experiments.benchmarks.comparison STUDY.yaml ... [--searcher NAME ...] [--limit 300]
+     [--together]
 """
 
 from __future__ import annotations
@@ -51,7 +52,14 @@ def _compared(options: argparse.Namespace) -> Compared:
     listed = [
         searches
         for path in options.study
-        for searches in searches_of(path, options.searcher, options.limit, budget=options.budget, seed=options.seed)
+        for searches in searches_of(
+            path,
+            options.searcher,
+            options.limit,
+            budget=options.budget,
+            seed=options.seed,
+            together=options.together,
+        )
     ]
     found: list[Found] = []
     said = monotonic()
@@ -62,7 +70,8 @@ def _compared(options: argparse.Namespace) -> Compared:
             print(f"{number} of {len(listed)} tasks in a configuration", file=sys.stderr, flush=True)
     studies = " ".join(path.name for path in options.study)
     return Compared(
-        f"{machine()}; {studies}, seed {options.seed}, at most {options.limit} executions a search",
+        f"{machine()}; {studies}, seed {options.seed}, at most {options.limit} executions for "
+        + ("all contracts of a task" if options.together else "each contract of a task"),
         options.limit,
         tuple(found),
     )
@@ -75,7 +84,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("study", type=Path, nargs="*", metavar="STUDY.yaml", help="study files; their targets differ")
     parser.add_argument("--searcher", nargs="+", default=list(DEFAULT), metavar="NAME", help="who searches")
-    parser.add_argument("--limit", type=int, default=LIMIT, help="most executions of one search")
+    parser.add_argument("--limit", type=int, default=LIMIT, help="most executions of one study")
+    parser.add_argument(
+        "--together",
+        action="store_true",
+        help="search all contracts of a task in one study, as chaosagent search does, and not each in one of its own",
+    )
     parser.add_argument("--budget", type=float, help="search schedules up to this cost; that of the file when left out")
     parser.add_argument("--seed", type=int, default=0, help="of the random choices of the searchers (0)")
     parser.add_argument("--jobs", type=int, default=1, help="worker processes; only the seconds depend on it")

@@ -46,7 +46,7 @@ def draw(compared: Compared, path: Path) -> None:
                 what = "broken as cheaply as by anybody" if cheapest else "broken"
                 panel.set_title(f"{target}: {what}, of {len(least)}", fontsize=10)
         for panel in panels[-1]:
-            panel.set_xlabel("executions of one search")
+            panel.set_xlabel("executions of one study")
         for row in panels:
             row[0].set_ylabel("share of the pairs")
         handles, labels = panels[0][0].get_legend_handles_labels()

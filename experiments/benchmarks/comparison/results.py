@@ -44,10 +44,11 @@ class Found:
     Attributes:
         pair: In which search.
         searcher: Its name.
-        executions: How many schedules it had run.
-        seconds: Processor time of the whole search, runs among them.
+        executions: How many schedules its study had run.
+        seconds: Processor time of the whole study, runs among them.
         improved: Each violation that was cheaper than those before: after how many executions, and its cost.
         proved: That nothing cheaper breaks the contract, or nothing at all within the budget.
+        together: How many pairs its study searched.
     """
 
     pair: Pair
@@ -56,6 +57,7 @@ class Found:
     seconds: float
     improved: tuple[tuple[int, float], ...]
     proved: bool
+    together: int = 1
 
     @property
     def cost(self) -> float:
@@ -69,7 +71,7 @@ class Compared:
 
     Attributes:
         about: One line on the machine and the studies.
-        limit: Most executions of one search.
+        limit: Most executions of one study.
         found: What each found.
     """
 
@@ -102,7 +104,10 @@ class Compared:
     def save(self, path: Path) -> None:
         """Write it as JSON, a line for each search."""
         rows = [
-            [*one.pair, one.searcher, one.executions, one.seconds, [list(step) for step in one.improved], one.proved]
+            [
+                *(*one.pair, one.searcher, one.executions, one.seconds),
+                *([list(step) for step in one.improved], one.proved, one.together),
+            ]
             for one in self.found
         ]
         lines = ",\n  ".join(json.dumps(row) for row in rows)
@@ -120,7 +125,7 @@ def load(path: Path) -> Compared:
     try:
         stored = json.loads(path.read_text("utf-8"))
         found = tuple(
-            Found(Pair(*row[:4]), row[4], row[5], row[6], tuple((at, cost) for at, cost in row[7]), row[8])
+            Found(Pair(*row[:4]), row[4], row[5], row[6], tuple((at, cost) for at, cost in row[7]), *row[8:])
             for row in stored["found"]
         )
         return Compared(stored["about"], stored["limit"], found)
@@ -160,8 +165,8 @@ def _row(target: str, searcher: str, found: Sequence[Found], least: dict[Pair, f
         _median(reached_at(one, least[one.pair]) for one in breakable),
         f"{statistics.fmean(above):.3f}" if above else "",
         str(sum(one.proved for one in found)),
-        str(sum(one.executions for one in found)),
-        f"{sum(one.seconds for one in found):.0f}",
+        f"{sum(one.executions / one.together for one in found):.0f}",
+        f"{sum(one.seconds / one.together for one in found):.0f}",
     )
 
 

@@ -1,12 +1,12 @@
 """Searches on real targets: what each searcher finds, when, how cheap, and in what time.
 
-Every (configuration, task, contract) of some study files is a search of its own for each searcher, which may execute
-the same number of schedules; what shrinks a violation counts among them.
+Every (configuration, task, contract) of some study files is searched by each searcher, either for itself or together
+with the other contracts of the task, as `chaosagent search` does. Each study may execute the same number of schedules;
+what shrinks a violation counts among them.
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,8 +27,8 @@ from chaosagent.studyfile import Overrides, load_study, plan_of
 from chaosagent.vocabulary import Severity
 
 
-class Enough(Exception):
-    """A search has executed as much as it may."""
+class Enough(KeyboardInterrupt):
+    """A study has executed as much as it may: it ends as after Ctrl-C, with what is proved by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,10 @@ class Searches:
         config: Name of the configuration.
         task: Id of the task.
         searchers: Who searches.
-        limit: Most executions of one search.
+        limit: Most executions of one study.
         budget: Instead of that of the file; `None` leaves it.
         seed: Of the random choices of the searchers.
+        together: Search all contracts in one study, and not each in one of its own.
     """
 
     path: Path
@@ -52,10 +53,17 @@ class Searches:
     limit: int
     budget: float | None = None
     seed: int = 0
+    together: bool = False
 
 
 def searches_of(
-    path: Path, searchers: Sequence[str], limit: int, *, budget: float | None = None, seed: int = 0
+    path: Path,
+    searchers: Sequence[str],
+    limit: int,
+    *,
+    budget: float | None = None,
+    seed: int = 0,
+    together: bool = False,
 ) -> Iterator[Searches]:
     """Yield the searches of a study file: all tasks in all configurations that it does not restrict.
 
@@ -65,7 +73,7 @@ def searches_of(
     plan = plan_of(load_study(path, Overrides(budget=budget)))
     for config in plan.target.configs:
         for task in plan.tasks:
-            yield Searches(path, config, task.id, tuple(searchers), limit, budget, seed)
+            yield Searches(path, config, task.id, tuple(searchers), limit, budget, seed, together)
 
 
 def search_all(searches: Searches) -> list[Found]:
@@ -77,53 +85,67 @@ def search_all(searches: Searches) -> list[Found]:
     """
     asked = Overrides(config=searches.config, tasks=(searches.task,), budget=searches.budget)
     plan = plan_of(load_study(searches.path, asked))
-    found = [
-        _search(replace(plan, contracts=(contract,), seed=searches.seed), searcher, searches.limit)
-        for contract in plan.contracts
-        if contract.severity is Severity.HARD
+    hard = tuple(contract for contract in plan.contracts if contract.severity is Severity.HARD)
+    return [
+        found
+        for contracts in ([hard] if searches.together else [(contract,) for contract in hard])
         for searcher in searches.searchers
+        for found in _search(replace(plan, contracts=contracts, seed=searches.seed), searcher, searches.limit)
     ]
-    return [one for one in found if one is not None]
 
 
-def _search(plan: Plan, searcher: str, limit: int) -> Found | None:
+def _search(plan: Plan, searcher: str, limit: int) -> list[Found]:
     limits = StudyLimits(limit, None, plan.limits.error_share_max)
     planned = replace(plan, searcher=searcher, searcher_settings={}, limits=limits, audit=0)
     watch = _Watch(planned, limit)
     begun = cpu()
-    with contextlib.suppress(Enough):
-        Study(planned, InlineExecutor(planned.workbench()), sinks=[watch]).run()
-    if watch.violated_nominally:
-        return None
-    pair = Pair(plan.target.name, plan.config.name, plan.tasks[0].id, plan.contracts[0].id)
-    return Found(pair, searcher, watch.searched, round(cpu() - begun, 3), tuple(watch.improved), watch.proved)
+    Study(planned, InlineExecutor(planned.workbench()), sinks=[watch]).run()
+    seconds = round(cpu() - begun, 3)
+    pair = Pair(plan.target.name, plan.config.name, plan.tasks[0].id, "")
+    sought = [contract.id for contract in plan.contracts if contract.id not in watch.violated_nominally]
+    return [
+        Found(
+            pair._replace(contract=contract),
+            searcher,
+            watch.searched,
+            seconds,
+            tuple(watch.improved[contract]),
+            contract in watch.proved,
+            len(sought),
+        )
+        for contract in sought
+    ]
 
 
 class _Watch(Sink):
-    """Notes each cheaper violation with the execution at which it came, and ends a search at its limit."""
+    """Notes each cheaper violation with the execution at which it came, and ends a study at its limit."""
 
     def __init__(self, plan: Plan, limit: int) -> None:
-        self._contract, self._model, self._budget = plan.contracts[0].id, plan.space.model, plan.budget
+        self._model, self._budget = plan.space.model, plan.budget
         self._limit = limit
-        self._executed = 0
+        self._is_over = False
         self.searched = 0
-        self.improved: list[tuple[int, float]] = []
-        self.proved = self.violated_nominally = False
+        self.improved: dict[str, list[tuple[int, float]]] = {contract.id: [] for contract in plan.contracts}
+        self.proved: set[str] = set()
+        self.violated_nominally: set[str] = set()
 
     def executed(self, at: Experimental, evaluation: Evaluation) -> None:
         del at
-        if self._executed >= self._limit:
+        if self._is_over:
+            return  # what the end of a study runs again
+        if self.searched >= self._limit or len(self.violated_nominally) == len(self.improved):
+            self._is_over = True
             raise Enough
-        self._executed += 1
-        self.searched = self._executed
-        if not violates(evaluation, self._contract):
-            return
-        if evaluation.schedule == EMPTY:
-            self.violated_nominally = True
-            raise Enough
+        self.searched += 1
         cost = evaluation.effective.declared_cost(self._model)
-        if cost <= self._budget + EQUAL and (not self.improved or cost < self.improved[-1][1] - EQUAL):
-            self.improved.append((self._executed, cost))
+        for contract, improved in self.improved.items():
+            if not violates(evaluation, contract):
+                continue
+            if evaluation.schedule == EMPTY:
+                self.violated_nominally.add(contract)
+            elif cost <= self._budget + EQUAL and (not improved or cost < improved[-1][1] - EQUAL):
+                improved.append((self.searched, cost))
 
     def search_over(self, result: SearchResult) -> None:
-        self.proved = result.certificate.certified or (result.certificate.safe and result.injectable)
+        if result.certificate.certified or (result.certificate.safe and result.injectable):
+            self.proved.add(result.contract)

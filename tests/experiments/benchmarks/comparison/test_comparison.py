@@ -86,6 +86,18 @@ def test_searches_keep_their_limit_and_repeat_but_for_their_seconds() -> None:
     assert any(improved for *_, improved, _ in one)
 
 
+@pytest.mark.slow
+def test_contracts_that_are_searched_together_share_their_executions() -> None:
+    searches = next(iter(searches_of(STUDY, ("anytime",), LIMIT, together=True)))
+
+    found = search_all(searches)
+
+    assert len(found) > 1
+    assert {one.executions for one in found} == {LIMIT}
+    assert {one.together for one in found} == {len(found)}
+    assert f"| {LIMIT} |" in table(Compared("here", LIMIT, tuple(found)))
+
+
 def found_without_seconds(found: Found) -> tuple[Pair, str, int, tuple[tuple[int, float], ...], bool]:
     return found.pair, found.searcher, found.executions, found.improved, found.proved
 
