@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.limits import RunLimits
 
 Seed = Annotated[int, Field(ge=0)]
@@ -19,10 +20,10 @@ class _Strict(BaseModel):
 
 
 class CostSettings(_Strict):
-    """The weights of Eq. 8. A hook must cost something, or the search could add injections for nothing."""
+    """The weights of Eq. 8. A hook must cost something when it is rounded, or injections could be added for nothing."""
 
     c_tokens: Weight = 0.01
-    c_hook: Amount = 1.0
+    c_hook: Annotated[float, Field(ge=10**-COST_DECIMALS, allow_inf_nan=False)] = 1.0
     c_mag: Weight = 0.1
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaosagent.contracts.contract import Contract, judges_outcome_only
+from chaosagent.contracts.contract import Contract, judges_outcome_only, sees_faults
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.execution.play import play
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
@@ -88,6 +88,7 @@ class Bench:
             budget,
             self._seed,
             search_seed,
+            kinds_matter=sees_faults(self.contracts[monitor]),
             all_minimal=all_minimal,
             outcome_only=judges_outcome_only(self.contracts[monitor]),
         )

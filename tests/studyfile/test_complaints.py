@@ -128,7 +128,7 @@ WRONG = [
     ("seeds: 3\n", r"study\.yaml:2: seeds is 3; it must be a list\. Write it in brackets"),
     ("seeds: []\n", r"study\.yaml:2: seeds is \[\]; it must not be empty"),
     ("seeds: [0, x]\n", r"study\.yaml:2: entry 2 of seeds is 'x'; it must be a whole number"),
-    ("cost:\n  c_hook: 0\n", r"study\.yaml:3: cost\.c_hook is 0; it must be greater than 0"),
+    ("cost:\n  c_hook: 0.0000001\n", r"study\.yaml:3: cost\.c_hook is 1e-07; it must be at least 1e-06"),
     ("search: {trials: 0}\n", r"search\.trials is 0; it must be at least 1"),
     ("search: {error_share: 1.5}\n", r"search\.error_share is 1\.5; it must be at most 1"),
     ("run: 5\n", r"study\.yaml:2: run is 5; it must be a mapping\.$"),
