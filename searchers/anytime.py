@@ -258,7 +258,7 @@ class AnytimeSearcher:
         return self._told.is_taken(schedule) or self.known_to_hold(schedule)
 
     def _from_lower(self, number: int) -> Proposal | None:
-        if self._packer.has_questions and self._lower.next_is_unknown:
+        if self._allows_two and self._packer.has_questions and self._lower.next_is_unknown:
             rng = derive(self._problem.search_seed, "anytime", "pack", number)
             pack = self._packer.pack(rng)
             if pack is not None and not self._told.is_taken(pack.schedule):

@@ -41,7 +41,7 @@ class Certificate:
         cost: Of the counterexample; `None` when none was found.
         lower_bound: Nothing cheaper breaks the contract; infinite when nothing within the budget does.
         budget: Up to which was searched.
-        executed: Trials told to the search.
+        executed: Runs told to the search: its trials, and the runs of others that it has learned from.
         pruned: How many schedules each rule made unnecessary.
         audited: How many of those were executed as a check.
         contradictions: How many of those behaved otherwise than their rule says; then it was switched off.

@@ -210,7 +210,6 @@ class Search:
         if verdict is None or verdict.verdict is Verdict.UNKNOWN:
             return
         self.heard += 1
-        self._known.add(schedule)
         self._learn(evaluation, self.searcher.hear)
         self._shrink(evaluation)
 
@@ -303,6 +302,7 @@ class Search:
     def _learn(self, evaluation: Evaluation, tell: Callable[[Evaluation], None] | None = None) -> None:
         """Tell one evaluation to the searcher and keep the cheapest violation."""
         self._has_answered = True
+        self._known.add(evaluation.schedule)
         if evaluation.status is Status.ERROR:
             self.errors += 1
         elif (verdict := evaluation.verdict(self.contract.id)) is None or verdict.verdict is Verdict.UNKNOWN:

@@ -22,7 +22,7 @@ class Purpose(enum.Enum):
 
     A violation that is met by exploring is shrunk at once, by the study, so what explores may be dearer than the
     budget; one that is met by certifying is minimal. What probes is run for what it tells of the target, whatever it
-    breaks: it may be dearer than the budget, too, and is not shrunk.
+    breaks: it may be dearer than the budget, too, and is not shrunk by its own search.
     """
 
     EXPLORE = "explore"

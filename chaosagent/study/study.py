@@ -233,10 +233,10 @@ class Study:
         self._told_sum = (self._told_sum + int.from_bytes(hashed, "big")) % 256**DIGEST_BYTES
         for sink in self._sinks:
             sink.trial(at, search.contract.id, trial)
-        share = self._plan.limits.error_share_max
-        if search.errors >= ERRORS_MIN and search.errors > share * search.trials:
+        share, told = self._plan.limits.error_share_max, search.trials + search.heard
+        if search.errors >= ERRORS_MIN and search.errors > share * told:
             raise StudyError(
-                f"task {at.task_id!r}, seed {at.seed}: {search.errors} of the {search.trials} trials for "
+                f"task {at.task_id!r}, seed {at.seed}: {search.errors} of the {told} trials for "
                 f"{search.contract.id} ended as errors, more than the share of {share:g} that the study allows "
                 f"(error_share). The last one: {evaluation.error}"
             )

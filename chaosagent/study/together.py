@@ -23,14 +23,14 @@ class Together:
     """
 
     def __init__(self, searches: Sequence[Search], on_trial: Callable[[Search, Trial], None]) -> None:
-        self._active, self._on_trial = deque(searches), on_trial
+        self._searches, self._active, self._on_trial = searches, deque(searches), on_trial
         self._takes_turns = len(searches) > 1 and all(search.learns_from_others for search in searches)
         self._has_begun = False
 
     @property
     def active(self) -> Sequence[Search]:
-        """The searches that have not ended."""
-        return self._active
+        """The searches that have not ended, in their order."""
+        return [search for search in self._searches if search in self._active]
 
     def advance(self, evaluator: Evaluator) -> bool:
         """Ask, tell what has ended, and audit what has nothing left to ask.

@@ -66,6 +66,7 @@ def certify(planted: Planted, rules: dict[str, bool]) -> str:
         contracts=(contract,),
         space=Space(planted.choices),
         budget=planted.budget,
+        searcher="exact",
         searcher_settings=dict(rules),
         limits=StudyLimits(trials_max=TRIALS_MAX),
         audit=0,

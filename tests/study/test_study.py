@@ -114,7 +114,7 @@ def essence(result: StudyResult) -> list[object]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("searcher", ["exact", "random"])
+@pytest.mark.parametrize("searcher", ["anytime", "exact", "random"])
 @pytest.mark.parametrize("breaks", [False, True])
 @pytest.mark.parametrize("wanted", [{}, {"all_minimal": True}, {"signatures": 2}])
 def test_the_order_in_which_runs_end_changes_nothing(searcher: str, breaks: bool, wanted: dict[str, Any]) -> None:

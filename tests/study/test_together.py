@@ -12,14 +12,19 @@ from chaosagent.contracts.catalogue import default_contracts, parse_contract
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.workbench import Job, failed
 from chaosagent.faults.evaluation import Evaluation
-from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.faults.schedule import EMPTY, Schedule, parse, schedule
 from chaosagent.faults.space import Space
 from chaosagent.limits import StudyLimits
+from chaosagent.searchers.anytime import AnytimeSearcher
+from chaosagent.study.evaluator import Experimental
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
-from chaosagent.study.searcher import SEARCHERS, Problem, Proposal, Standing
+from chaosagent.study.searcher import SEARCHERS, Problem, Proposal, Purpose, Standing
+from chaosagent.study.sink import Sink
 from chaosagent.study.study import Study
+from chaosagent.study.trial import Trial
+from chaosagent.testing.bench import Bench
 from chaosagent.testing.programs import Pay, Program, Read, target_of
 from chaosagent.testing.random_cases import BLINDNESS, BREAK, ERROR, needles
 
@@ -37,15 +42,26 @@ def plan_of(searcher: str = NAME, **more: Any) -> Plan:
         seeds=(0,),
         contracts=more.pop("contracts", CONTRACTS),
         space=Space(more.pop("choices", (BLINDNESS, BREAK, ERROR))),
-        budget=2.4,
+        budget=more.pop("budget", 2.4),
         searcher=searcher,
         audit=0,
         **more,
     )
 
 
-def run(plan: Plan) -> StudyResult:
-    return Study(plan, InlineExecutor(plan.workbench())).run()
+def run(plan: Plan, *sinks: Sink) -> StudyResult:
+    return Study(plan, InlineExecutor(plan.workbench()), sinks=sinks).run()
+
+
+class Asked(Sink):
+    """Keeps why runs were asked for, by contract."""
+
+    def __init__(self) -> None:
+        self.purposes: dict[str, list[Purpose]] = {}
+
+    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
+        del at
+        self.purposes.setdefault(contract, []).append(trial.purpose)
 
 
 class Silent:
@@ -126,6 +142,17 @@ def test_what_a_run_of_one_search_breaks_is_found_in_the_others(
     assert found["at-most-once"].certificate.executed > found["at-most-once"].trials
 
 
+def test_what_is_heard_is_shrunk_in_the_search_that_hears_it(plugged: Plug) -> None:
+    dear = schedule([*broken_by().schedule, *parse("service:s0[1]@agent service.lost_response(when=after)")])
+    asked = Asked()
+    plugged(Listening, {"no-crash": [EMPTY, dear]})
+    result = run(plan_of(lookahead=1, budget=9.0), asked)
+    (search,) = [search for search in result.searches if search.contract == "at-most-once"]
+
+    assert Purpose.SHRINK in asked.purposes["at-most-once"]
+    assert search.counterexamples[0].schedule == broken_by().schedule
+
+
 def test_a_searcher_that_cannot_hear_is_told_what_it_asked_for_and_nothing_else(
     plugged: Plug,
 ) -> None:
@@ -193,10 +220,29 @@ def test_anytime_proves_for_several_contracts_what_exact_does(lookahead: int) ->
     assert proved(together) == proved(apart)
 
 
-@pytest.mark.slow
-def test_anytime_explores_for_all_contracts_together_about_as_much_as_for_one() -> None:
-    contracts = needles(4)
-    every = run(plan_of("anytime", contracts=contracts))
-    single = [run(plan_of("anytime", contracts=(one,))) for one in contracts]
+def test_anytime_explores_less_the_more_others_have() -> None:
+    bench = Bench(SYSTEM, CONTRACTS, Space((BLINDNESS, BREAK, ERROR)))
+    runs = [bench.run(EMPTY)]
+    problem = bench.problem("no-crash", 4.0)
+    scout = AnytimeSearcher(problem)
+    scout.tell(runs[0])
+    while len(runs) < 30:
+        for proposal in scout.ask(4):
+            runs.append(bench.run(proposal.schedule))
+            scout.tell(runs[-1])
 
-    assert every.executions < 0.5 * sum(one.executions for one in single)
+    def explored(hears: Callable[[int], bool]) -> int:
+        searcher = AnytimeSearcher(problem)
+        for number, one in enumerate(runs):
+            (searcher.hear if hears(number) else searcher.tell)(one)
+        return sum(proposal.purpose is not Purpose.CERTIFY for proposal in searcher.ask(60))
+
+    assert explored(lambda _: False) > 2 * explored(lambda number: number % 2 == 1)
+
+
+@pytest.mark.parametrize("contract", ["at-most-once", "no-crash"])
+def test_where_the_budget_allows_one_fault_anytime_asks_for_what_exact_does(contract: str) -> None:
+    contracts = (parse_contract(contract),)
+    one, other = (run(plan_of(name, contracts=contracts, budget=1.2)) for name in ("anytime", "exact"))
+
+    assert one.digest == other.digest

@@ -237,6 +237,10 @@ UNKNOWN = [
     ("contracts: [study_checks.py:Path]\n", r"study\.yaml:2: contract 'study_checks:Path' cannot be loaded"),
     ("contracts: ['../x:y']\n", r"study\.yaml:2: contract '\.\./x:y': '\.\./x' is no name of a module"),
     ("contracts: [study_checks.py:plain]\n", r"study\.yaml:2: .* is the function plain, not a contract\. Decorate"),
+    (
+        "search: {settings: {lineage: true}}\n",
+        r"study\.yaml:2: search\.settings\.lineage is a setting of `searcher: exact`",
+    ),
     ("search: {settings: {r4: true}}\n", r"study\.yaml:2: unknown setting of searcher 'anytime': 'r4'"),
 ]
 
