@@ -5,7 +5,9 @@ Most crossings of a run are equal to those of runs before it, so each is looked 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from math import inf
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
@@ -31,6 +33,7 @@ class _Read(NamedTuple):
         asked: Position of the ask.
         answered: Position of the answer, -1 when there was none.
         alone: Nothing else acted between the two.
+        history_unclear: From its ask on the history of the interface cannot be read.
     """
 
     content: int
@@ -39,6 +42,25 @@ class _Read(NamedTuple):
     asked: int
     answered: int
     alone: bool
+    history_unclear: bool
+
+
+class _History(NamedTuple):
+    """What was answered through one interface of a run, in that order.
+
+    Attributes:
+        answered: Positions of the answers.
+        exchanges: Numbers of what a history shows of them.
+        unclear_from: Behind this position it cannot be read.
+    """
+
+    answered: list[int]
+    exchanges: tuple[int, ...]
+    unclear_from: float
+
+    def before(self, now: int) -> tuple[int, ...] | None:
+        """Return what an operator reads of it at a position; `None` when it is unclear, so that it is not read."""
+        return None if self.unclear_from < now else self.exchanges[: bisect_left(self.answered, now)]
 
 
 class Numbers:
@@ -79,11 +101,15 @@ class Numbers:
             return [(read.content, None) for read in reads]
         numbers = self._pasts
         last: dict[str, tuple[int, int]] = {}  # by interface: the number, -1 where calls overlap; the last answer
+        histories: dict[str, _History] = {}  # of the interfaces where they do
         found: list[tuple[int, object]] = []
-        for content, exchange, interface, asked, answered, alone in reads:
+        for content, exchange, interface, asked, answered, alone, _ in reads:
             past, before = last.get(interface, _NO_PAST)
             if past < 0 or not alone or before > asked:
-                found.append((content, _overlapping(crossings[len(found)], crossings)))
+                history = histories.get(interface)
+                if history is None:
+                    history = histories[interface] = _history([read for read in reads if read.interface == interface])
+                found.append((content, (history.before(asked), history.before(answered))))
                 past = -1
             else:
                 found.append((content, past))
@@ -100,7 +126,9 @@ class Numbers:
             shown = (crossing.request, crossing.response, crossing.history_unclear)
             exchange = self._exchanges.setdefault(shown, len(self._exchanges) + 1)
         place, asked, answered = crossing.place, crossing.asked, crossing.answered
-        read = self._reads[crossing] = _Read(content, exchange, place.interface, asked, answered, crossing.alone)
+        unclear = crossing.history_unclear
+        read = _Read(content, exchange, place.interface, asked, answered, crossing.alone, unclear)
+        self._reads[crossing] = read
         return read
 
 
@@ -110,17 +138,11 @@ def history_of(crossing: RecordedCrossing, crossings: Iterable[RecordedCrossing]
     return sorted((one for one in crossings if one.place.interface == interface), key=_answered)
 
 
-def _overlapping(crossing: RecordedCrossing, crossings: Iterable[RecordedCrossing]) -> tuple[object, ...]:
-    """Return what tells the histories at a crossing apart where calls overlap: at its ask, and behind its answer."""
-    history = history_of(crossing, crossings)
-    return _readable(history, crossing.asked), _readable(history, crossing.answered)
-
-
-def _readable(history: Iterable[RecordedCrossing], now: int) -> tuple[tuple[bytes, bytes], ...] | None:
-    """Return what an operator reads of a history at a position; `None` when it is unclear, so that it is not read."""
-    if any(past.history_unclear and past.asked < now for past in history):
-        return None
-    return tuple((past.request, past.response) for past in history if 0 <= past.answered < now)
+def _history(reads: Sequence[_Read]) -> _History:
+    """Return the history of an interface of which these are the crossings."""
+    answered = sorted((read for read in reads if read.answered >= 0), key=_answered)
+    unclear_from = min((read.asked for read in reads if read.history_unclear), default=inf)
+    return _History([read.answered for read in answered], tuple([read.exchange for read in answered]), unclear_from)
 
 
 def content_of(crossing: RecordedCrossing) -> tuple[object, ...]:
