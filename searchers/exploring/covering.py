@@ -74,6 +74,7 @@ class CoveringStream:
         self._usual: frozenset[Place] = frozenset()
         self._lasts: dict[Injection, bool] = {}
         self._has_new_interface: bool | None = None
+        self._has_needs = False
 
     def learn(self, evaluation: Evaluation) -> None:
         """Take over what a run has shown."""
@@ -93,16 +94,14 @@ class CoveringStream:
 
     def _take_sites(self, evaluation: Evaluation) -> None:
         needs = evaluation.effective
-        parts = self._expander.parts(evaluation, after=-1)
-        fresh = False
-        for part in parts:
-            if part.content not in self._shown:
-                fresh = True
-            elif part.candidates:
-                shown = self._sites[part.place]
-                if len(needs) < len(shown.needs):
-                    shown.needs = needs
-        if not fresh:
+        if self._has_needs:
+            for part in self._expander.parts(evaluation, after=-1):
+                if part.candidates and part.content in self._shown:
+                    shown = self._sites[part.place]
+                    if len(needs) < len(shown.needs):
+                        shown.needs = needs
+        parts = self._expander.unseen_parts(evaluation, self._shown)
+        if not parts:
             return
         self._has_new_interface = None
         self._shown.update(part.content for part in parts)
@@ -112,6 +111,7 @@ class CoveringStream:
             site = self._sites.get(place)
             if site is None:
                 site = self._sites[place] = Site(place, needs)
+                self._has_needs = self._has_needs or bool(needs)
                 self._outages.add(call_of(place))
             elif len(needs) < len(site.needs):
                 site.needs = needs

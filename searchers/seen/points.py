@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
@@ -212,11 +212,24 @@ class Expander:
     def parts(self, evaluation: Evaluation, *, after: int, to: Schedule | None = None) -> list[Part]:
         """Return what could be added to a run, by crossings in the order of asking; see `expand`."""
         taken = (evaluation.schedule if to is None else to).injections
-        reading = self._reading if evaluation is self._reading.of else self._begin(evaluation)
+        return self._parts_at(range(len(evaluation.crossings)), evaluation, after, taken)
+
+    def unseen_parts(self, evaluation: Evaluation, seen: Container[int]) -> list[Part]:
+        """Return what could be added to a run, but for the parts whose content is among some; see `parts`."""
+        known, keys = self._known, self._reading_of(evaluation).keys
+        unseen = [number for number, key in enumerate(keys) if key not in known or known[key].number not in seen]
+        return self._parts_at(unseen, evaluation, -1, evaluation.schedule.injections)
+
+    def _parts_at(
+        self, numbers: Iterable[int], evaluation: Evaluation, after: int, taken: Sequence[Injection]
+    ) -> list[Part]:
+        """Return the parts at some crossings of a run, but for those that are taken."""
+        reading = self._reading_of(evaluation)
         found: list[Part] = []
-        for number, crossing in enumerate(evaluation.crossings):
-            place, _, _, _, _, asked, answered, *_ = crossing
-            if (asked <= after and answered <= after) or (taken and _is_taken(place, taken)):
+        for number in numbers:
+            crossing = evaluation.crossings[number]
+            asked, answered = crossing.asked, crossing.answered
+            if (asked <= after and answered <= after) or (taken and _is_taken(crossing.place, taken)):
                 continue
             choices = reading.choices[number]
             if choices is None:
@@ -228,8 +241,10 @@ class Expander:
             found.append(part)
         return found
 
-    def _begin(self, evaluation: Evaluation) -> _Reading:
+    def _reading_of(self, evaluation: Evaluation) -> _Reading:
         """Return what is to be found out of a run; a run is mostly read several times before the next one is."""
+        if evaluation is self._reading.of:
+            return self._reading
         if max(len(self._known), self._numbers.count) >= KNOWN_MAX:
             self._known.clear()
             self._numbers.forget()

@@ -109,7 +109,7 @@ class Pool:
         self._take_landing(evaluation)
         self._take_futile(evaluation)
         self.known.learn(evaluation)
-        new = [part for part in self._expander.parts(evaluation, after=-1) if part.content not in self._shown]
+        new = self._expander.unseen_parts(evaluation, self._shown)
         self._shown.update(part.content for part in new)
         fresh = []
         for candidate in self._expander.merged(new).candidates if new else ():
