@@ -85,16 +85,14 @@ class Audit:
 
         Each is kept with the same probability (reservoir sampling), and most are not: so a sample is made only then.
         """
-        before = self._seen[rule]
+        before, draw = self._seen[rule], self._rng.random
         self._seen[rule] = before + count
-        if before + count <= SAMPLES_MAX:
-            return [(number, before + number) for number in range(count)]
-        draw, found = self._rng.random, []
-        for number in range(count):
-            seen = before + number + 1
-            slot = seen - 1 if seen <= SAMPLES_MAX else int(draw() * seen)
+        first = min(count, max(0, SAMPLES_MAX - before))
+        found = [(number, before + number) for number in range(first)]
+        for number in range(first, count):
+            slot = draw() * (before + number + 1)
             if slot < SAMPLES_MAX:
-                found.append((number, slot))
+                found.append((number, int(slot)))
         return found
 
     def keep(self, slot: int, sample: Sample) -> None:

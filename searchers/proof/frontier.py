@@ -64,13 +64,14 @@ class Family:
         origin: To what they add.
         known: What could be added to its run, in the order of cost.
         count: How many of these can be afforded: the first ones.
-        last: Position behind which they are left out.
+        last: Position behind which they are left out, as rule R3 makes them unnecessary.
+        exchanges: How many states had got another owner before that was found out.
     """
 
-    __slots__ = ("_count", "_known", "_last", "_next", "origin")
+    __slots__ = ("_count", "_known", "_last", "_next", "exchanges", "origin")
 
-    def __init__(self, origin: Origin, known: Sequence[Candidate], count: int, last: float) -> None:
-        self.origin = origin
+    def __init__(self, origin: Origin, known: Sequence[Candidate], count: int, last: float, exchanges: int) -> None:
+        self.origin, self.exchanges = origin, exchanges
         self._known, self._count, self._last = known, count, last
         self._next = 0
 

@@ -25,12 +25,16 @@ class Owners:
         spent_max: Share of a limit that the runs may use together which show what one schedule does.
         is_used: Whether rule R3 is in use; if not, no state has an owner.
         all_minimal: Every minimal counterexample is wanted, so that not every schedule stands for every other.
+
+    Attributes:
+        exchanges: How often a state has got another owner. As long as none has, `last_searched` finds the same again.
     """
 
     def __init__(self, states: States, model: CostModel, *, spent_max: float, is_used: bool, all_minimal: bool) -> None:
         self._states, self._model, self._spent_max = states, model, spent_max
         self._is_used, self._all_minimal = is_used, all_minimal
         self._owners: dict[State, tuple[Rank, Schedule]] = {}
+        self.exchanges = 0
 
     def take(self, evaluation: Evaluation, rank: Rank) -> None:
         """Make a run the owner of the states behind its last action, where none before it is."""
@@ -49,6 +53,7 @@ class Owners:
         owner = self._owners.get(state)
         if owner is None or rank < owner[0]:
             self._owners[state] = (rank, schedule)
+            self.exchanges += owner is not None
 
     def last_searched(self, origin: Origin) -> tuple[float, Schedule]:
         """Return the position up to which a schedule is searched on, and the one that stands for what comes behind.

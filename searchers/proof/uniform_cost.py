@@ -294,7 +294,7 @@ class ExactSearcher:
             converged = [one for one in expansion.candidates[:count] if last < one.position <= until]
             self._note_converged(origin, owner, converged)
         last = min(last, until)
-        family = Family(origin, expansion.candidates, count, last)
+        family = Family(origin, expansion.candidates, count, last, self._owners.exchanges)
         self._waiting += family.waiting
         if self.on_family is not None:
             self.on_family(family)
@@ -315,7 +315,7 @@ class ExactSearcher:
 
     def _converged(self, child: Child) -> bool:
         """Whether rule R3 makes it unnecessary to run a child."""
-        if child.injection is None or child.family is None:
+        if child.injection is None or child.family is None or child.family.exchanges == self._owners.exchanges:
             return False
         origin = child.family.origin
         last, owner = self._owners.last_searched(origin)

@@ -150,12 +150,10 @@ class _Reading(NamedTuple):
     Attributes:
         of: The run.
         keys: For each crossing, what tells apart what may be injected there.
-        choices: For each crossing, once they were wanted.
     """
 
     of: Evaluation
     keys: Sequence[Key]
-    choices: list[_Choices | None]
 
 
 KNOWN_MAX = 20_000
@@ -184,7 +182,7 @@ class Expander:
         self._known: dict[Key, _Choices] = {}
         self._merged: dict[tuple[int, ...], Expansion] = {}
         self._next_number = 0
-        self._reading = _Reading(Evaluation(EMPTY), (), [])
+        self._reading = _Reading(Evaluation(EMPTY), ())
 
     def expand(self, evaluation: Evaluation, *, after: int, to: Schedule | None = None) -> Expansion:
         """Return what could be added to a run.
@@ -224,16 +222,16 @@ class Expander:
         self, numbers: Iterable[int], evaluation: Evaluation, after: int, taken: Sequence[Injection]
     ) -> list[Part]:
         """Return the parts at some crossings of a run, but for those that are taken."""
-        reading = self._reading_of(evaluation)
+        keys, crossings = self._reading_of(evaluation).keys, evaluation.crossings
         found: list[Part] = []
         for number in numbers:
-            crossing = evaluation.crossings[number]
+            crossing = crossings[number]
             asked, answered = crossing.asked, crossing.answered
             if (asked <= after and answered <= after) or (taken and _is_taken(crossing.place, taken)):
                 continue
-            choices = reading.choices[number]
+            choices = self._known.get(keys[number])
             if choices is None:
-                choices = reading.choices[number] = self._choices(number, reading)
+                choices = self._known[keys[number]] = self._worked_out(crossing, history_of(crossing, crossings))
             at = (asked if asked > after else -1, answered if answered > after else -1)
             part = choices.known.get(at)
             if part is None:
@@ -248,25 +246,15 @@ class Expander:
         if max(len(self._known), self._numbers.count) >= KNOWN_MAX:
             self._known.clear()
             self._numbers.forget()
-        crossings = evaluation.crossings
-        self._reading = _Reading(evaluation, self._numbers.keys_of(crossings), [None] * len(crossings))
+        self._reading = _Reading(evaluation, self._numbers.keys_of(evaluation.crossings))
         return self._reading
-
-    def _choices(self, number: int, reading: _Reading) -> _Choices:
-        """Return the injections worth trying at a crossing, and those that are not, with their representatives."""
-        key = reading.keys[number]
-        known = self._known.get(key)
-        if known is None:
-            crossings = reading.of.crossings
-            history = history_of(crossings[number], crossings)
-            known = self._known[key] = self._worked_out(crossings[number], history)
-        return known
 
     def _new_number(self) -> int:
         self._next_number += 1
         return self._next_number
 
     def _worked_out(self, crossing: RecordedCrossing, history: list[RecordedCrossing]) -> _Choices:
+        """Return the injections worth trying at a crossing, and those that are not, with their representatives."""
         place = crossing.place
         everything = self._space.at(crossing.boundary, place.interface, place.agent)
         kept, left_out = self._apply_all(everything, crossing, history) if self._dry else (everything, ())

@@ -8,7 +8,7 @@ One run with many injections thus shows what many schedules with few of them wou
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from math import inf
 from operator import attrgetter
@@ -29,6 +29,10 @@ Edge: TypeAlias = tuple[State, frozenset[Injection]]
 
 START: State = (b"", b"")
 NOTHING: frozenset[Injection] = frozenset()
+
+KNOWN_MAX = 20_000
+"""Of how many stretches the crossings are remembered; then they are looked at anew."""
+
 TOLD_BY_STATE = frozenset({Ending.FINISHED, Ending.CRASHED})
 """Endings that follow from the state; a limit also depends on how much was used up before."""
 
@@ -152,14 +156,14 @@ class States:
         self.latest: list[Edge] = []
         self._states: dict[State, State] = {}
         self._sets: dict[frozenset[Injection], frozenset[Injection]] = {}
-        self._paths: dict[State | None, Path] = {START: Path(0.0, NOTHING)}
+        self._paths: dict[State, Path] = {START: Path(0.0, NOTHING)}
         self._courses: dict[Schedule, Course] = {}
         self._stretches: defaultdict[State, dict[frozenset[Injection], Stretch]] = defaultdict(dict)
         self._outlooks: dict[State, Outlook] = {}
-        self._ways: defaultdict[State, dict[State | None, frozenset[Injection]]] = defaultdict(dict)
+        self._ways: dict[State, dict[State | None, frozenset[Injection]]] = {}  # of the states that were asked for
         self._crossings: dict[Edge, dict[Place, RecordedCrossing]] = {}
         self._has_agents = False
-        self._followed: defaultdict[State, Counter[State | None]] = defaultdict(Counter)
+        self._followed: defaultdict[State, dict[State | None, int]] = defaultdict(dict)  # how often, disturbed
 
     def take(self, evaluation: Evaluation) -> bool:
         """Learn from a run.
@@ -200,11 +204,12 @@ class States:
 
     def _note(self, state: State, acted: frozenset[Injection], following: State | None) -> None:
         self._outlooks.pop(state, None)
-        ways = self._ways[state]
-        if following not in ways or len(acted) < len(ways[following]):
-            ways[following] = acted
+        ways = self._ways.get(state)
+        if ways is not None:
+            _shorten_way(ways, acted, following)
         if acted:
-            self._followed[state][following] += 1
+            followed = self._followed[state]
+            followed[following] = followed.get(following, 0) + 1
         self._shorten(state, acted, following)
 
     def _shorten(self, state: State, acted: frozenset[Injection], following: State | None) -> None:
@@ -212,11 +217,14 @@ class States:
         changed: list[tuple[State, frozenset[Injection], State | None]] = [(state, acted, following)]
         while changed:
             state, acted, following = changed.pop()
-            cost, before = self._paths[state]
-            cost = round(cost + sum(self._model.of(injection.operator) for injection in acted), COST_DECIMALS)
-            known = self._paths.get(following)
-            if following is not None and (known is None or cost < known.cost):
-                self._paths[following] = Path(cost, before | acted)
+            if following is None:
+                continue
+            path, known = self._paths[state], self._paths.get(following)
+            if acted:
+                cost = path.cost + sum([self._model.of(injection.operator) for injection in acted])
+                path = Path(round(cost, COST_DECIMALS), path.injections | acted)
+            if known is None or path.cost < known.cost:
+                self._paths[following] = path
                 changed += [(following, injections, further) for further, injections in self.ways(following)]
 
     def path(self, state: State) -> Path | None:
@@ -258,7 +266,15 @@ class States:
 
     def ways(self, state: State) -> Iterable[tuple[State | None, frozenset[Injection]]]:
         """Return what is known to follow on a state, `None` for an end, each with the fewest injections it takes."""
-        return self._ways[state].items() if state in self._ways else ()
+        ways = self._ways.get(state)
+        if ways is None:
+            known = self._stretches.get(state)
+            if known is None:
+                return ()
+            ways = self._ways[state] = {}
+            for acted, stretch in known.items():
+                _shorten_way(ways, acted, stretch.next_state)
+        return ways.items()
 
     def outlook(self, state: State) -> Outlook:
         """Return what may follow on a state."""
@@ -275,7 +291,7 @@ class States:
             return Outlook(undisturbed, None, 0, 0)
         others = [pair for pair in followed.items() if pair[0] is not None and pair[0] != undisturbed]
         disturbed = max(others, key=lambda pair: pair[1], default=(None, 0))[0]
-        return Outlook(undisturbed, disturbed, followed[None], followed.total())
+        return Outlook(undisturbed, disturbed, followed.get(None, 0), sum(followed.values()))
 
     def foresee(self, run: Evaluation, position: int, injection: Injection) -> Stretch | None:
         """Return what follows when an injection is added to a run, up to the next checkpoint; `None` if unknown.
@@ -332,6 +348,8 @@ class States:
         """Return which injection acts first in a stretch of those that its run did not have."""
         crossings = self._crossings.get((state, acted))
         if crossings is None:
+            if len(self._crossings) >= KNOWN_MAX:
+                self._crossings.clear()
             ended = inf if stretch.ended is None else stretch.ended
             crossings = self._crossings[state, acted] = {
                 crossing.place: crossing
@@ -353,6 +371,15 @@ def spent_by(stretches: Iterable[Stretch]) -> float:
     return sum({stretch.run.schedule: stretch.run.spent for stretch in stretches}.values())
 
 
+def _shorten_way(
+    ways: dict[State | None, frozenset[Injection]], acted: frozenset[Injection], following: State | None
+) -> None:
+    """Take what acts before a state follows for the shortest way to it, unless one at most as long is known."""
+    known = ways.get(following)
+    if known is None or len(acted) < len(known):
+        ways[following] = acted
+
+
 def _position_of(injection: Injection, crossing: RecordedCrossing) -> int:
     """Return when an injection acts at a crossing, negative if it does not."""
     return crossing.answered if injection.operator.phase is Phase.AFTER else crossing.asked
@@ -362,13 +389,12 @@ def _acts(evaluation: Evaluation) -> list[Act]:
     """Return what acted in a run, in order."""
     if not evaluation.schedule.injections:
         return []
-    injections = evaluation.schedule.injections
     crossings = {crossing.place: crossing for crossing in evaluation.crossings}
     acts = []
-    for injection in injections:
+    for injection in evaluation.schedule.injections:
         crossing = crossings.get(injection.place)
         if crossing is not None:
             position = _position_of(injection, crossing)
             if position >= 0:
                 acts.append(Act(position, injection))
-    return acts if len(acts) < 2 else sorted(acts, key=lambda act: (act.position, str(act.injection)))
+    return sorted(acts, key=_position)
