@@ -17,9 +17,9 @@ from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.faults.schedule import EMPTY, INJECTIONS_MAX, Schedule
 from chaosagent.searchers.seen.ceiling import Ceiling
+from chaosagent.searchers.seen.course import State
 from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.pool import margin_of
-from chaosagent.searchers.seen.states import State
 from chaosagent.searchers.seen.told import Told
 from chaosagent.study.searcher import Problem, Proposal, Standing
 from chaosagent.study.searcher_settings import whole

@@ -19,8 +19,9 @@ from chaosagent.searchers.exploring.reactions import Reactions
 from chaosagent.searchers.exploring.sites import Site, call_of
 from chaosagent.searchers.exploring.untried import FEW, Untried
 from chaosagent.searchers.seen.ceiling import TOLERANCE
+from chaosagent.searchers.seen.course import NOTHING
 from chaosagent.searchers.seen.points import Expander
-from chaosagent.searchers.seen.states import NOTHING, States
+from chaosagent.searchers.seen.states import States
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
 

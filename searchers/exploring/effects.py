@@ -18,7 +18,8 @@ from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
 from chaosagent.searchers.exploring.pairs import Pairs
-from chaosagent.searchers.seen.states import State, States
+from chaosagent.searchers.seen.course import State
+from chaosagent.searchers.seen.states import States
 
 INJECTIONS_MAX = 5
 """Longest schedules that are kept for an effect."""

@@ -20,7 +20,8 @@ from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.schedule import Schedule, schedule
 from chaosagent.searchers.exploring.reactions import Reactions, told_apart
 from chaosagent.searchers.proof.frontier import Family
-from chaosagent.searchers.seen.states import NOTHING, START, Edge, Outlook, State, States
+from chaosagent.searchers.seen.course import NOTHING, START, State
+from chaosagent.searchers.seen.states import Edge, Outlook, States
 
 PRIOR = 2.0
 """How many runs from a state count as much as what is known of the injection elsewhere."""
@@ -80,6 +81,22 @@ class _Later(NamedTuple):
     after: int
 
 
+class _Worthiest(NamedTuple):
+    """What the worthiest question at a state is worth, and what that follows from, besides the bound and the reactions.
+
+    Attributes:
+        worth: Of the question; nothing where there is none.
+        questions: At the state.
+        outlook: Of the state.
+        values: Of the states that may follow.
+    """
+
+    worth: float
+    questions: list[Question]
+    outlook: Outlook
+    values: tuple[float, float]
+
+
 class Pack(NamedTuple):
     """A schedule that asks several questions.
 
@@ -106,6 +123,8 @@ class Packer:
         self._later: defaultdict[State, deque[_Later]] = defaultdict(deque)
         self._useful: dict[State, list[Question]] = {}  # what was found among those, until it may be something else
         self._values: dict[State | None, float] = {}
+        self._worthiest: dict[State, _Worthiest] = {}
+        self._worthiest_for: tuple[float, int] = (0.0, 0)
         self._out: dict[Schedule, list[Edge]] = {}
         self._asked: Counter[Edge] = Counter()
         self._gain = GAIN_BEFORE
@@ -126,7 +145,7 @@ class Packer:
         if len(marks) == 1:
             return  # without checkpoints a run answers one question at most
         after = told_apart(sum(map(self._reactions.noticed, origin.schedule)))
-        behind = {bisect_left(marks, one.position, key=_position) - 1 for one in family.candidates}
+        behind = {bisect_left(marks, position, key=_position) - 1 for position in family.positions}
         for number in sorted(behind):
             state = marks[number].state
             self._later[state].append(_Later(family, number, after))
@@ -139,11 +158,10 @@ class Packer:
         marks, acts = self._states.course(origin.run)
         first, state = marks[later.mark]
         last = marks[later.mark + 1].position if later.mark + 1 < len(marks) else float("inf")
-        acts = tuple(act for act in acts if first < act.position < last)
-        for cost, position, injection in later.family.candidates:
-            if first < position <= last:
-                acted = frozenset([act.injection for act in acts if act.position < position]) if acts else NOTHING
-                yield Question(origin.cost + cost, (state, joined(acted, injection)), injection, later.after)
+        acts = tuple([act for act in acts if first < act.position < last])
+        for cost, position, injection in later.family.candidates(first, last):
+            acted = frozenset([act.injection for act in acts if act.position < position]) if acts else NOTHING
+            yield Question(origin.cost + cost, (state, joined(acted, injection)), injection, later.after)
 
     def told(self, ran: Schedule, bound: float, below: float) -> None:
         """Note that a schedule was run.
@@ -251,11 +269,29 @@ class Packer:
             del found[number]
         return useful
 
+    def _worthiest_at(self, state: State) -> float:
+        """Return what the worthiest question at a state is worth; mostly the same as when it was asked for last."""
+        questions, outlook = self._questions(state), self._states.outlook(state)
+        if not questions:
+            return 0.0
+        values, known = self._values_behind(outlook), self._worthiest.get(state)
+        if known is not None and known.questions is questions and known.outlook is outlook and known.values == values:
+            return known.worth
+        worth = max(self._worths(questions, outlook))
+        self._worthiest[state] = _Worthiest(worth, questions, outlook, values)
+        return worth
+
+    def _values_behind(self, outlook: Outlook) -> tuple[float, float]:
+        """Return the values of what follows on a state undisturbed, and otherwise."""
+        undisturbed = self._values.get(outlook.undisturbed, 0.0)
+        if outlook.disturbed is None:
+            return undisturbed, ELSEWHERE * undisturbed
+        return undisturbed, self._values.get(outlook.disturbed, 0.0)
+
     def _worths(self, questions: Iterable[Question], outlook: Outlook) -> list[float]:
         """Return about how many questions are answered by asking each and going on, dearer ones counted less."""
         expected, bound, ends, known = self._reactions.expected, self._bound, outlook.ends, outlook.known
-        undisturbed = self._values.get(outlook.undisturbed, 0.0)
-        disturbed = ELSEWHERE * undisturbed if outlook.disturbed is None else self._values.get(outlook.disturbed, 0.0)
+        undisturbed, disturbed = self._values_behind(outlook)
         worths: list[float] = []
         for cost, _, last, after in questions:
             noticed, staying = expected(last, after)
@@ -272,6 +308,9 @@ class Packer:
         """Go through the graph from its ends, and note how many questions can be answered from each state on."""
         values: dict[State | None, float] = {}
         self._values = values
+        if self._worthiest_for != (self._bound, self._reactions.changes):
+            self._worthiest_for = self._bound, self._reactions.changes
+            self._worthiest.clear()
         waiting: list[State] = [START]
         under_way: set[State] = set()
         while waiting:
@@ -285,6 +324,5 @@ class Packer:
             if new:
                 waiting += new
                 continue
-            worths = self._worths(self._questions(state), self._states.outlook(state))
-            values[state] = max([*worths, *(values.get(one, 0.0) for one in following)], default=0.0)
+            values[state] = max([self._worthiest_at(state), *[values.get(one, 0.0) for one in following]])
             waiting.pop()

@@ -43,9 +43,14 @@ class Reaction(NamedTuple):
 
 
 class Reactions:
-    """Estimates how a target reacts; it follows from what was told."""
+    """Estimates how a target reacts; it follows from what was told.
+
+    Attributes:
+        changes: How often something was learned that changes estimates.
+    """
 
     def __init__(self) -> None:
+        self.changes = 0
         self._next: dict[Place, Place | None] = {}
         self._seen: Counter[_Key] = Counter()
         self._noticed: Counter[_Key] = Counter()
@@ -93,8 +98,7 @@ class Reactions:
             self._noticed[key] += noticed
         for known in self._known.pop(anywhere, ()):
             del self._shares[known]
-        for expected in self._expected:
-            expected.clear()
+        self._forget_expected()
 
     def _keys_of(self, injection: Injection) -> tuple[_Key, _Key]:
         known = self._keys.get(injection)
@@ -104,13 +108,18 @@ class Reactions:
 
     def _note_end(self, place: Place, before: int, *, ended: bool) -> None:
         before = min(before, NOTICED_MAX)
-        for known, expected in zip(self._ends, self._expected, strict=True):
+        for known in self._ends:
             known.clear()
-            expected.clear()
+        self._forget_expected()
         self._noticed_at[place] += 1
         self._ended_at[place] += ended
         self._noticed_after[before] += 1
         self._ended_after[before] += ended
+
+    def _forget_expected(self) -> None:
+        self.changes += 1
+        for expected in self._expected:
+            expected.clear()
 
     def noticed(self, injection: Injection) -> float:
         """Return about how likely the target notices a fault, in [0, 1]."""

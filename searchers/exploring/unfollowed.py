@@ -10,7 +10,8 @@ import random
 from collections.abc import Callable
 
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
-from chaosagent.searchers.seen.states import NOTHING, State, States
+from chaosagent.searchers.seen.course import NOTHING, State
+from chaosagent.searchers.seen.states import States
 
 INJECTIONS_MAX = 5
 """Longest schedules that are proposed for one."""

@@ -97,7 +97,13 @@ class Family:
             return self._count
         return sum(one.position <= self._last for one in self._known[: self._count])
 
+    def candidates(self, behind: float, until: float) -> list[Candidate]:
+        """Return what could be added behind a position and up to another, in the order of cost."""
+        until = min(until, self._last)
+        return [one for one in self._known[: self._count] if behind < one.position <= until]
+
     @property
-    def candidates(self) -> list[Candidate]:
-        """What could be added, in the order of cost."""
-        return [one for one in self._known[: self._count] if one.position <= self._last]
+    def positions(self) -> set[int]:
+        """Where something could be added."""
+        last = self._last
+        return {position for _, position, _ in self._known[: self._count] if position <= last}

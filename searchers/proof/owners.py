@@ -9,7 +9,8 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.proof.frontier import Child, Origin
-from chaosagent.searchers.seen.states import NOTHING, State, States, Stretch, spent_by
+from chaosagent.searchers.seen.course import NOTHING, State
+from chaosagent.searchers.seen.states import States, Stretch, spent_by
 from chaosagent.study.minimal import MinimalSets
 
 Rank: TypeAlias = tuple[float, str]

@@ -7,90 +7,27 @@ One run with many injections thus shows what many schedules with few of them wou
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from math import inf
-from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from chaosagent.faults.dry import RecordedCrossing
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection, Place
-from chaosagent.faults.operator import COST_DECIMALS, CostModel, Phase
+from chaosagent.faults.operator import COST_DECIMALS, CostModel
 from chaosagent.faults.schedule import Schedule, schedule
+from chaosagent.searchers.seen.course import BEGIN, NOTHING, START, Course, Mark, State, acts_of, position_of
 from chaosagent.vocabulary import Ending, Verdict
-
-State: TypeAlias = tuple[bytes, bytes]
-"""The fingerprint of the target, and that of the monitor of the contract that is searched."""
 
 Edge: TypeAlias = tuple[State, frozenset[Injection]]
 """A state, and what acts behind it before the next checkpoint."""
-
-START: State = (b"", b"")
-NOTHING: frozenset[Injection] = frozenset()
 
 KNOWN_MAX = 20_000
 """Of how many stretches the crossings are remembered; then they are looked at anew."""
 
 TOLD_BY_STATE = frozenset({Ending.FINISHED, Ending.CRASHED})
 """Endings that follow from the state; a limit also depends on how much was used up before."""
-
-
-class Mark(NamedTuple):
-    """A checkpoint that a run came through.
-
-    Attributes:
-        position: Among everything that acted in the run; -1 for its start.
-        state: All that its future depended on.
-    """
-
-    position: int
-    state: State
-
-
-class Act(NamedTuple):
-    """An injection that acted in a run, whether it changed anything or not.
-
-    Attributes:
-        position: When, among everything that acted.
-        injection: What and where.
-    """
-
-    position: int
-    injection: Injection
-
-
-class Course(NamedTuple):
-    """The checkpoints of a run and what acted in it, each in order."""
-
-    marks: tuple[Mark, ...]
-    acts: tuple[Act, ...]
-
-    def stretches(self) -> Iterator[tuple[Mark, frozenset[Injection], Mark | None]]:
-        """Yield each checkpoint, what acted behind it, and the checkpoint after that, `None` where the run ended."""
-        number, (marks, acts) = 0, self
-        count = len(acts)
-        for mark, later in zip(marks, (*marks[1:], None), strict=True):
-            begun = number
-            while number < count and (later is None or acts[number].position <= later.position):
-                number += 1
-            acted = NOTHING if begun == number else frozenset([act.injection for act in acts[begun:number]])
-            yield mark, acted, later
-
-    def marks_from(self, position: int) -> tuple[Mark, ...]:
-        """Return the checkpoints at a position and behind it, without the start."""
-        return self.marks[max(1, bisect_left(self.marks, position, key=_position)) :]
-
-    def stretch_of(self, position: int) -> tuple[Mark, frozenset[Injection]]:
-        """Return the last checkpoint before a position, and what acted between the two."""
-        mark = self.marks[max(0, bisect_left(self.marks, position, key=_position) - 1)]
-        acted = [act.injection for act in self.acts if mark.position < act.position < position]
-        return mark, frozenset(acted) if acted else NOTHING
-
-
-_position = attrgetter("position")
-_BEGIN = Mark(-1, START)
 
 
 class Stretch(NamedTuple):
@@ -156,6 +93,7 @@ class States:
         self.latest: list[Edge] = []
         self._states: dict[State, State] = {}
         self._sets: dict[frozenset[Injection], frozenset[Injection]] = {}
+        self._alone: dict[Injection, frozenset[Injection]] = {}
         self._paths: dict[State, Path] = {START: Path(0.0, NOTHING)}
         self._courses: dict[Schedule, Course] = {}
         self._stretches: defaultdict[State, dict[frozenset[Injection], Stretch]] = defaultdict(dict)
@@ -243,15 +181,21 @@ class States:
         """Return the checkpoints of a run, and what acted in it."""
         known = self._courses.get(evaluation.schedule)
         if known is None:
-            marks, monitor, shared = [_BEGIN], self._monitor, self._states.setdefault
+            marks, monitor, shared = [BEGIN], self._monitor, self._states.setdefault
             for position, common, monitors in evaluation.fingerprints:
                 state = (common, monitors[monitor])
                 marks.append(Mark(position, shared(state, state)))  # most runs come through the states of others
-            known = self._courses[evaluation.schedule] = Course(tuple(marks), tuple(_acts(evaluation)))
+            known = self._courses[evaluation.schedule] = Course(tuple(marks), tuple(acts_of(evaluation)))
         return known
 
     def joined(self, acted: frozenset[Injection], injection: Injection) -> frozenset[Injection]:
         """Return what acts between two checkpoints with one injection more; one object for all that are equal."""
+        if not acted:
+            alone = self._alone.get(injection)
+            if alone is None:
+                alone = frozenset([injection])
+                alone = self._alone[injection] = self._sets.setdefault(alone, alone)
+            return alone
         together = acted | {injection}
         return self._sets.setdefault(together, together)
 
@@ -302,7 +246,7 @@ class States:
             injection: What is added.
         """
         mark, acted = self.course(run).stretch_of(position)
-        return self.after(mark.state, acted | {injection})
+        return self.after(mark.state, acted | {injection} if acted else self.joined(acted, injection))
 
     def foretold(self, schedule: Schedule) -> Stretch | None:
         """Return how a run of a schedule ends when others have shown all that it would do, `None` if they have not.
@@ -360,7 +304,7 @@ class States:
         for injection in left:
             crossing = crossings.get(injection.place)
             if crossing is not None and injection not in acted:
-                position = _position_of(injection, crossing)
+                position = position_of(injection, crossing)
                 if stretch.begun < position < first:
                     first, found = position, injection
         return found
@@ -378,23 +322,3 @@ def _shorten_way(
     known = ways.get(following)
     if known is None or len(acted) < len(known):
         ways[following] = acted
-
-
-def _position_of(injection: Injection, crossing: RecordedCrossing) -> int:
-    """Return when an injection acts at a crossing, negative if it does not."""
-    return crossing.answered if injection.operator.phase is Phase.AFTER else crossing.asked
-
-
-def _acts(evaluation: Evaluation) -> list[Act]:
-    """Return what acted in a run, in order."""
-    if not evaluation.schedule.injections:
-        return []
-    crossings = {crossing.place: crossing for crossing in evaluation.crossings}
-    acts = []
-    for injection in evaluation.schedule.injections:
-        crossing = crossings.get(injection.place)
-        if crossing is not None:
-            position = _position_of(injection, crossing)
-            if position >= 0:
-                acts.append(Act(position, injection))
-    return sorted(acts, key=_position)

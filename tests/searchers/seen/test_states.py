@@ -18,8 +18,9 @@ from chaosagent.faults.schedule import Schedule, parse, schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.searchers.anytime import AnytimeSearcher
 from chaosagent.searchers.proof.uniform_cost import ExactSearcher
+from chaosagent.searchers.seen.course import START
 from chaosagent.searchers.seen.points import Expander
-from chaosagent.searchers.seen.states import START, States
+from chaosagent.searchers.seen.states import States
 from chaosagent.seeds import derive
 from chaosagent.study.minimal import MinimalSets
 from chaosagent.study.minimise import violates
