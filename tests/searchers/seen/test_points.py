@@ -60,6 +60,20 @@ def test_it_finds_what_one_finds_that_knows_nothing(
             assert (known.candidates, known.pruned) == (new.candidates, new.pruned)
 
 
+@pytest.mark.parametrize("program", [ONE_BY_ONE, TOGETHER], ids=["one by one", "together"])
+def test_what_no_run_has_shown_is_all_that_a_run_shows_but_for_what_those_before_it_did(program: Program) -> None:
+    system = Bench(target_of(program), (FinalNeedle(share=6, number=5),), Space(CHOICES))
+    expander = Expander(system.space, 0)
+    seen: set[int] = set()
+
+    for told in walked(system, 30):
+        unseen = expander.unseen_parts(told, seen)
+        assert unseen == [part for part in expander.parts(told, after=-1) if part.content not in seen]
+        seen.update(part.content for part in unseen)
+        assert expander.unseen_parts(told, seen) == []
+    assert seen
+
+
 def test_what_can_be_afforded_is_what_costs_no_more() -> None:
     system = Bench(target_of(ONE_BY_ONE), (FinalNeedle(share=6, number=5),), Space(CHOICES))
     found = Expander(system.space, 0).expand(system.run(EMPTY), after=-1)

@@ -18,6 +18,7 @@ from chaosagent.faults.schedule import Schedule, parse, schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.searchers.anytime import AnytimeSearcher
 from chaosagent.searchers.proof.uniform_cost import ExactSearcher
+from chaosagent.searchers.seen import states as module
 from chaosagent.searchers.seen.course import START
 from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.states import States
@@ -136,7 +137,9 @@ def test_what_left_nothing_behind_is_no_part_of_the_way_to_a_state() -> None:
     assert states.core(broken) == parse(f"service:two[1] {LOST}; service:three[1] {LOST}")
 
 
-def test_a_run_that_others_have_shown_in_parts_is_foretold() -> None:
+@pytest.mark.parametrize("known_max", [1, module.KNOWN_MAX])
+def test_a_run_that_others_have_shown_in_parts_is_foretold(known_max: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KNOWN_MAX", known_max)
     bench = bench_of(three)
     states = States(0, bench.space.model)
     pair = parse(f"service:two[1] {LOST}; service:three[1] {LOST}")
