@@ -74,7 +74,7 @@ def measured(path: Path, config: str, tasks: tuple[str, ...], judge: TimedJudge)
     plan = plan_of(load_study(path, Overrides(config=config, tasks=tasks or None)))
     suite = Suite(plan.target.name.removeprefix("dojo-"))
     suite.judge = judge
-    plan = replace(plan, target=target_of(suite))
+    plan = replace(plan, target=target_of(suite), searcher="exact")
     begun = cpu()
     result = Study(plan, InlineExecutor(Workbench(plan.target, plan.config, plan.contracts, plan.run_limits))).run()
     return Share(result.executions, judge.checked, cpu() - begun, judge.seconds)

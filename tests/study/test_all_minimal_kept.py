@@ -41,6 +41,7 @@ def plan(**more: object) -> Plan:
         contracts=CONTRACTS,
         space=Space((Choices("service.error_status", {"status": (404,)}), Choices("model.refusal", {}))),
         budget=2.2,
+        searcher="exact",
         all_minimal=True,
         limits=StudyLimits(trials_max=300),
     )

@@ -15,6 +15,8 @@ from chaosagent.study.study import Study
 from chaosagent.targets.loading import load_target
 
 DUPLICATE, DROPPED = ("service.duplicate_delivery",), ("service.dropped_response",)
+LOSSES = (*DROPPED, "service.lost_response", "service.timeout", "service.error_status")
+"""What loses the answer after the commit, at the same cost."""
 EXECUTIONS_MAX = 500
 """To the certificate; the audit is not counted."""
 
@@ -39,15 +41,15 @@ def search(config: str, *without: str) -> SearchResult:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("without", "cost", "payment"),
+    ("without", "cost", "payments"),
     [
-        ((), 2.075, "service:payments[1]@support service.duplicate_delivery(which=first)"),
-        (DUPLICATE, 2.125, "service:payments[1]@support service.dropped_response(seconds=86400.0)"),
-        ((*DUPLICATE, *DROPPED), 2.125, "service:payments[1]@support service.lost_response(when=after)"),
+        ((), 2.075, DUPLICATE),
+        (DUPLICATE, 2.125, LOSSES),
+        ((*DUPLICATE, *DROPPED), 2.125, LOSSES),
     ],
 )
 def test_the_double_refund_is_found_minimised_and_certified(
-    without: tuple[str, ...], cost: float, payment: str
+    without: tuple[str, ...], cost: float, payments: tuple[str, ...]
 ) -> None:
     found = search("naive", *without)
 
@@ -55,7 +57,9 @@ def test_the_double_refund_is_found_minimised_and_certified(
     assert counterexample is not None
     degraded, lost = sorted(counterexample.schedule, key=lambda injection: injection.hook.interface, reverse=True)
     assert str(degraded).startswith("service:tokens[1]@support service.field_corruption")
-    assert str(lost) == payment
+    assert str(lost.hook) == "service:payments[1]@support"
+    assert lost.operator_name in payments
+    assert lost.operator_name not in without
     assert counterexample.cost == cost
     assert counterexample.minimal
     assert counterexample.confirmed
