@@ -22,7 +22,7 @@ from chaosagent.searchers.proof.frontier import Family
 from chaosagent.searchers.seen.ceiling import TOLERANCE
 from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.told import Told
-from chaosagent.seeds import derive
+from chaosagent.seeds import Streams
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
 
@@ -113,6 +113,9 @@ class AnytimeSearcher:
         self._violated = False
         self._novelties = self._new_at = 0
         self._heard = 0
+        self._shares = Streams(problem.search_seed, "anytime")
+        self._covers = Streams(problem.search_seed, "anytime", "cover")
+        self._packs = Streams(problem.search_seed, "anytime", "pack")
         self._allows_two = 2 * problem.space.cost_min <= problem.budget + TOLERANCE
 
     def ask(self, count: int) -> list[Proposal]:
@@ -194,7 +197,7 @@ class AnytimeSearcher:
     def _next(self) -> Proposal | None:
         """Return what one stream wants, drawn by their shares; what the other wants when that one waits."""
         number = len(self._told) + len(self._told.out)
-        rng = derive(self._problem.search_seed, "anytime", number)
+        rng = self._shares.at(number)
         upper_first = EMPTY in self._told and rng.random() < self._own_share(self._share(number))
         for is_upper in (upper_first, not upper_first):
             found = self._from_upper(number) if is_upper else self._from_lower(number)
@@ -223,7 +226,7 @@ class AnytimeSearcher:
     def _from_upper(self, number: int) -> Proposal | None:
         if EMPTY not in self._told or not self._allows_two:  # of many faults it would keep a single one
             return None
-        rng = derive(self._problem.search_seed, "anytime", "cover", number)
+        rng = self._covers.at(number)
         if number < BURST or self._violated:
             return self._dense(rng, follows=number >= BURST)
         if self._upper.has_new_interface and rng.random() < NEW_INTERFACES:
@@ -259,7 +262,7 @@ class AnytimeSearcher:
 
     def _from_lower(self, number: int) -> Proposal | None:
         if self._allows_two and self._packer.has_questions and self._lower.next_is_unknown:
-            rng = derive(self._problem.search_seed, "anytime", "pack", number)
+            rng = self._packs.at(number)
             pack = self._packer.pack(rng)
             if pack is not None and not self._told.is_taken(pack.schedule):
                 self._packer.ask(pack)

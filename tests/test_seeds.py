@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaosagent.seeds import derive, derive_seed
+from chaosagent.seeds import Streams, derive, derive_seed
 
 LABELS = st.lists(st.text(max_size=5) | st.integers(), max_size=3)
 
@@ -25,6 +25,13 @@ def test_other_seeds_and_other_labels_are_other_streams(
     same = seed == other_seed and labels == other_labels
 
     assert (derive_seed(seed, *labels) == derive_seed(other_seed, *other_labels)) == same
+
+
+@given(st.integers(), LABELS, st.integers())
+def test_streams_by_number_are_those_of_the_label_with_the_number_behind(
+    seed: int, labels: list[str | int], number: int
+) -> None:
+    assert Streams(seed, *labels).at(number).random() == derive(seed, *labels, number).random()
 
 
 def test_labels_do_not_run_into_each_other() -> None:

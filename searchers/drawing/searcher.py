@@ -11,7 +11,7 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.seen.points import Candidate
 from chaosagent.searchers.seen.pool import Pool
 from chaosagent.searchers.seen.told import Told
-from chaosagent.seeds import derive
+from chaosagent.seeds import Streams
 from chaosagent.study.searcher import Problem, Proposal, Standing
 
 
@@ -26,7 +26,8 @@ class DrawingSearcher(ABC):
     """
 
     def __init__(self, problem: Problem, name: str) -> None:
-        self._problem, self._name = problem, name
+        self._problem = problem
+        self._streams = Streams(problem.search_seed, name, problem.contract)
         self._pool = Pool(problem)
         self._told = Told()
         self._exhausted = False
@@ -89,6 +90,7 @@ class DrawingSearcher(ABC):
         pool, told = self._pool, self._told
         if pool.cheapest > pool.ceiling:
             return None
-        asked = len(told) + len(told.out)
-        rng = derive(self._problem.search_seed, self._name, self._problem.contract, asked)
-        return told.first_free(drawn for drawn in self._draws(rng) if not pool.is_known(drawn))
+        for drawn in self._draws(self._streams.at(len(told) + len(told.out))):
+            if not (told.is_taken(drawn) or pool.is_known(drawn)):
+                return drawn
+        return None

@@ -24,6 +24,7 @@ from chaosagent.searchers.proof.uniform_cost import ExactSearcher
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.searchers.seen.told import Told
 from chaosagent.searchers.tpe import TpeSearcher
+from chaosagent.seeds import Streams
 from chaosagent.study.searcher import SEARCHERS, Proposal, Standing
 from chaosagent.testing.searchers import SearcherConformance
 
@@ -152,7 +153,7 @@ class Counting(RandomSearcher):
 
     def ask(self, count: int) -> list[Proposal]:
         self.asks += 1
-        self._problem = replace(self._problem, search_seed=self.asks)
+        self._streams = Streams(self.asks)
         return super().ask(count)
 
 
