@@ -56,7 +56,6 @@ class CheckedSearcher:
         name: Of the searcher.
         core: How it tells which injections of a run matter, `None` when it cannot.
         known_to_hold: How it tells which schedules do not break the contract, `None` when it cannot.
-        learns_from_others: Whether it is to be told the runs of other searches, too.
         disproved: What it claimed and what was told, without a full stop; empty while nothing contradicts.
 
     Raises:
@@ -81,7 +80,7 @@ class CheckedSearcher:
                 self._refuse(member, f"is missing: {type(self._searcher).__name__} has no such property")
         self.core = self._core()
         self.known_to_hold = self._known_to_hold()
-        self.learns_from_others = isinstance(self._searcher, LearnsFromOthers)
+        self._hear = self._searcher.hear if isinstance(self._searcher, LearnsFromOthers) else None
 
     def _core(self) -> Core | None:
         known = self._searcher
@@ -130,10 +129,15 @@ class CheckedSearcher:
         """Tell what a schedule did, and compare it with what the searcher claimed."""
         self._take("tell", self._searcher.tell, evaluation)
 
+    @property
+    def learns_from_others(self) -> bool:
+        """Whether it is to be told the runs of other searches, too."""
+        return self._hear is not None
+
     def hear(self, evaluation: Evaluation) -> None:
-        """Tell what a schedule did that another search has asked for."""
-        known = self._searcher
-        self._take("hear", known.hear if isinstance(known, LearnsFromOthers) else known.tell, evaluation)
+        """Tell what a schedule did that another search has asked for; not one that does not learn from others."""
+        if self._hear is not None:
+            self._take("hear", self._hear, evaluation)
 
     def _take(self, method: str, tell: Callable[[Evaluation], None], evaluation: Evaluation) -> None:
         if self._broken:

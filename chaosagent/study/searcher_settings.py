@@ -10,6 +10,7 @@ from types import NoneType, UnionType
 from typing import Literal, Union, get_args, get_origin, get_type_hints
 
 from chaosagent.errors import UnknownNameError, UsageError
+from chaosagent.study.searcher import factory_of
 
 WORDS: Mapping[object, str] = {
     bool: "true or false",
@@ -19,6 +20,9 @@ WORDS: Mapping[object, str] = {
     NoneType: "null",
 }
 """How people call what a setting may be."""
+
+PROVER = "exact"
+"""The searcher whose settings people mean when they name a rule that another one does not have."""
 
 _VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
@@ -54,11 +58,13 @@ def check_setting(searcher: str, factory: Callable[..., object], name: str, valu
 
     Raises:
         UnknownNameError: It has no such setting; the nearest is offered.
-        UsageError: The value is of another type.
+        UsageError: The value is of another type, or the setting is one of the searcher that has the most rules.
     """
     types = settings_of(factory)
     takes_any = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in _parameters(factory))
     if name not in types and not takes_any:
+        if name in settings_of(factory_of(PROVER)):
+            raise UsageError(f"{where}: search.settings.{name} is a setting of `searcher: {PROVER}`; name that, too.")
         raise UnknownNameError(f"setting of searcher {searcher!r}:", name, types, where)
     wanted = types.get(name)
     if wanted is None or _fits(value, wanted):

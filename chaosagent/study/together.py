@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from chaosagent.study.evaluator import Evaluator
@@ -20,17 +19,16 @@ class Together:
     Args:
         searches: Of one task and seed.
         on_trial: Called with each trial that was told.
+
+    Attributes:
+        active: The searches that have not ended, in their order.
     """
 
     def __init__(self, searches: Sequence[Search], on_trial: Callable[[Search, Trial], None]) -> None:
-        self._searches, self._active, self._on_trial = searches, deque(searches), on_trial
+        self.active, self._on_trial = list(searches), on_trial
         self._takes_turns = len(searches) > 1 and all(search.learns_from_others for search in searches)
         self._has_begun = False
-
-    @property
-    def active(self) -> Sequence[Search]:
-        """The searches that have not ended, in their order."""
-        return [search for search in self._searches if search in self._active]
+        self._turn = 0
 
     def advance(self, evaluator: Evaluator) -> bool:
         """Ask, tell what has ended, and audit what has nothing left to ask.
@@ -40,8 +38,8 @@ class Together:
         """
         if self._takes_turns:
             return self._take_turns(evaluator)
-        told = [self._go_on(search, evaluator) for search in self._active]
-        return self._dismiss(self._active) or any(told)
+        told = [self._go_on(search, evaluator) for search in self.active]
+        return self._dismiss(self.active) or any(told)
 
     def _go_on(self, search: Search, evaluator: Evaluator) -> bool:
         search.top_up(evaluator)
@@ -55,17 +53,19 @@ class Together:
     def _take_turns(self, evaluator: Evaluator) -> bool:
         if not self._has_begun:
             self._has_begun = True
-            for search in self._active:
+            for search in self.active:
                 search.top_up(evaluator)
         moved, idle = False, 0
-        while self._active and idle < len(self._active):
-            search = self._active[0]
+        while self.active and idle < len(self.active):
+            self._turn %= len(self.active)
+            search = self.active[self._turn]
             search.top_up(evaluator)
             trial = search.tell_next(evaluator)
             if trial is not None:
                 self._on_trial(search, trial)
-                for other in list(self._active)[1:]:
-                    other.hear(trial.evaluation)
+                for other in self.active:
+                    if other is not search:
+                        other.hear(trial.evaluation)
                 search.top_up(evaluator)
             elif search.in_flight:
                 break
@@ -73,13 +73,12 @@ class Together:
             ended = self._dismiss([search])
             idle = 0 if acted or ended else idle + 1
             moved = moved or acted or ended
-            if not ended:
-                self._active.rotate(-1)
+            self._turn += not ended  # else the next one has taken its place
         return moved
 
     def _dismiss(self, searches: Iterable[Search]) -> bool:
         """Leave out those that have ended; return whether there were any."""
         over = [search for search in searches if search.finished]
         for search in over:
-            self._active.remove(search)
+            self.active.remove(search)
         return bool(over)

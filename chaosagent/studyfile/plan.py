@@ -26,7 +26,6 @@ from chaosagent.targets.loading import COMMAND_FILES, load_target
 from chaosagent.targets.target import Target
 from chaosagent.vocabulary import Severity
 
-PROVER = "exact"
 ELSEWHERE = "For one elsewhere, install it or put its folder on PYTHONPATH, and write module:Class."
 
 
@@ -210,8 +209,6 @@ def _searcher_settings(study: StudyFile, space: Space) -> Mapping[str, Plain]:
                 f"{at}: search.settings.{key} is no setting of searcher {name!r} of --searcher. "
                 f"Remove it, or leave out --searcher. Settings of {name!r}: {', '.join(known) or 'none'}."
             )
-        if key not in known and key in settings_of(factory_of(PROVER)):
-            raise UsageError(f"{at}: search.settings.{key} is a setting of `searcher: {PROVER}`; name that, too.")
         check_setting(name, factory, key, value, where=at)
     try:
         CheckedSearcher(name, Problem("", 0, space, study.settings.budget, 0), given)
