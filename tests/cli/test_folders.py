@@ -108,7 +108,7 @@ def test_what_differs_is_cut_where_it_is_much(chaosagent: Command, folder: Path)
 def test_a_target_that_has_changed_is_suspected_where_the_files_are_the_same(chaosagent: Command, folder: Path) -> None:
     chaosagent(*HERE)
     agent = folder / "agent.py"
-    agent.write_text(agent.read_text("utf-8").replace("input=7", "input=9"), encoding="utf-8")
+    agent.write_text(agent.read_text("utf-8").replace("input=7", "input=19"), encoding="utf-8")
     for name in [name for name in sys.modules if name.startswith("chaosagent_file_")]:
         del sys.modules[name]
 
