@@ -11,17 +11,19 @@ from typing import Any
 
 import pytest
 
+from chaosagent.clock import monotonic
 from chaosagent.execution.companion import started
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.trace.trace import Trace
-from chaosagent.vocabulary import Effect, Outcome, SystemConfig, Task
+from chaosagent.vocabulary import Effect, Ending, Outcome, SystemConfig, Task
 
 pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.usefixtures("toxiproxy")]
 psycopg: Any = pytest.importorskip("psycopg", reason="the client of PostgreSQL is the package psycopg")
 
 USER = "chaos"
+READY_SECONDS = 30.0
 LOST = "network:bank[1] reset_peer(stream=downstream)"
 NEVER_ASKED = "network:bank[1] reset_peer(stream=upstream)"
 
@@ -52,9 +54,18 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         lambda port: [*as_user, _program("postgres"), "-D", str(data), "-p", str(port), *options], "PostgreSQL"
     )
     try:
+        _wait_until_it_takes_statements(port)
         yield f"127.0.0.1:{port}"
     finally:
         server.end()
+
+
+def _wait_until_it_takes_statements(port: int) -> None:
+    """Wait for a server that listens already, and refuses statements until it has started up."""
+    asked = [_program("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port)]
+    until = monotonic() + READY_SECONDS
+    while subprocess.run(asked, check=False).returncode != 0:
+        assert monotonic() < until, "PostgreSQL listens, and takes no statements"
 
 
 def _not_as_root(folder: Path) -> list[str]:
@@ -126,7 +137,9 @@ def _paying(address: str, *, keyed: bool) -> Target:
 
 def _ran(system: Target, schedule: str = "") -> Trace:
     delta = parse(schedule) if schedule else EMPTY
-    return execute(Experiment(system, system.task("default"), SystemConfig(), seed=1), delta).trace
+    trace = execute(Experiment(system, system.task("default"), SystemConfig(), seed=1), delta).trace
+    assert trace.ending is Ending.FINISHED, trace.ending_detail
+    return trace
 
 
 def _committed(trace: Trace) -> list[int]:
