@@ -110,9 +110,8 @@ class BisectingSearcher:
             return
         self._told[schedule] = evaluation
         contradicted = self._notice(evaluation)
-        for sample, twin in [pair for pair in self._audited.items() if pair[0] in self._told and pair[1] in self._told]:
+        for sample in [one for one, twin in self._audited.items() if one in self._told and twin in self._told]:
             del self._audited[sample]
-            del twin
             self._judged[RULE] += self._is_used
         if contradicted and self._is_used:
             self._contradictions += 1
