@@ -64,7 +64,11 @@ def check_setting(searcher: str, factory: Callable[..., object], name: str, valu
     takes_any = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in _parameters(factory))
     if name not in types and not takes_any:
         if name in settings_of(factory_of(PROVER)):
-            raise UsageError(f"{where}: search.settings.{name} is a setting of `searcher: {PROVER}`; name that, too.")
+            known = ", ".join(types) or "none"
+            raise UsageError(
+                f"{where}: search.settings.{name} is a setting of `searcher: {PROVER}`, and not of {searcher!r}. "
+                f"Write `searcher: {PROVER}` beside it, or remove it. Settings of {searcher!r}: {known}."
+            )
         raise UnknownNameError(f"setting of searcher {searcher!r}:", name, types, where)
     wanted = types.get(name)
     if wanted is None or _fits(value, wanted):

@@ -28,7 +28,8 @@ def test_a_setting_that_a_searcher_does_not_have_is_refused_with_the_nearest() -
 
 def test_a_rule_that_only_another_searcher_has_is_refused_with_its_name() -> None:
     with pytest.raises(
-        UsageError, match=r"search\.settings\.lineage is a setting of `searcher: exact`; name that, too"
+        UsageError,
+        match=r"lineage is a setting of `searcher: exact`, and not of 'few'\. Write .* Settings of 'few': width\.$",
     ):
         check_setting("few", few, "lineage", True, where=AT)
 
