@@ -12,7 +12,7 @@ from chaosagent.contracts.contract import CONTRACTS
 from chaosagent.faults.operator import OPERATORS, CostModel, Operator, lattice
 from chaosagent.report.page import Page, bad, faint, name
 from chaosagent.study.certificate import RULES
-from chaosagent.study.searcher import SEARCHERS
+from chaosagent.study.searcher import DEFAULT_SEARCHER, SEARCHERS
 from chaosagent.targets.loading import TARGETS, known_targets
 
 
@@ -114,7 +114,7 @@ def _level(level: object) -> str:
 
 
 def searchers() -> Catalogue:
-    """Return the searchers with their settings."""
+    """Return the searchers with their settings, and which one a study takes that names none."""
     return Catalogue("searchers", [_searcher(registered) for registered in SEARCHERS], SEARCHERS.failures)
 
 
@@ -131,7 +131,9 @@ def _searcher(registered: str) -> Entry:
         )
         rule = RULES.get(setting.upper()) or RULES.get(setting)
         lines.append(f"{setting} = {default!r}" + (f": {rule}" if rule else ""))
-    return Entry(registered, first_line(factory), {"settings": settings}, tuple(lines))
+    by_default = registered == DEFAULT_SEARCHER
+    summary = f"{first_line(factory)}{' (the default)' * by_default}"
+    return Entry(registered, summary, {"default": by_default, "settings": settings}, tuple(lines))
 
 
 def contracts() -> Catalogue:

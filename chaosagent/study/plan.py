@@ -14,6 +14,7 @@ from chaosagent.execution.workbench import Workbench
 from chaosagent.faults.space import Space
 from chaosagent.limits import RunLimits, StudyLimits
 from chaosagent.study.confirmation import ErrorRates
+from chaosagent.study.searcher import DEFAULT_SEARCHER
 from chaosagent.targets.target import Target
 from chaosagent.vocabulary import SystemConfig, Task
 
@@ -64,7 +65,7 @@ class Plan:
     space: Space
     contract_specs: tuple[Plain, ...] = ()
     budget: float = 3.0
-    searcher: str = "anytime"
+    searcher: str = DEFAULT_SEARCHER
     searcher_settings: Mapping[str, Plain] = field(default_factory=dict)
     lookahead: int = 16
     seed: int = 0

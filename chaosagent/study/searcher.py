@@ -174,6 +174,9 @@ SearcherFactory: TypeAlias = Callable[..., Searcher]
 
 SEARCHERS: Registry[SearcherFactory] = Registry("searcher", "chaosagent.searchers", "chaosagent.searchers")
 
+DEFAULT_SEARCHER = "anytime"
+"""The name of the searcher of a study that names none."""
+
 
 def factory_of(name: str, where: str = "") -> SearcherFactory:
     """Return what makes a searcher.

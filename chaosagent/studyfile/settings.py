@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.limits import RunLimits
+from chaosagent.study.searcher import DEFAULT_SEARCHER
 
 Seed = Annotated[int, Field(ge=0)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -30,7 +31,7 @@ class CostSettings(_Strict):
 class SearchSettings(_Strict):
     """Who searches, and for how long; see `Plan` and `StudyLimits`."""
 
-    searcher: str = "anytime"
+    searcher: str = DEFAULT_SEARCHER
     settings: dict[str, object] = {}
     seed: Seed = 0
     lookahead: Annotated[int, Field(ge=1, le=1024)] = 16

@@ -20,6 +20,7 @@ from chaosagent.contracts.contract import CONTRACTS
 from chaosagent.faults.operator import OPERATORS
 from chaosagent.study.certificate import RULES
 from chaosagent.study.searcher import SEARCHERS
+from chaosagent.studyfile.settings import SearchSettings
 
 Command = Callable[..., Any]
 VERBS = ("demo", "init", "search", "replay", "show", "list", "check", "doctor", "proxy")
@@ -146,6 +147,14 @@ def test_a_searcher_is_listed_with_what_its_rules_mean(chaosagent: Command) -> N
     for rule, meaning in RULES.items():
         by_default = rule in ("R1", "R2", "R3")  # the others need what a target or an operator declares
         assert f"    {rule.lower()} = {by_default}: {meaning}\n" in answer.out
+
+
+def test_the_searcher_of_a_study_that_names_none_is_marked_in_the_list(chaosagent: Command) -> None:
+    as_text, as_json = chaosagent("list", "searchers"), chaosagent("list", "searchers", "--json")
+
+    marked = [line.split()[0] for line in as_text.out.splitlines() if line.endswith(" (the default)")]
+    assert marked == [entry["name"] for entry in as_json.json["searchers"] if entry["default"]]
+    assert marked == [SearchSettings().searcher]
 
 
 def test_targets_are_listed_without_loading_them(chaosagent: Command) -> None:
