@@ -12,7 +12,7 @@ from chaosagent.statistics.intervals import Interval
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.confirmation import Confirmation
 from chaosagent.study.counterexample import Counterexample
-from chaosagent.study.determinism import DECLARED
+from chaosagent.study.determinism import DECLARED, SAY_STOCHASTIC
 from chaosagent.study.racing import Doubtful
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.study.worlds import told_unseen
@@ -44,10 +44,11 @@ def tell_chance(page: Page, result: StudyResult, *, declared: bool) -> None:
         page.gap().line(
             bad(f"{counted(len(result.unlike), 'task').capitalize()} did not repeat: "),
             "a run that was made again went another way, so nothing is proved there. Find what the target keeps "
-            "between runs, or draws outside run.rng and run.clock.",
+            "between runs, or draws outside run.rng and run.clock."
+            + ("" if result.nature.stochastic else f" {SAY_STOCHASTIC}"),
         )
-        for where in result.unlike[:ROWS_MAX]:
-            page.line(printable(where, characters_max=CHARACTERS_MAX), indent=2)
+        for where in result.unlike[:ROWS_MAX]:  # the likely cause stands at the end
+            page.line(printable(where, characters_max=CHARACTERS_MAX, in_the_middle=True), indent=2)
         if not result.nature.stochastic:
             _tell_confirmations(page, result)
 

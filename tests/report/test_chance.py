@@ -65,6 +65,19 @@ def test_who_says_that_a_target_is_stochastic(
     assert told in findings_page(replace(found, plan=replace(found.plan, stochastic=declared))).text()
 
 
+def test_where_runs_did_not_repeat_the_likely_cause_is_not_cut_off_and_a_model_by_chance_is_thought_of(
+    findings: Findings,
+) -> None:
+    unlike = (f"task 'a', seed 0: step 0, answer: expected {'x' * 400!r}, got 'y'. Likely cause: a random number",)
+    page = findings_page(replace(findings, result=replace(findings.result, unlike=unlike))).text()
+    steady = findings_page(findings).text()
+
+    assert "task 'a', seed 0: step 0" in page
+    assert "Likely cause: a random number\n" in page
+    assert "say `stochastic: true` in the study file" in page
+    assert "stochastic" not in steady
+
+
 def test_of_several_the_schedule_tells_which_is_meant(findings: Findings) -> None:
     told = by_chance(findings, Confirmation(9, 10, 0, 10, 0))
     one = findings_page(told).text()
