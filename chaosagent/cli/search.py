@@ -91,7 +91,7 @@ def search(
 
     chaosagent search study.yaml --config hardened --budget 2.5
 
-    chaosagent search study.yaml --searcher exact --out proof
+    chaosagent search study.yaml --searcher random --out baseline
 
     chaosagent search study.yaml --resume
 

@@ -23,19 +23,19 @@ BUILTIN: Mapping[str, tuple[str, str]] = {
     "dojo-banking": ("chaosagent.experiments.dojo.target:banking", "AgentDojo's banking suite (extra dojo)"),
     "dojo-reader-banking": (
         "chaosagent.experiments.dojo.closed_loop.target:banking",
-        "AgentDojo's banking suite with an agent that decides by what it reads",
+        "AgentDojo's banking suite with an agent that decides by what it reads (extra dojo)",
     ),
     "dojo-reader-slack": (
         "chaosagent.experiments.dojo.closed_loop.target:slack",
-        "AgentDojo's slack suite with an agent that decides by what it reads",
+        "AgentDojo's slack suite with an agent that decides by what it reads (extra dojo)",
     ),
     "dojo-reader-travel": (
         "chaosagent.experiments.dojo.closed_loop.target:travel",
-        "AgentDojo's travel suite with an agent that decides by what it reads",
+        "AgentDojo's travel suite with an agent that decides by what it reads (extra dojo)",
     ),
     "dojo-reader-workspace": (
         "chaosagent.experiments.dojo.closed_loop.target:workspace",
-        "AgentDojo's workspace suite with an agent that decides by what it reads",
+        "AgentDojo's workspace suite with an agent that decides by what it reads (extra dojo)",
     ),
     "dojo-slack": ("chaosagent.experiments.dojo.target:slack", "AgentDojo's slack suite (extra dojo)"),
     "dojo-travel": ("chaosagent.experiments.dojo.target:travel", "AgentDojo's travel suite (extra dojo)"),
