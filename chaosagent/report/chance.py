@@ -19,6 +19,7 @@ from chaosagent.study.worlds import told_unseen
 
 ROWS_MAX = 50
 CHARACTERS_MAX = 300
+DIFFERENCE_CHARACTERS_MAX = 600
 MAY_BE_CHANCE = "may be chance"
 """What is said of a counterexample whose schedule may have no part in the violation."""
 
@@ -48,7 +49,7 @@ def tell_chance(page: Page, result: StudyResult, *, declared: bool) -> None:
             + ("" if result.nature.stochastic else f" {SAY_STOCHASTIC}"),
         )
         for where in result.unlike[:ROWS_MAX]:  # the likely cause stands at the end
-            page.line(printable(where, characters_max=CHARACTERS_MAX, in_the_middle=True), indent=2)
+            page.line(printable(where, characters_max=DIFFERENCE_CHARACTERS_MAX, in_the_middle=True), indent=2)
         if not result.nature.stochastic:
             _tell_confirmations(page, result)
 

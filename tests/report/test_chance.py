@@ -11,9 +11,11 @@ from chaosagent.report.findings import Findings, findings_page
 from chaosagent.report.findings_json import findings_json
 from chaosagent.study.confirmation import CleanRuns, Confirmation
 from chaosagent.study.determinism import DECLARED, Nature
+from chaosagent.study.likely_cause import likely_cause
 from chaosagent.study.racing import Doubtful
 from chaosagent.study.result import SearchResult
 from chaosagent.study.worlds import Unseen
+from chaosagent.trace.diff import Difference
 
 
 def by_chance(findings: Findings, confirmation: Confirmation, reason: str = "") -> Findings:
@@ -68,12 +70,13 @@ def test_who_says_that_a_target_is_stochastic(
 def test_where_runs_did_not_repeat_the_likely_cause_is_not_cut_off_and_a_model_by_chance_is_thought_of(
     findings: Findings,
 ) -> None:
-    unlike = (f"task 'a', seed 0: step 0, answer: expected {'x' * 400!r}, got 'y'. Likely cause: a random number",)
+    cause = likely_cause(Difference(3, "answer", "x", "y"))
+    unlike = (f"task 'a', seed 0: step 3, answer: expected {'x' * 700!r}, got 'y'. Likely cause: {cause}",)
     page = findings_page(replace(findings, result=replace(findings.result, unlike=unlike))).text()
     steady = findings_page(findings).text()
 
-    assert "task 'a', seed 0: step 0" in page
-    assert "Likely cause: a random number\n" in page
+    assert "task 'a', seed 0: step 3" in page
+    assert f"Likely cause: {cause}\n" in page
     assert "say `stochastic: true` in the study file" in page
     assert "stochastic" not in steady
 
