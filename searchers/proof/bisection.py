@@ -24,7 +24,16 @@ from chaosagent.faults.schedule import Schedule
 from chaosagent.searchers.proof.intervals import IntervalSpace
 from chaosagent.seeds import derive
 from chaosagent.study.minimise import spares, violates
-from chaosagent.study.searcher import KnowsCauses, KnowsOutcomes, Problem, Proposal, Purpose, Searcher, Standing
+from chaosagent.study.searcher import (
+    KnowsCauses,
+    KnowsOutcomes,
+    LearnsFromOthers,
+    Problem,
+    Proposal,
+    Purpose,
+    Searcher,
+    Standing,
+)
 
 RULE = "monotone"
 TRIES_MAX = 50
@@ -71,6 +80,7 @@ class BisectingSearcher:
         self._inner = make(replace(problem, space=self._space), rules)
         self._is_used = True
         self._told: dict[Schedule, Evaluation] = {}
+        self._heard: set[Schedule] = set()
         self._out: set[Schedule] = set()
         self._stand_ins: set[Schedule] = set()
         self._passing: defaultdict[tuple[object, ...], list[tuple[Levels, Schedule]]] = defaultdict(list)
@@ -100,12 +110,18 @@ class BisectingSearcher:
             proposals += asked
         return proposals
 
+    def hear(self, evaluation: Evaluation) -> None:
+        """Learn from a run that a search for another contract has asked for."""
+        if evaluation.schedule not in self._told:
+            self._heard.add(evaluation.schedule)
+        self.tell(evaluation)
+
     def tell(self, evaluation: Evaluation) -> None:
         schedule = evaluation.schedule
         self._out.discard(schedule)
         if schedule in self._stand_ins:
             self._restart()
-        self._inner.tell(evaluation)
+        self._hand_over(evaluation)
         if schedule in self._told:
             return
         self._told[schedule] = evaluation
@@ -214,7 +230,15 @@ class BisectingSearcher:
         space = self._space if self._is_used else self._problem.space
         self._inner = self._make(replace(self._problem, space=space), rules)
         for evaluation in self._told.values():
-            self._inner.tell(evaluation)
+            self._hand_over(evaluation)
+
+    def _hand_over(self, evaluation: Evaluation) -> None:
+        """Let the search over intervals learn from a run, as it was learned from here."""
+        inner = self._inner
+        if evaluation.schedule in self._heard and isinstance(inner, LearnsFromOthers):
+            inner.hear(evaluation)
+        else:
+            inner.tell(evaluation)
 
     def _known_to_pass(self, schedule: Schedule) -> Schedule | None:
         """Return what has passed at stronger levels, if there is nothing to be searched behind a schedule either."""

@@ -14,11 +14,11 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.anytime import anytime
-from chaosagent.searchers.exact import certifying
-from chaosagent.searchers.proof.bisection import Certifying
+from chaosagent.searchers.exact import SearchOfIntervals, certifying
+from chaosagent.searchers.proof.bisection import BisectingSearcher, Certifying
 from chaosagent.seeds import derive
 from chaosagent.study.minimise import violates
-from chaosagent.study.searcher import Standing
+from chaosagent.study.searcher import LearnsFromOthers, Problem, Standing
 from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.enumeration import drive
 from chaosagent.testing.searchers import SearcherConformance
@@ -47,8 +47,9 @@ def search(
             costs.append(evaluation.effective.declared_cost(bench.space.model))
         return evaluation
 
-    for schedule in told_before:
-        searcher.tell(told(schedule))
+    hear = searcher.hear if isinstance(searcher, LearnsFromOthers) else searcher.tell
+    for number, schedule in enumerate(told_before):
+        (hear if number % 2 else searcher.tell)(told(schedule))
     trials = drive(searcher, told, lookahead=lookahead)
     found = min(costs, default=None)
     return None if found is not None and found > budget + 1e-9 else found, searcher.standing, trials
@@ -137,6 +138,29 @@ def test_its_state_is_the_log_of_what_it_was_told() -> None:
                 for searcher in (first, second):
                     searcher.tell(bench.run(proposal.schedule))
         assert first.standing == second.standing
+
+
+def test_what_it_has_heard_is_heard_again_when_it_searches_anew_with_an_interval_cut() -> None:
+    bench = late(SECONDS[1]).bench()
+    heard: list[list[Schedule]] = []
+
+    class Listening(SearchOfIntervals):
+        """Keeps what it hears."""
+
+        def __init__(self, problem: Problem) -> None:
+            super().__init__(problem)
+            heard.append([])
+
+        def hear(self, evaluation: Evaluation) -> None:
+            heard[-1].append(evaluation.schedule)
+            self.tell(evaluation)
+
+    searcher = BisectingSearcher(bench.problem(CONTRACT, BUDGET), {}, lambda problem, _: Listening(problem))
+    searcher.hear(bench.run(EMPTY))
+    drive(searcher, bench.run)
+
+    assert len(heard) > 1
+    assert all(schedules == [EMPTY] for schedules in heard)
 
 
 def test_it_never_asks_twice_with_many_trials_in_flight() -> None:
