@@ -94,8 +94,8 @@ class OtherStudyError(UsageError):
         told = f": {difference}" if difference else ""
         super().__init__(
             f"{folder} holds another study{told}. Choose another folder with --out; or give what that study was begun "
-            f"with, to go on with it (--resume; what is searched may differ: tasks, seeds, budget, limits); or delete "
-            f"{folder}."
+            f"with, to go on with it (--resume; what is searched may differ: tasks, seeds, budget, limits, searcher); "
+            f"or delete {folder}."
         )
 
     def __reduce__(self) -> tuple[type[OtherStudyError], tuple[str, str]]:

@@ -64,6 +64,21 @@ def test_a_study_may_be_gone_on_with_more_trials_a_higher_budget_or_other_tasks(
     assert "trials: 100" in Path("here/study.yaml").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
+def test_another_searcher_is_refused_unless_the_study_is_gone_on_with_and_finds_what_it_finds_anew(
+    chaosagent: Command,
+) -> None:
+    chaosagent(*HERE)
+
+    refused = chaosagent(*HERE, "--searcher", "exact")
+    resumed = chaosagent(*HERE, "--searcher", "exact", "--resume", "--json").json
+    anew = chaosagent("search", "study.yaml", "--out", "new", "--searcher", "exact", "--json").json
+
+    assert refused.code == 2
+    assert "--resume; what is searched may differ: tasks, seeds, budget, limits, searcher)" in refused.err
+    assert (resumed["searcher"], resumed["digest"]) == ("exact", anew["digest"])
+
+
 def test_a_study_whose_target_has_changed_cannot_be_gone_on_with(chaosagent: Command, folder: Path) -> None:
     chaosagent(*HERE, "--trials", 3)
     agent = folder / "agent.py"
