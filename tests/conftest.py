@@ -1,13 +1,18 @@
-"""Real servers for the tests that need them; where one is missing, the tests say so and are skipped."""
+"""What all tests have in common, and real servers: where one is missing, the tests say so and are skipped."""
 
 from __future__ import annotations
 
 import shutil
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from chaosagent.errors import UsageError
 from chaosagent.execution.toxiproxy import Server, server
+
+# How fast a machine draws and runs examples says nothing of what they test.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 
 @pytest.fixture

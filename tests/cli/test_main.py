@@ -1,5 +1,6 @@
 """The command line as a whole: help, lists, errors, and how fast it starts."""
 
+import ast
 import json
 import os
 import re
@@ -15,7 +16,6 @@ import pytest
 from chaosagent.cli.demonstration import Demonstration, Shown
 from chaosagent.cli.main import main
 from chaosagent.cli.proxy import USUAL
-from chaosagent.clock import monotonic
 from chaosagent.contracts.contract import CONTRACTS
 from chaosagent.faults.operator import OPERATORS
 from chaosagent.study.certificate import RULES
@@ -234,20 +234,21 @@ def test_an_encoding_without_arrows_gets_plain_letters() -> None:
 
 
 @pytest.mark.slow
-def test_the_command_starts_fast() -> None:
-    # Budgets of the design: 0.1 s for the import, 0.3 s for the help, here with room for a busy machine.
-    seconds = {}
-    for name, arguments in {"nothing": "pass", "import": "import chaosagent"}.items():
-        begun = monotonic()
-        subprocess.run([sys.executable, "-c", arguments], check=True, timeout=60)
-        seconds[name] = monotonic() - begun
-    begun = monotonic()
-    done = in_a_process("--help")
-    seconds["help"] = monotonic() - begun
+def test_the_help_loads_nothing_that_takes_long() -> None:
+    # How long it takes is measured by `experiments/benchmarks/start.py`.
+    code = (
+        "import runpy, sys\n"
+        "sys.argv = ['chaosagent', '--help']\n"
+        "try:\n"
+        "    runpy.run_module('chaosagent', run_name='__main__')\n"
+        "except SystemExit:\n"
+        "    print(sorted({name.partition('.')[0] for name in sys.modules}))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True)
+    loaded = set(ast.literal_eval(done.stdout.splitlines()[-1]))
 
-    assert done.returncode == 0
-    assert seconds["import"] - seconds["nothing"] < 0.3
-    assert seconds["help"] < 1.5
+    assert "typer" in loaded
+    assert not loaded & {"deap", "httpx", "hypothesis", "matplotlib", "numpy", "optuna", "ray", "scipy", "sqlalchemy"}
 
 
 @pytest.mark.slow
@@ -266,7 +267,7 @@ def test_an_interrupted_demo_ends_at_once_and_says_so(tmp_path: Path, *, everybo
         assert demo.poll() is None
 
     (os.killpg if everybody else os.kill)(demo.pid, signal.SIGINT)
-    out, err = demo.communicate(timeout=30)
+    out, err = demo.communicate(timeout=60)
 
     assert demo.returncode == 130
     assert json.loads(out) == {"error": "interrupted", "exit_code": 130}

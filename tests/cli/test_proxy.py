@@ -63,7 +63,7 @@ def _asked(address: str, *questions: str) -> list[Any]:
 
 def _ended(running: subprocess.Popen[str], number: int = signal.SIGINT) -> tuple[int, str]:
     running.send_signal(number)
-    said, told = running.communicate(timeout=20)
+    said, told = running.communicate(timeout=60)
     return running.returncode, said + told
 
 
@@ -103,7 +103,7 @@ def test_a_replay_ends_at_the_first_other_request(tmp_path: Path) -> None:
 
     with _running(tmp_path, *ANSWERS, "--replay", str(record)) as (again, at):
         (told,) = _asked(at, "other")
-        said, more = again.communicate(timeout=20)
+        said, more = again.communicate(timeout=60)
 
     assert (told.status_code, told.headers["x-should-retry"]) == (409, "false")
     assert again.returncode == 3

@@ -77,7 +77,7 @@ def _serving(shop: Path) -> Iterator[str]:
     port = _free_port()
     server = subprocess.Popen([sys.executable, "server.py", str(port)], cwd=shop, stderr=subprocess.DEVNULL)
     try:
-        end = monotonic() + 30
+        end = monotonic() + 60
         while monotonic() < end:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 0.1):
                 break
@@ -115,7 +115,7 @@ def _proxy(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str],
 
 def _ended(running: subprocess.Popen[str], number: int = signal.SIGINT) -> tuple[int, str]:
     running.send_signal(number)
-    _, told = running.communicate(timeout=20)
+    _, told = running.communicate(timeout=60)
     return running.returncode, told
 
 
@@ -215,7 +215,7 @@ def test_a_replay_ends_at_the_first_other_request(shop: Path, way: str) -> None:
 
     with _proxy(shop, "--mcp", f"shop={url}", "--replay", "s.replay") as (again, variables):
         told = _pays(_joined(variables, way), "B")
-        _, said = again.communicate(timeout=20)
+        _, said = again.communicate(timeout=60)
 
     assert "chaosagent: " in told[0]
     assert again.returncode == 3
@@ -290,7 +290,7 @@ def test_an_answer_that_is_no_message_is_told_on_both_sides(shop: Path, body: st
 def test_a_client_that_says_no_json_does_not_end_the_session(shop: Path) -> None:
     with _proxy(shop, "--mcp", STDIO) as (running, variables):
         command = shlex.split(variables["SHOP_MCP_COMMAND"])
-        subprocess.run(command, input="no JSON\n{}\n", text=True, timeout=20, check=False, stdout=subprocess.DEVNULL)
+        subprocess.run(command, input="no JSON\n{}\n", text=True, timeout=60, check=False, stdout=subprocess.DEVNULL)
         paid = _pays(_joined(variables, "stdio"))
         code, _ = _ended(running)
 
@@ -309,7 +309,7 @@ def test_a_proxy_that_is_killed_leaves_no_server_behind(shop: Path) -> None:
         asyncio.run(paying())
     ((pid, *_),) = _booked(shop)
 
-    end = monotonic() + 20
+    end = monotonic() + 60
     while monotonic() < end and Path(f"/proc/{pid}").exists() and not _is_dead(pid):
         pass
     assert not Path(f"/proc/{pid}").exists() or _is_dead(pid)

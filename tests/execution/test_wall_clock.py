@@ -94,10 +94,10 @@ def test_a_target_in_real_time_gives_equal_traces(system: Target) -> None:
 
 def test_a_delay_lasts_as_long_as_it_says() -> None:
     begun = time.monotonic()
-    late = _executed(hurried, schedule([inject(Hook("service:slow", "", 1, 1), Delay(seconds=2.0))])).trace
+    late = _executed(hurried, schedule([inject(Hook("service:slow", "", 1, 1), Delay(seconds=60.0))])).trace
 
     assert late.outcome.message == "too late"
-    assert 0.05 <= time.monotonic() - begun < 2.0
+    assert 0.05 <= time.monotonic() - begun < 60.0
     assert _executed(hurried).trace.outcome.message == "in time"
 
 
@@ -137,4 +137,4 @@ def test_what_cleans_up_neither_ends_the_process_nor_holds_it_up() -> None:
     trace = _executed(untidy).trace
 
     assert (trace.ending, trace.outcome.message) == (Ending.FINISHED, "1")
-    assert time.monotonic() - begun < 10.0
+    assert time.monotonic() - begun < 30.0

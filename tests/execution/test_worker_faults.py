@@ -252,13 +252,14 @@ def test_a_killed_worker_takes_with_it_what_it_has_started(name: str, error: str
     assert still_alive(tmp_path) == []
 
 
-def still_alive(folder: Path) -> list[int]:
-    """Return the place of each process that a worker has named and that is not gone after a while."""
+def still_alive(folder: Path, *, may_stay: int | None = None) -> list[int]:
+    """Return the place of each process that a worker has named and that is not gone after a while, but of one."""
     pids = [int(pid) for pid in (folder / "started").read_text().split()]
-    deadline = monotonic() + 5.0
-    while any(map(alive, pids)) and monotonic() < deadline:
+    places = [place for place in range(len(pids)) if place != may_stay]
+    deadline = monotonic() + 30.0
+    while (left := [place for place in places if alive(pids[place])]) and monotonic() < deadline:
         threading.Event().wait(0.05)
-    return [place for place, pid in enumerate(pids) if alive(pid)]
+    return left
 
 
 STUDYING = """
@@ -279,17 +280,17 @@ executor.next_finished()
 @pytest.mark.usefixtures("setup")
 def test_a_worker_that_lets_no_thread_run_ends_with_the_study(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", STUDYING, str(tmp_path)]) as studying:
-        deadline = monotonic() + 20.0
+        deadline = monotonic() + 60.0
         while not (tmp_path / "started").exists() and monotonic() < deadline:
             threading.Event().wait(0.05)
         threading.Event().wait(0.3)  # the endless expression has begun
         studying.kill()
-    left = still_alive(tmp_path)
+    left = still_alive(tmp_path, may_stay=3)  # what is in a session of its own cannot be found any more
     for pid in (tmp_path / "started").read_text().split():
         with suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGKILL)
 
-    assert left in ([], [3])  # what is in a session of its own cannot be found any more
+    assert left == []
 
 
 def test_a_second_process_that_dies_is_replaced_by_one_with_the_same_other_hash_seed(
@@ -314,7 +315,7 @@ def test_a_run_whose_worker_is_killed_from_outside_is_run_again(setup: Setup, tm
     jobs = [Job("waits", 0, TIMEOUT), *HARMLESS]
 
     def kill_one() -> None:
-        deadline = monotonic() + 20.0
+        deadline = monotonic() + 60.0
         while not (tmp_path / "begun").exists() and monotonic() < deadline:
             threading.Event().wait(0.01)
         for process in multiprocessing.active_children():
@@ -334,16 +335,13 @@ def test_a_run_whose_worker_is_killed_from_outside_is_run_again(setup: Setup, tm
 def test_runs_that_wait_behind_a_long_one_are_given_to_others(setup: Setup) -> None:
     with closing(ProcessExecutor(setup, workers=2, limits=RunLimits(wall_seconds_max=8.0))) as executor:
         told(executor, HARMLESS * 5)  # short ones: now much is given ahead
-        begun = monotonic()
         jobs = [Job("spins", 0, TIMEOUT), *HARMLESS]
         for ticket, job in enumerate(jobs):
             executor.submit(ticket, job)
         others = [executor.next_finished() for _ in HARMLESS]
-        seconds = monotonic() - begun
         last = executor.next_finished()
 
     assert sorted(ticket for ticket, _ in others) == list(range(1, len(jobs)))
-    assert seconds < 6.0
     assert (last.ticket, last.evaluation.status) == (0, Status.ERROR)
 
 

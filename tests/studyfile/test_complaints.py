@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from chaosagent.clock import monotonic
 from chaosagent.errors import ChaosAgentError, UnknownNameError, UsageError
 from chaosagent.studyfile import Overrides, load_study, plan_of
 
@@ -97,13 +96,10 @@ def test_a_huge_file_is_refused_before_it_is_read(write: Write) -> None:
 
 @pytest.mark.slow
 def test_a_file_with_far_too_many_values_is_refused_before_all_of_it_is_read(write: Write) -> None:
-    path = write(f"target: a\nseeds: [{'1,' * 450_000}]\n")
-    begun = monotonic()
+    path = write(f"target: a\nseeds: [{'1,' * 450_000}\n")  # that the list never ends is not seen any more
 
     with pytest.raises(UsageError, match=r"study\.yaml:2: more than 32 levels or 20000 values"):
         load_study(path)
-
-    assert monotonic() - begun < 5.0  # reading all of it took ten
 
 
 def test_what_options_gave_is_not_blamed_on_the_file(write: Write) -> None:
