@@ -298,7 +298,7 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
     if limited and result.interrupted:
         page.gap().line(
             notice(f"{counted(len(limited), 'search', 'searches').capitalize()} had not finished. "),
-            "Give the same command with --resume to go on; nothing is run again.",
+            f"Give the same command with --resume to go on; nothing is run again.{_of_earlier(result)}",
         )
     elif limited:
         page.gap().line(
@@ -307,6 +307,16 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
         )
 
     tell_records(page, findings.out / "replays", findings.leftovers)
+
+
+def _of_earlier(result: StudyResult) -> str:
+    """Say which runs of an earlier session an interrupted one had not come to, so that nobody thinks them lost."""
+    if not result.unused_earlier:
+        return ""
+    runs = f"{result.unused_earlier:,} runs" if result.unused_earlier > 1 else "one run"
+    return (
+        f" It was ended before it came to {runs} made earlier; what they show is stored, and not in what is told here."
+    )
 
 
 def _tell_errors(page: Page, findings: Findings) -> None:

@@ -37,6 +37,7 @@ def findings_json(findings: Findings) -> dict[str, Plain]:
         "failed": [_failed_json(runs) for runs in findings.notes.failed],
         "seconds": round(result.seconds, 3),
         "interrupted": result.interrupted,
+        "unused_earlier": result.unused_earlier,
         "signatures": findings.signatures,
         "kinds": [weakness_json(weakness) for weakness in weaknesses_of(result.counterexamples)],
         "counterexamples": [counterexample_json(found, findings) for found in findings.by_cost],

@@ -91,6 +91,11 @@ class Evaluator:
         """Take over what an earlier session of the study has executed."""
         self._remembered[at, evaluation.schedule] = evaluation
 
+    @property
+    def unused_earlier(self) -> int:
+        """How many runs of an earlier session were not asked for again yet."""
+        return len(self._remembered)
+
     def request(self, at: Experimental, schedule: Schedule) -> None:
         """Have a schedule run unless it was, or is about to be."""
         key = (at, schedule)

@@ -82,6 +82,8 @@ class StudyResult:
         interrupted: The study was ended before its searches were.
         nature: Whether the target is deterministic.
         unlike: Where a run that was made again went another way, in a line each.
+        unused_earlier: How many runs of an earlier session were not asked for again by the end; what they show is not
+            in here.
     """
 
     searches: tuple[SearchResult, ...]
@@ -93,6 +95,7 @@ class StudyResult:
     interrupted: bool = False
     nature: Nature = DETERMINISTIC
     unlike: tuple[str, ...] = ()
+    unused_earlier: int = 0
 
     @property
     def counterexamples(self) -> tuple[Counterexample, ...]:

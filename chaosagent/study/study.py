@@ -124,6 +124,7 @@ class Study:
             trials=self._progress.trials,
             executions=self._evaluator.executions,
             errors=self._evaluator.errors,
+            unused_earlier=self._evaluator.unused_earlier,
             digest=f"{self._told_sum:0{2 * DIGEST_BYTES}x}",
             seconds=monotonic() - self._started,
             interrupted=self._interrupted,

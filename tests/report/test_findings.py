@@ -68,6 +68,19 @@ def test_a_limit_and_an_interrupt_are_told_apart(findings: Findings) -> None:
     assert next_page(ended).text() == ""
 
 
+def test_runs_of_an_earlier_session_that_an_interrupted_one_did_not_come_to_are_not_taken_for_lost(
+    findings: Findings,
+) -> None:
+    ended = changed(findings, searches=cut_off(findings), interrupted=True)
+
+    def told(ahead: int) -> str:
+        return findings_page(changed(ended, unused_earlier=ahead)).text()
+
+    assert "made earlier" not in told(0)
+    assert "It was ended before it came to one run made earlier; what" in told(1)
+    assert "it came to 2,060 runs made earlier; what they show is stored" in " ".join(told(2060).split())
+
+
 def test_a_bound_is_told_only_where_it_is_proved(findings: Findings) -> None:
     def told(**terms: object) -> str:
         searches = tuple(

@@ -35,6 +35,7 @@ from chaosagent.study.sink import Sink
 from chaosagent.study.store import FILE_NAME, StudyStore
 from chaosagent.study.stored import decode_evaluation, encode_evaluation
 from chaosagent.study.study import Study
+from chaosagent.study.trial import Trial
 from chaosagent.targets.loading import load_target
 from chaosagent.vocabulary import Ending
 
@@ -253,6 +254,35 @@ def test_a_study_whose_workers_are_killed_at_twenty_moments_ends_with_the_same_r
     assert len(killer.timers) == KILLS
     assert essence(result) == expected
     assert stored(folder) == expected_rows
+
+
+class Impatient(Sink):
+    """Interrupts a study in the middle."""
+
+    def __init__(self, trials: int) -> None:
+        self._left = trials
+
+    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
+        del at, contract, trial
+        self._left -= 1
+        if not self._left:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupted_study_tells_how_many_runs_of_an_earlier_session_it_did_not_come_to(tmp_path: Path) -> None:
+    doing = replace(plan(), seeds=(0,), budget=1.1)
+    store = StudyStore.create(tmp_path, doing, "")
+    whole = Study(doing, InlineExecutor(bench()), sinks=[store]).run()
+    store.close(whole.digest)
+    store = StudyStore.resume(tmp_path, doing)
+
+    part = Study(doing, InlineExecutor(bench()), sinks=[store, Impatient(3)], earlier=store.earlier()).run()
+    store.close()
+
+    assert whole.unused_earlier == 0
+    assert part.interrupted
+    assert part.unused_earlier > 0
+    assert part.executions + part.unused_earlier == whole.executions
 
 
 class OneLong(InlineExecutor):
