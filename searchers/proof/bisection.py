@@ -139,7 +139,6 @@ class BisectingSearcher:
         self._inner.settle()
         while self._is_used and self._cut():
             self._restart()
-            self._inner.settle()
 
     def core(self, evaluation: Evaluation) -> Schedule:
         """Return the injections of a run that most likely matter, as far as the search over intervals can tell."""
@@ -231,6 +230,7 @@ class BisectingSearcher:
         self._inner = self._make(replace(self._problem, space=space), rules)
         for evaluation in self._told.values():
             self._hand_over(evaluation)
+        self._inner.settle()
 
     def _hand_over(self, evaluation: Evaluation) -> None:
         """Let the search over intervals learn from a run, as it was learned from here."""

@@ -70,6 +70,11 @@ class ExactSearcher:
         self.states = States(problem.monitor, problem.space.model)
         self._restart()
 
+    def _begin_anew(self) -> None:
+        """Search anew, and take in at once what was told: the search may be ended before it asks again."""
+        self._restart()
+        self.settle()
+
     def _restart(self) -> None:
         """Begin the tree anew; what was told is kept."""
         problem = self._problem
@@ -165,7 +170,7 @@ class ExactSearcher:
         elif self.cost_of(evaluation.effective) <= self._problem.budget + 10**-COST_DECIMALS / 2:
             self._near_limit = evaluation.spent
             self._rules["R3"] = False
-            self._restart()
+            self._begin_anew()
 
     @property
     def finished(self) -> bool:
@@ -247,7 +252,7 @@ class ExactSearcher:
         self._rules[rule] = False
         if rule == "R2":
             self.expander = self._new_expander()
-        self._restart()
+        self._begin_anew()
 
     # ------------------------------------------------------------------ the tree
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -16,9 +17,10 @@ from chaosagent.faults.injection import hook_at, inject
 from chaosagent.faults.schedule import EMPTY, Schedule, parse, schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import RunLimits
-from chaosagent.searchers.anytime import AnytimeSearcher
+from chaosagent.searchers.anytime import AnytimeSearcher, anytime
 from chaosagent.searchers.exact import certifying
 from chaosagent.searchers.proof import uniform_cost
+from chaosagent.searchers.proof.bisection import Certifying
 from chaosagent.searchers.proof.limits import spent_max_of
 from chaosagent.searchers.seen.states import States
 from chaosagent.study.searcher import Problem, Searcher
@@ -118,6 +120,20 @@ def test_near_a_limit_the_rule_is_given_up_and_that_is_said() -> None:
     assert searcher.standing.near_limit > 0.5
     assert searcher.standing.contradictions == 0
     assert "R3" not in searcher.standing.pruned
+
+
+@pytest.mark.parametrize("make", [certifying, anytime, functools.partial(certifying, monotone=True)])
+def test_when_it_is_given_up_what_was_told_still_counts(make: Callable[[Problem], Certifying]) -> None:
+    bench = NEAR.bench
+    searcher = make(bench.problem("termination", BUDGET))
+    bounds = []
+
+    while proposals := searcher.ask(1):
+        searcher.tell(bench.run(proposals[0].schedule))
+        bounds.append(searcher.standing.lower_bound)
+
+    assert searcher.standing.near_limit > 0.5
+    assert min(bounds[1:]) >= SPACE.cost_min  # the first run was the one without injections
 
 
 def test_without_that_the_bound_would_be_false(monkeypatch: pytest.MonkeyPatch) -> None:
