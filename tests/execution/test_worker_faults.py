@@ -37,7 +37,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),
 ]
-LIMITS = RunLimits(wall_seconds_max=4.0, memory_megabytes_max=400)
+LIMITS = RunLimits(wall_seconds_max=10.0, memory_megabytes_max=400)
 FAULTY = """
 import asyncio, ctypes, os, re, signal, subprocess, sys, threading
 from pathlib import Path
@@ -179,7 +179,7 @@ ERRORS = {
     "eats": r"the worker process used \d+ MB of memory, more than 400 \(run\.memory_megabytes\), and was killed",
     "gulps": r"the worker process used \d+ MB of memory, more than 400 \(run\.memory_megabytes\), and was killed",
     "spikes": r"the worker process used \d+ MB of memory, more than 400 \(run\.memory_megabytes\), and was killed",
-    "spins": r"the run took longer than 4 s of real time \(run\.wall_seconds\); its worker was killed",
+    "spins": r"the run took longer than 10 s of real time \(run\.wall_seconds\); its worker was killed",
     "exits": r"the worker process ended with exit code 3, and so ended each of the 3 workers that were given the run",
     "dies": r"the worker process was killed by signal 9 \(SIGKILL\), and so ended each of the 3 workers",
     "crashes": r"the worker process was killed by signal 11 \(SIGSEGV\), and so ended each of the 3 workers",
