@@ -17,7 +17,7 @@ from chaosagent.searchers.exploring.covering import CoveringStream
 from chaosagent.searchers.exploring.effects import Effects
 from chaosagent.searchers.exploring.packing import Packer
 from chaosagent.searchers.exploring.unfollowed import Unfollowed
-from chaosagent.searchers.proof.bisection import BisectingSearcher, Certifying
+from chaosagent.searchers.proof.bisection import Certifying, HearingBisector
 from chaosagent.searchers.proof.frontier import Family
 from chaosagent.searchers.seen.ceiling import TOLERANCE
 from chaosagent.searchers.seen.points import Expander
@@ -81,7 +81,7 @@ def anytime(
     """
     check_switches("anytime", r1=r1, r2=r2, r3=r3, monotone=monotone)
     rules = {"R1": r1, "R2": r2, "R3": r3}
-    return BisectingSearcher(problem, rules, _plain) if monotone and not problem.all_minimal else _plain(problem, rules)
+    return HearingBisector(problem, rules, _plain) if monotone and not problem.all_minimal else _plain(problem, rules)
 
 
 def _plain(problem: Problem, rules: Mapping[str, bool]) -> AnytimeSearcher:

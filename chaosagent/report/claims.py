@@ -13,5 +13,6 @@ def tell_disproved(page: Page, result: StudyResult) -> None:
         page.gap().line(
             bad("Nothing is proved: "),
             f"{told}. So no bound of it is believed, in no search. The searcher is wrong, or rests on something that "
-            "the target says of itself, such as read_only, an effect or a checkpoint. What was found stands.",
+            "is declared: by the target, such as read_only, an effect or a checkpoint, or by an operator, such as a "
+            "monotone parameter. What was found stands.",
         )

@@ -310,13 +310,10 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
 
 
 def _of_earlier(result: StudyResult) -> str:
-    """Say which runs of an earlier session an interrupted one had not come to, so that nobody thinks them lost."""
+    """Say how many runs of an earlier session an interrupted one has not used, so that nobody thinks them lost."""
     if not result.unused_earlier:
         return ""
-    runs = f"{result.unused_earlier:,} runs" if result.unused_earlier > 1 else "one run"
-    return (
-        f" It was ended before it came to {runs} made earlier; what they show is stored, and not in what is told here."
-    )
+    return f" {_many(result.unused_earlier, 'run')} made earlier not used so far: stored, and not in what is told here."
 
 
 def _tell_errors(page: Page, findings: Findings) -> None:

@@ -19,12 +19,13 @@ from dataclasses import replace
 from typing import Protocol, TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation
-from chaosagent.faults.operator import COST_DECIMALS
+from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import Schedule
 from chaosagent.searchers.proof.intervals import IntervalSpace
 from chaosagent.seeds import derive
 from chaosagent.study.minimise import spares, violates
 from chaosagent.study.searcher import (
+    FREE,
     KnowsCauses,
     KnowsOutcomes,
     LearnsFromOthers,
@@ -76,11 +77,10 @@ class BisectingSearcher:
     def __init__(self, problem: Problem, rules: Mapping[str, bool], make: Make) -> None:
         self._problem, self._make = problem, make
         self._space = IntervalSpace(problem.space)
-        self._affordable = problem.budget + 10**-COST_DECIMALS / 2
+        self._affordable = problem.budget + COST_TOLERANCE
         self._inner = make(replace(problem, space=self._space), rules)
         self._is_used = True
         self._told: dict[Schedule, Evaluation] = {}
-        self._heard: set[Schedule] = set()
         self._out: set[Schedule] = set()
         self._stand_ins: set[Schedule] = set()
         self._passing: defaultdict[tuple[object, ...], list[tuple[Levels, Schedule]]] = defaultdict(list)
@@ -107,25 +107,25 @@ class BisectingSearcher:
                 self._stand_in(schedule, twin)
                 continue
             self._out.add(schedule)
-            proposals += asked
+            proposals += map(self._affordable_or_probe, asked)
         return proposals
 
-    def hear(self, evaluation: Evaluation) -> None:
-        """Learn from a run that a search for another contract has asked for."""
-        if evaluation.schedule not in self._told:
-            self._heard.add(evaluation.schedule)
-        self.tell(evaluation)
+    def _affordable_or_probe(self, proposal: Proposal) -> Proposal:
+        """Return what is asked for an interval; its strongest level may be dearer than the budget allows."""
+        is_dear = self._cost_of(proposal.schedule) > self._affordable
+        return proposal._replace(purpose=Purpose.PROBE) if is_dear and proposal.purpose not in FREE else proposal
 
     def tell(self, evaluation: Evaluation) -> None:
         schedule = evaluation.schedule
         self._out.discard(schedule)
         if schedule in self._stand_ins:
             self._restart()
+        is_below = self._is_below_the_bound(evaluation)
         self._hand_over(evaluation)
         if schedule in self._told:
             return
         self._told[schedule] = evaluation
-        contradicted = self._notice(evaluation)
+        contradicted = self._notice(evaluation) or is_below
         for sample in [one for one, twin in self._audited.items() if one in self._told and twin in self._told]:
             del self._audited[sample]
             self._judged[RULE] += self._is_used
@@ -196,7 +196,7 @@ class BisectingSearcher:
                 self._audited[sample] = twin
         for proposal in asked:
             purposes.setdefault(proposal.schedule, proposal.purpose)
-        return [Proposal(schedule, purpose) for schedule, purpose in purposes.items()]
+        return [self._affordable_or_probe(Proposal(schedule, purpose)) for schedule, purpose in purposes.items()]
 
     # ------------------------------------------------------------------ intervals
 
@@ -233,12 +233,18 @@ class BisectingSearcher:
         self._inner.settle()
 
     def _hand_over(self, evaluation: Evaluation) -> None:
-        """Let the search over intervals learn from a run, as it was learned from here."""
-        inner = self._inner
-        if evaluation.schedule in self._heard and isinstance(inner, LearnsFromOthers):
-            inner.hear(evaluation)
-        else:
-            inner.tell(evaluation)
+        """Let the search over intervals learn from a run."""
+        self._inner.tell(evaluation)
+
+    def _is_below_the_bound(self, evaluation: Evaluation) -> bool:
+        """Whether a run breaks the contract below what is proved: a weaker level has broken what a stronger did not.
+
+        What passes at the strongest levels need not have been run; rule R3 may have foreseen it.
+        """
+        if not self._is_used or not violates(evaluation, self._problem.contract):
+            return False
+        proved = min(self._inner.standing.lower_bound, self._affordable)
+        return self._cost_of(evaluation.effective) < proved - COST_TOLERANCE
 
     def _known_to_pass(self, schedule: Schedule) -> Schedule | None:
         """Return what has passed at stronger levels, if there is nothing to be searched behind a schedule either."""
@@ -279,6 +285,28 @@ class BisectingSearcher:
         passing = (schedule for found in self._passing.values() for _, schedule in found)
         counted = [(schedule, self._space.stands_for(schedule, self._affordable)) for schedule in passing]
         return [(schedule, number) for schedule, number in counted if number]
+
+
+class HearingBisector(BisectingSearcher):
+    """The same, where the search over intervals learns from the runs of others (`LearnsFromOthers`)."""
+
+    def __init__(self, problem: Problem, rules: Mapping[str, bool], make: Make) -> None:
+        self._heard: set[Schedule] = set()
+        super().__init__(problem, rules, make)
+
+    def hear(self, evaluation: Evaluation) -> None:
+        """Learn from a run that a search for another contract has asked for."""
+        if evaluation.schedule not in self._told:
+            self._heard.add(evaluation.schedule)
+        self.tell(evaluation)
+
+    def _hand_over(self, evaluation: Evaluation) -> None:
+        """Let the search over intervals learn from a run, as it was learned from here."""
+        inner = self._inner
+        if evaluation.schedule in self._heard and isinstance(inner, LearnsFromOthers):
+            inner.hear(evaluation)
+        else:
+            inner.tell(evaluation)
 
 
 def _at_least(strong: Levels, weak: Levels) -> bool:

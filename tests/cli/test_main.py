@@ -248,6 +248,7 @@ def test_the_help_loads_nothing_that_takes_long() -> None:
     loaded = set(ast.literal_eval(done.stdout.splitlines()[-1]))
 
     assert "typer" in loaded
+    assert not loaded & {"jinja2", "mcp", "pydantic", "starlette", "uvicorn", "yaml"}
     assert not loaded & {"deap", "httpx", "hypothesis", "matplotlib", "numpy", "optuna", "ray", "scipy", "sqlalchemy"}
 
 

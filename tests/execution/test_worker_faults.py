@@ -23,7 +23,7 @@ from chaosagent.errors import StudyError
 from chaosagent.execution.elsewhere import open_elsewhere
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.process_pool import DEATHS_MAX, STARTS_MAX, ProcessExecutor
+from chaosagent.execution.process_pool import DEATHS_MAX, STALL_SECONDS, STARTS_MAX, ProcessExecutor
 from chaosagent.execution.ray_pool import RayExecutor
 from chaosagent.execution.workbench import Job, Workbench, load_workbench
 from chaosagent.faults.evaluation import Evaluation, Status
@@ -342,6 +342,7 @@ def test_runs_that_wait_behind_a_long_one_are_given_to_others(setup: Setup) -> N
         last = executor.next_finished()
 
     assert sorted(ticket for ticket, _ in others) == list(range(1, len(jobs)))
+    assert STALL_SECONDS < 1.0  # after so long
     assert (last.ticket, last.evaluation.status) == (0, Status.ERROR)
 
 

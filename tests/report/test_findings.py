@@ -77,8 +77,8 @@ def test_runs_of_an_earlier_session_that_an_interrupted_one_did_not_come_to_are_
         return findings_page(changed(ended, unused_earlier=ahead)).text()
 
     assert "made earlier" not in told(0)
-    assert "It was ended before it came to one run made earlier; what" in told(1)
-    assert "it came to 2,060 runs made earlier; what they show is stored" in " ".join(told(2060).split())
+    assert " 1 run made earlier not used so far: stored" in told(1)
+    assert "2,060 runs made earlier not used so far" in " ".join(told(2060).split())
 
 
 def test_a_bound_is_told_only_where_it_is_proved(findings: Findings) -> None:

@@ -28,6 +28,7 @@ from chaosagent.execution.workbench import Job, Workbench, load_workbench
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.faults.space import Choices, Space
+from chaosagent.study.committer import COMMIT_SECONDS
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
@@ -331,6 +332,8 @@ def test_a_run_is_soon_on_disk_although_an_earlier_one_takes_long(tmp_path: Path
     store.close(result.digest)
 
     [(stored, ended)] = seen
+    assert executor.stuck.is_set()
+    assert COMMIT_SECONDS < 1.0
     assert stored >= ended > 1
 
 

@@ -207,14 +207,11 @@ def test_a_run_that_could_not_be_made_bounds_only_the_search_that_asked_for_it(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("lookahead", [1, 16])
-def test_anytime_proves_for_several_contracts_what_exact_does(lookahead: int, monotone: bool) -> None:
+def test_anytime_proves_for_several_contracts_what_exact_does(lookahead: int) -> None:
     contracts = (*CONTRACTS, *needles(2))
     apart = run(plan_of("exact", contracts=contracts))
-    together = run(
-        plan_of("anytime", contracts=contracts, lookahead=lookahead, searcher_settings={"monotone": monotone})
-    )
+    together = run(plan_of("anytime", contracts=contracts, lookahead=lookahead))
 
     def proved(result: StudyResult) -> list[tuple[str, float | None, bool, bool]]:
         told = [(search.contract, search.certificate) for search in result.searches]

@@ -29,7 +29,7 @@ from chaosagent.vocabulary import Boundary, Effect, Landing, Outcome, SystemConf
 pytestmark = [pytest.mark.slow, pytest.mark.network]
 
 ANSWER_BYTES = 4_000
-GIVES_UP_SECONDS = 2.0
+GIVES_UP_SECONDS = 2.5
 ADDED = Effect("counter.add", {"by": 1})
 HOOK = Hook("network:counter", "", 2, 2)
 NAMES = [name for name in OPERATORS if Boundary.NETWORK in OPERATORS.get(name).boundaries]
@@ -149,8 +149,8 @@ class Expected(NamedTuple):
 EXPECTED = [
     Expected("latency(seconds=0.5)", None, 1, 0.5),
     Expected("latency(seconds=0.5, stream=upstream)", None, 1, 0.5),
-    Expected("latency(seconds=3)", "TimeoutError", 1, GIVES_UP_SECONDS),
-    Expected("latency(seconds=3, stream=upstream)", "TimeoutError", 1, GIVES_UP_SECONDS),
+    Expected("latency(seconds=6)", "TimeoutError", 1, GIVES_UP_SECONDS),
+    Expected("latency(seconds=6, stream=upstream)", "TimeoutError", 1, GIVES_UP_SECONDS),
     Expected("jitter(seconds=0.1)", None, 1),
     Expected("bandwidth(rate=10)", None, 1, 0.3),
     Expected("bandwidth(rate=1)", "TimeoutError", 1, GIVES_UP_SECONDS),
@@ -178,6 +178,7 @@ def test_a_toxic_does_what_it_says(expected: Expected, redis_address: str) -> No
 
     failure = first.steps[1].failure
     assert (None if failure is None else failure.kind) == expected.failure
+    assert [step.failure for step in first.steps[::2]] == [None, None]
     assert _committed(first) == [1, expected.committed, 1]
     assert first.seconds >= expected.seconds
     assert first.trace.digest == second.trace.digest
@@ -252,7 +253,7 @@ def _by_length(host: str, port: int, name: str) -> str:
 
 def _to_the_end(host: str, port: int, name: str) -> str:
     """Read until the service closes the connection."""
-    with socket.create_connection((host, port), timeout=GIVES_UP_SECONDS) as line, line.makefile("rb") as answer:
+    with socket.create_connection((host, port), timeout=10 * GIVES_UP_SECONDS) as line, line.makefile("rb") as answer:
         line.sendall(f"GET /{name} HTTP/1.0\r\n\r\n".encode())
         return answer.read().decode().rpartition("\n")[2]
 

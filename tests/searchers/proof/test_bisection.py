@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
+from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.errors import UsageError
+from chaosagent.execution.inline import InlineExecutor
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.anytime import anytime
 from chaosagent.searchers.exact import SearchOfIntervals, certifying
-from chaosagent.searchers.proof.bisection import BisectingSearcher, Certifying
+from chaosagent.searchers.proof.bisection import Certifying, HearingBisector
 from chaosagent.seeds import derive
 from chaosagent.study.minimise import violates
+from chaosagent.study.plan import Plan
+from chaosagent.study.result import StudyResult
 from chaosagent.study.searcher import LearnsFromOthers, Problem, Standing
+from chaosagent.study.study import Study
 from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.enumeration import drive
 from chaosagent.testing.searchers import SearcherConformance
@@ -55,10 +61,15 @@ def search(
     return None if found is not None and found > budget + 1e-9 else found, searcher.standing, trials
 
 
+def budget_of(case: Thresholds) -> float:
+    """Return what two faults cost, and a little more."""
+    return BUDGET if case.model.c_hook == 1.0 else 0.9
+
+
 def check(seed: int, make: Make = certifying) -> float | None:
     """Compare a search with the plain truth, with and without other rules and what others told before."""
     case = random_thresholds(seed)
-    bench, budget = case.bench(), BUDGET if case.model.c_hook == 1.0 else 0.9
+    bench, budget = case.bench(), budget_of(case)
     truth = bench.minimum(CONTRACT, budget)
     before = tuple(derive(seed, "before").sample(bench.executed, min(10, len(bench.executed))))
     for rules in ({}, {"r3": False}, {"r2": False, "r3": False}):
@@ -155,12 +166,61 @@ def test_what_it_has_heard_is_heard_again_when_it_searches_anew_with_an_interval
             heard[-1].append(evaluation.schedule)
             self.tell(evaluation)
 
-    searcher = BisectingSearcher(bench.problem(CONTRACT, BUDGET), {}, lambda problem, _: Listening(problem))
+    searcher = HearingBisector(bench.problem(CONTRACT, BUDGET), {}, lambda problem, _: Listening(problem))
     searcher.hear(bench.run(EMPTY))
     drive(searcher, bench.run)
 
     assert len(heard) > 1
     assert all(schedules == [EMPTY] for schedules in heard)
+
+
+def studied(case: Thresholds, searcher: str, *, honest: bool = True, **more: Any) -> StudyResult:
+    """Return how a study of two contracts ends that relies on monotone magnitudes."""
+    bench = case.bench()
+    system = case.target(honest=honest)
+    plan = Plan(
+        target=system,
+        target_reference=system.name,
+        config=system.config("default"),
+        tasks=tuple(system.tasks.values()),
+        seeds=(0,),
+        contracts=(parse_contract(CONTRACT), parse_contract("no-crash")),
+        space=bench.space,
+        budget=budget_of(case),
+        searcher=searcher,
+        searcher_settings={"monotone": True},
+        **more,
+    )
+    return Study(plan, InlineExecutor(plan.workbench())).run()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lookahead", [1, 16])
+@pytest.mark.parametrize("searcher", ["exact", "anytime"])
+def test_a_study_finds_the_minimum_though_strongest_levels_may_be_dearer_than_its_budget(
+    searcher: str, lookahead: int
+) -> None:
+    certified = 0
+    for seed in range(8):
+        case = random_thresholds(seed)
+        truth = case.bench().minimum(CONTRACT, budget_of(case))
+        objective, crash = (one.certificate for one in studied(case, searcher, lookahead=lookahead).searches)
+
+        assert objective.cost == truth
+        assert objective.safe if truth is None else objective.certified
+        assert crash.safe
+        certified += objective.certified
+
+    assert certified >= 3
+
+
+@pytest.mark.slow
+def test_a_violation_below_what_is_proved_gives_up_the_declaration_and_not_the_searcher() -> None:
+    for seed in (225, 389):  # rule R3 has foreseen the strongest level there, which was never run
+        result = studied(random_thresholds(seed), "anytime", honest=False, audit=16, lookahead=1)
+
+        assert not any(one.certificate.disproved for one in result.searches)
+        assert result.searches[0].certificate.contradictions == 1
 
 
 def test_it_never_asks_twice_with_many_trials_in_flight() -> None:
