@@ -19,9 +19,10 @@ from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.foresight import Foresight
 from chaosagent.faults.observer import observed
 from chaosagent.faults.online import SPREADS, Arms, Policy, Scores, contexts, declared
+from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.searchers.learning.belief import Belief, Weights
-from chaosagent.searchers.seen.ceiling import TOLERANCE, Ceiling
+from chaosagent.searchers.seen.ceiling import Ceiling
 from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.told import Told
 from chaosagent.seeds import derive
@@ -216,7 +217,7 @@ class AdversarySearcher:
             known = verdict is not None and verdict.verdict is Verdict.HOLDS
             margin = verdict.margin if known and verdict is not None else self._margin
             worth = MARGIN_WORTH * max(-1.0, min(1.0, (self._margin - margin) / self._margin))
-        cost = evaluation.effective.declared_cost(space.model) / max(self._problem.budget, TOLERANCE)
+        cost = evaluation.effective.declared_cost(space.model) / max(self._problem.budget, COST_TOLERANCE)
         return worth - self._cost_weight * cost - self._instability_weight * evaluation.instability
 
     # ------------------------------------------------------------------ proposing
@@ -241,7 +242,7 @@ class AdversarySearcher:
 
         Half of the times it is the run without injections: the others show what comes behind an injection.
         """
-        cheapest = max(self._problem.space.cost_min, TOLERANCE)
+        cheapest = max(self._problem.space.cost_min, COST_TOLERANCE)
         most = max(1, min(INJECTIONS_MAX, int(self._ceiling.cost / cheapest)))
         count = most if rng.random() < ALL_IN else rng.randint(1, most)
         affordable = [place for place, way in self._ways.items() if self._left_behind(way) >= 0.0]
@@ -277,7 +278,7 @@ class AdversarySearcher:
             seed=problem.search_seed,
             choices=self._choices,
             model=model,
-            budget=self._ceiling.cost - TOLERANCE,
+            budget=self._ceiling.cost - COST_TOLERANCE,
             spread=KEEN if mood is Mood.KEEN else 1.0,
             weights=weights,
             barred=self._barred(),
@@ -312,7 +313,7 @@ class AdversarySearcher:
 
         With a lower one it would spend its budget at the first crossings.
         """
-        left, threshold = scores.policy.budget + TOLERANCE, 0.0
+        left, threshold = scores.policy.budget + COST_TOLERANCE, 0.0
         for score, cost in sorted(self._best_of(scores, aim.reference), reverse=True)[: aim.wanted]:
             if cost > left:
                 break

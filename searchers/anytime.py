@@ -11,6 +11,7 @@ import random
 from collections.abc import Mapping
 
 from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.exact import SearchOfIntervals, check_switches
 from chaosagent.searchers.exploring.covering import CoveringStream
@@ -19,7 +20,6 @@ from chaosagent.searchers.exploring.packing import Packer
 from chaosagent.searchers.exploring.unfollowed import Unfollowed
 from chaosagent.searchers.proof.bisection import Certifying, HearingBisector
 from chaosagent.searchers.proof.frontier import Family
-from chaosagent.searchers.seen.ceiling import TOLERANCE
 from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.told import Told
 from chaosagent.seeds import Streams
@@ -116,7 +116,7 @@ class AnytimeSearcher:
         self._shares = Streams(problem.search_seed, "anytime")
         self._covers = Streams(problem.search_seed, "anytime", "cover")
         self._packs = Streams(problem.search_seed, "anytime", "pack")
-        self._allows_two = 2 * problem.space.cost_min <= problem.budget + TOLERANCE
+        self._allows_two = 2 * problem.space.cost_min <= problem.budget + COST_TOLERANCE
 
     def ask(self, count: int) -> list[Proposal]:
         proposals: list[Proposal] = []

@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection
+from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, INJECTIONS_MAX, Schedule
 from chaosagent.searchers.drawing.draft import Draft
 from chaosagent.searchers.drawing.searcher import DrawingSearcher
 from chaosagent.searchers.drawing.uniform import shuffled
 from chaosagent.searchers.learning.credit import Credit
 from chaosagent.searchers.learning.front import Front, Point
-from chaosagent.searchers.seen.ceiling import TOLERANCE
 from chaosagent.searchers.seen.points import Candidate
 from chaosagent.searchers.seen.pool import Arm, margin_of
 from chaosagent.study.searcher import Problem
@@ -87,8 +87,8 @@ class BanditSearcher(DrawingSearcher):
         if not landed or margin >= base:
             return 0.0
         way = 1.0 if margin <= 0.0 else (base - margin) / base
-        cost = max(self._pool.cost_of(landed), TOLERANCE)  # what costs next to nothing is rounded to nothing
-        return min(1.0, way * max(self._pool.cheapest, TOLERANCE) / cost)
+        cost = max(self._pool.cost_of(landed), COST_TOLERANCE)  # what costs next to nothing is rounded to nothing
+        return min(1.0, way * max(self._pool.cheapest, COST_TOLERANCE) / cost)
 
     # ------------------------------------------------------------------ drawing
 

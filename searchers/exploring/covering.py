@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Mapping
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection, Place
+from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
 from chaosagent.searchers.exploring.outages import Outages
 from chaosagent.searchers.exploring.reactions import Reactions
 from chaosagent.searchers.exploring.sites import Site, call_of
 from chaosagent.searchers.exploring.untried import FEW, Untried
-from chaosagent.searchers.seen.ceiling import TOLERANCE
 from chaosagent.searchers.seen.course import NOTHING
 from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.states import States
@@ -195,7 +195,7 @@ class CoveringStream:
     def _few(self, choices: Iterable[Injection], wanted: int) -> Schedule:
         """Return so many of some faults at different calls, with what their places need, as far as the budget goes."""
         chosen: dict[Place, Injection] = {}
-        left = self._problem.budget + TOLERANCE
+        left = self._problem.budget + COST_TOLERANCE
         for choice in choices:
             added = [*self._sites[choice.place].needs, choice]
             cost = sum(map(self._cost, added))

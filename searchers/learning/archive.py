@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import place_of
+from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.learning.scalar import scalar_of
-from chaosagent.searchers.seen.ceiling import TOLERANCE
 from chaosagent.searchers.seen.pool import Arm
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
@@ -92,7 +92,7 @@ class Archive:
         if not evaluation.effective:
             return False
         problem = self._problem
-        spent = evaluation.effective.declared_cost(problem.space.model) / max(problem.budget, TOLERANCE)
+        spent = evaluation.effective.declared_cost(problem.space.model) / max(problem.budget, COST_TOLERANCE)
         cell = Cell(_signature(evaluation), min(self._cost_levels - 1, int(spent * self._cost_levels)))
         scalar = scalar_of(evaluation, problem.contract, problem.space.model)
         known = self._cells.get(cell)

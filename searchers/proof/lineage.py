@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import hook_at, inject
-from chaosagent.faults.operator import COST_DECIMALS, Phase
+from chaosagent.faults.operator import COST_DECIMALS, COST_TOLERANCE, Phase
 from chaosagent.faults.schedule import Schedule
 from chaosagent.searchers.proof.audit import BELOW_EVERY
 from chaosagent.searchers.proof.supports import Supports, call_of
@@ -139,7 +139,7 @@ class LineageSearcher:
         if not self._held:
             return False
         least = self._held[0].least
-        return least <= self._problem.budget + 10**-COST_DECIMALS / 2 and least < self._inner.affordable
+        return least <= self._problem.budget + COST_TOLERANCE and least < self._inner.affordable
 
     @property
     def finished(self) -> bool:
@@ -223,7 +223,7 @@ class LineageSearcher:
         if support is None:
             return []
         space, found = self._problem.space, []
-        left = self._problem.budget - schedule.declared_cost(space.model) + 10**-COST_DECIMALS / 2
+        left = self._problem.budget - schedule.declared_cost(space.model) + COST_TOLERANCE
         for crossing in self._told[support.schedule].crossings:
             hook = hook_at(crossing.place)
             if call_of(hook) in support.calls or any(hook.overlaps(other.hook) for other in schedule):

@@ -27,7 +27,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from chaosagent.faults.evaluation import Evaluation, Status
-from chaosagent.faults.operator import COST_DECIMALS
+from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.proof.audit import Audit, Sample
 from chaosagent.searchers.proof.frontier import Child, Family, Origin
@@ -70,13 +70,8 @@ class ExactSearcher:
         self.states = States(problem.monitor, problem.space.model)
         self._restart()
 
-    def _begin_anew(self) -> None:
-        """Search anew, and take in at once what was told: the search may be ended before it asks again."""
-        self._restart()
-        self.settle()
-
     def _restart(self) -> None:
-        """Begin the tree anew; what was told is kept."""
+        """Begin the tree anew, and take in at once what was told: the search may be ended before it asks again."""
         problem = self._problem
         self._settled: Child | None = None  # the first of the frontier, once it is known that it needs a run
         self._settled_schedule = EMPTY
@@ -97,6 +92,7 @@ class ExactSearcher:
         self._audit.begin(derive(problem.search_seed, "exact", "audit", problem.contract, self._contradictions))
         for evaluation in self.told:
             self._notice(evaluation)
+        self.settle()
 
     def _new_expander(self) -> Expander:
         problem = self._problem
@@ -167,10 +163,10 @@ class ExactSearcher:
         if evaluation.spent < self._spent_max:
             if not self.states.take(evaluation):
                 self._withdraw("R3")
-        elif self.cost_of(evaluation.effective) <= self._problem.budget + 10**-COST_DECIMALS / 2:
+        elif self.cost_of(evaluation.effective) <= self._problem.budget + COST_TOLERANCE:
             self._near_limit = evaluation.spent
             self._rules["R3"] = False
-            self._begin_anew()
+            self._restart()
 
     @property
     def finished(self) -> bool:
@@ -233,7 +229,7 @@ class ExactSearcher:
         if sample.alike_after is None or twin is None or twin.effective != sample.twin:
             return sample
         model = self._problem.space.model
-        left = self._problem.budget - sample.schedule.declared_cost(model) + 10**-COST_DECIMALS / 2
+        left = self._problem.budget - sample.schedule.declared_cost(model) + COST_TOLERANCE
         further = [
             injection
             for _, _, injection in self.expander.expand(twin, after=max(sample.alike_after, twin.acted)).candidates
@@ -252,7 +248,7 @@ class ExactSearcher:
         self._rules[rule] = False
         if rule == "R2":
             self.expander = self._new_expander()
-        self._begin_anew()
+        self._restart()
 
     # ------------------------------------------------------------------ the tree
 
@@ -293,7 +289,7 @@ class ExactSearcher:
         """
         after = origin.acted if self._rules["R1"] else -1
         expansion = self.expander.expand(origin.run, after=after, to=origin.schedule)
-        affordable = self._problem.budget - origin.cost + 10**-COST_DECIMALS / 2
+        affordable = self._problem.budget - origin.cost + COST_TOLERANCE
         count, (last, owner) = expansion.count_within(affordable), self._owners.last_searched(origin)
         if last < until:
             converged = [one for one in expansion.candidates[:count] if last < one.position <= until]

@@ -6,13 +6,10 @@ from collections.abc import Iterable
 
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import Injection
-from chaosagent.faults.operator import COST_DECIMALS
+from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.study.minimal import MinimalSets
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
-
-TOLERANCE: float = 10**-COST_DECIMALS / 2
-"""Costs that differ by less are equal."""
 
 
 class Ceiling:
@@ -45,8 +42,8 @@ class Ceiling:
 
         Where all minimal counterexamples are wanted it is the budget.
         """
-        within = self._problem.budget + TOLERANCE
-        return within if self._problem.all_minimal else min(within, self.best - TOLERANCE)
+        within = self._problem.budget + COST_TOLERANCE
+        return within if self._problem.all_minimal else min(within, self.best - COST_TOLERANCE)
 
     def holds_known(self, injections: Iterable[Injection]) -> bool:
         """Whether a schedule holds a violation that is known already."""

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection, Place, place_of
-from chaosagent.faults.operator import COST_DECIMALS
+from chaosagent.faults.operator import COST_DECIMALS, COST_TOLERANCE
 from chaosagent.faults.schedule import Schedule, schedule
-from chaosagent.searchers.seen.ceiling import TOLERANCE, Ceiling
+from chaosagent.searchers.seen.ceiling import Ceiling
 from chaosagent.searchers.seen.points import Candidate, Expander
 from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
@@ -113,7 +113,7 @@ class Pool:
         self._shown.update(part.content for part in new)
         fresh = []
         for candidate in self._expander.merged(new).candidates if new else ():
-            if candidate.cost > self._problem.budget + TOLERANCE:
+            if candidate.cost > self._problem.budget + COST_TOLERANCE:
                 break  # they come in the order of cost
             if candidate.injection not in self._costs:
                 self._costs[candidate.injection] = candidate.cost
@@ -205,7 +205,7 @@ class Pool:
             needs = _before(evaluation, asked, crossing.asked)
             site.ways.update(needs)
             cost = self.cost_of(needs)
-            if cost < site.needs_cost - TOLERANCE:
+            if cost < site.needs_cost - COST_TOLERANCE:
                 site.needs, site.needs_cost, site.position = needs, cost, crossing.asked
 
 

@@ -1,4 +1,4 @@
-"""The command line as a whole: help, lists, errors, and how fast it starts."""
+"""The command line as a whole: help, lists, errors, and what it loads to start."""
 
 import ast
 import json

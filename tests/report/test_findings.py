@@ -73,8 +73,8 @@ def test_runs_of_an_earlier_session_that_an_interrupted_one_did_not_come_to_are_
 ) -> None:
     ended = changed(findings, searches=cut_off(findings), interrupted=True)
 
-    def told(ahead: int) -> str:
-        return findings_page(changed(ended, unused_earlier=ahead)).text()
+    def told(runs: int) -> str:
+        return findings_page(changed(ended, unused_earlier=runs)).text()
 
     assert "made earlier" not in told(0)
     assert " 1 run made earlier not used so far: stored" in told(1)
