@@ -111,13 +111,20 @@ class _Line(Generic[Question, Answer]):
             else:
                 self._other_side.release()
             self._this_side.acquire()
+            if self._is_over:
+                self.thread.join()  # so that nothing of it is left when the caller knows that it has ended
         if self._error is not None:
             raise self._error
         return self._question
 
     def close(self) -> None:
-        """Let the other side end."""
-        if self._is_over or not self.thread.is_alive():
+        """Let the other side end.
+
+        Not when called there: the garbage collector drops what lies in a cycle in any thread, also in one that has
+        asked and does not stand still yet. It cannot wait for itself, and would unwind beside whoever goes on; so it
+        is left to stand still.
+        """
+        if self._is_over or not self.thread.is_alive() or self.thread is threading.current_thread():
             return
         self._is_over = True
         with self._as_it_was():

@@ -207,14 +207,18 @@ def test_the_draws_of_others_are_left_alone() -> None:
 
 @pytest.mark.slow
 def test_its_thread_ends_when_it_is_dropped() -> None:
+    def threads() -> set[threading.Thread]:
+        return {thread for thread in threading.enumerate() if thread.name == "conversation"}
+
+    of_others = threads()
     driven = HypothesisSearcher(bench().problem("rare-needle", BUDGET))
     drive(driven, 3, bench().run)
-    assert any(thread.name == "conversation" for thread in threading.enumerate())
+    assert len(threads() - of_others) == 1
 
     del driven
     gc.collect()
 
-    assert not any(thread.name == "conversation" for thread in threading.enumerate())
+    assert threads() <= of_others
 
 
 # ---------------------------------------------------------------------- settings
