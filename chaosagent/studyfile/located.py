@@ -184,10 +184,7 @@ class _Builder:
             return self._mapping(node, keys)
         if isinstance(node, yaml.SequenceNode):
             return [self.build(child, (*keys, index)) for index, child in enumerate(node.value)]
-        try:
-            value = self._loader.construct_object(node)
-        except ValueError as error:  # such as a date that does not exist
-            raise UsageError(f"{self._file}:{line}: {shown(node.value)}: {error}. Put it in quotes.") from error
+        value = self._constructed(node)
         if value is None or isinstance(value, bool | int | float | str):
             return value
         raise UsageError(
@@ -195,13 +192,25 @@ class _Builder:
             "Put it in quotes."
         )
 
+    def _constructed(self, node: yaml.Node) -> object:
+        line = node.start_mark.line + 1
+        try:
+            return self._loader.construct_object(node)
+        except ValueError as error:  # such as a date that does not exist
+            raise UsageError(f"{self._file}:{line}: {shown(node.value)}: {error}. Put it in quotes.") from error
+        except (LookupError, AttributeError) as error:  # PyYAML's, of `!!bool maybe`, `!!int ""` and `!!timestamp x`
+            tag = node.tag.removeprefix(YAML_TAG)
+            raise UsageError(f"{self._file}:{line}: {shown(node.value)} is no {tag}. Leave out the tag.") from error
+
     def _mapping(self, node: yaml.MappingNode, keys: Keys) -> Plain:
         built: dict[str, Plain] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if key_node.tag == f"{YAML_TAG}merge":
                 raise UsageError(f"{self._file}:{line}: merging with << is not read here. Write the keys themselves.")
-            key = self._loader.construct_object(key_node, deep=True)
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise UsageError(f"{self._file}:{line}: a key is a list or a mapping, no text. Put it in quotes.")
+            key = self._constructed(key_node)
             if not isinstance(key, str):
                 raise UsageError(f"{self._file}:{line}: the key {shown(key)} is no text. Put it in quotes.")
             if key in built:

@@ -26,6 +26,12 @@ UNREADABLE = [
     ("target: !!python/object/apply:os.system [ls]\n", r":1: no YAML"),
     ("target: a\nconfig: 2024-01-01\n", r":2: '2024-01-01' is read as a date\. Put it in quotes"),
     ("target: a\nconfig: 2024-13-45\n", r":2: '2024-13-45': month must be in 1\.\.12\. Put it in quotes"),
+    ("2024-13-45: a\n", r":1: '2024-13-45': month must be in 1\.\.12\. Put it in quotes"),
+    ("target: a\n[b]: c\n", r":2: a key is a list or a mapping, no text\. Put it in quotes"),
+    ("target: !!bool maybe\n", r":1: 'maybe' is no bool\. Leave out the tag"),
+    ("target: !!float ''\n", r":1: '' is no float\. Leave out the tag"),
+    ("target: !!timestamp x\n", r":1: 'x' is no timestamp\. Leave out the tag"),
+    ("!!bool maybe: a\n", r":1: 'maybe' is no bool\. Leave out the tag"),
     ("target: \x1f\n", r"is no YAML: unacceptable character #x001f"),
     ("target: " + "[" * 600, r"nested too deeply|no YAML"),
     ("a: &a {target: x}\n<<: *a\n", r":2: merging with << is not read here\. Write the keys themselves"),
@@ -291,12 +297,23 @@ def test_a_target_that_cannot_be_loaded_is_named_with_its_line(write: Write) -> 
         plan_of(load_study(write("\ntarget: nobody.py:agent\n")))
 
 
+TAGS = [f"!!{tag} " for tag in ("str", "int", "float", "bool", "null", "timestamp", "binary", "seq", "map", "set")]
+PIECES = [*"\n,[]{}'\"?*&-", ": ", "- ", "  ", "\ntarget: ", "a", "0x_", "2024-13-45", "=", "<<", *TAGS]
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.text(max_size=200))
+@given(st.text(max_size=200) | st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 @example("\x1f")
-def test_no_text_brings_anything_but_a_usage_error(write: Write, text: str) -> None:
-    path = write("")
+@example("!!bool ")
+@example("2024-13-45: ")
+@example("\ntarget: a")
+def test_any_text_is_a_study_with_a_target_or_brings_a_usage_error(write: Write, text: str) -> None:
+    path, target, complaint = write(""), "", ""
     path.write_text(text, encoding="utf-8", errors="surrogatepass")
 
-    with pytest.raises(ChaosAgentError, match=r"study\.yaml"):
-        load_study(path)
+    try:
+        target = load_study(path).settings.target
+    except ChaosAgentError as error:
+        complaint = str(error)
+
+    assert target or "study.yaml" in complaint
