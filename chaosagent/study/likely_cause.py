@@ -11,7 +11,7 @@ from chaosagent.trace.diff import Difference
 OR_PIN = "or pin it: `with chaosagent.deterministic(run):`"
 _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 _TIME = re.compile(r"\b(19|20)\d\d-[01]\d-[0-3]\d([T ]\d\d:\d\d)?|\b1[5-9]\d{8}(\.\d+)?\b")
-_DRAWN = re.compile(r"\b[0-9a-f]{16,}\b|\b0\.\d{9,}")  # a token, or a float as random() gives them
+_DRAWN = re.compile(r"\b[0-9a-f]{16,}\b|\b0\.\d{9,}|\b\d\.\d{9,}e-\d\d\b")  # a token, or what random() gives
 
 
 def likely_cause(difference: Difference, *, in_one_process: bool = True) -> str:

@@ -17,9 +17,10 @@ def _cause(expected: str, got: str) -> str:
 def test_a_random_number_is_named_however_many_digits_it_has() -> None:
     rng = random.Random(3)
 
-    assert {_cause(str(rng.uniform(0.01, 1)), str(rng.uniform(0.01, 1)))[:15] for _ in range(500)} == {
-        "a generated id "
-    }
+    def drawn() -> str:
+        return str(rng.uniform(0.1, 1) / 10 ** rng.randrange(7))
+
+    assert {_cause(drawn(), drawn())[:15] for _ in range(500)} == {"a generated id "}
 
 
 @pytest.mark.parametrize(
