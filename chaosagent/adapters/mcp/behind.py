@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 COMPLAINT_MAX = 300
-ANSWER_SECONDS = 0.1
-"""How long the end of a run waits for the answer that says so to be sent."""
+ANSWER_SECONDS = 20.0
+"""How long the end of a run waits at most for the answer that says so to be sent: its reader may have gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +118,7 @@ class _Watched:
 
     def __init__(self, doors: ServerDoors, entrance: Together, over: asyncio.Event) -> None:
         self._doors, self._entrance, self._over = doors, entrance, over
+        self._last_words: str | None = None
         self.name, self.together = doors.name, Together(0)
 
     async def request(self, method: str, params: Mapping[str, Any], forward: Forward) -> dict[str, Any]:
@@ -129,6 +130,13 @@ class _Watched:
         except (MCPError, asyncio.CancelledError):
             raise
         except BaseException as error:  # the end of a run is no `Exception`
+            words = f"chaosagent: {error}"
             if not isinstance(error, Exception) or isinstance(error, ChaosAgentError):
+                self._last_words = words
                 asyncio.get_running_loop().call_later(ANSWER_SECONDS, self._over.set)
-            raise MCPError(types.INTERNAL_ERROR, f"chaosagent: {error}") from error
+            raise MCPError(types.INTERNAL_ERROR, words) from error
+
+    def told(self, words: str) -> None:
+        """See `ServerDoors.told`: what ended the run is told, and the session can end."""
+        if words == self._last_words:
+            self._over.set()

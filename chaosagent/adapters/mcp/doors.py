@@ -104,6 +104,13 @@ class ServerDoors:
             result = _told_of(error, method, str(given.get("name")))
         return answers.dressed(result, method, given, self._info)
 
+    def told(self, words: str) -> None:
+        """Take notice that an error was sent to a client.
+
+        Args:
+            words: Its message.
+        """
+
     def _in_order(self, forward: Forward) -> Forward:
         """Let answers come in the order of asking: which is ready first is a matter of the machine."""
 

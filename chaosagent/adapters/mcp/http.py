@@ -15,6 +15,7 @@ import mcp_types as types
 from httpx2 import EventSource
 from mcp.shared.exceptions import MCPError
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -113,6 +114,10 @@ class HttpRelay:
             self.troubles.tell(f"MCP server {self._doors.name!r} at {self._url}: {message}")
         return MCPError(types.INTERNAL_ERROR, message, {_STATUS: status} if status >= BAD_REQUEST else None)
 
+    def told(self, words: str) -> None:
+        """See `ServerDoors.told`."""
+        self._doors.told(words)
+
     async def result(self, call: _Call) -> dict[str, Any]:
         """Take a request through its door and return the result; calls at the same time are put into an order."""
         if isinstance(asyncio.get_running_loop(), WallLoop):
@@ -135,6 +140,7 @@ class _Call:
         self._relay, self._request, self.message = relay, request, message
         self.said: asyncio.Queue[str | None] = asyncio.Queue()
         self.headers: dict[str, str] = {}
+        self._failure: str | None = None
 
     @property
     def key(self) -> bytes:
@@ -154,9 +160,15 @@ class _Call:
             if isinstance(data, Mapping) and _STATUS in data:
                 status = int(data[_STATUS])
             told["error"] = error.error.model_dump(mode="json", exclude_none=True)
+            self._failure = error.message
         finally:
             self.said.put_nowait(_END)
-        return JSONResponse(told, status, headers=self.headers)
+        return JSONResponse(told, status, headers=self.headers, background=BackgroundTask(self.was_sent))
+
+    async def was_sent(self) -> None:
+        """Take notice that the response is sent, or that nobody is there to read it."""
+        if self._failure is not None:
+            self._relay.told(self._failure)
 
     async def forward(self, params: dict[str, Any]) -> dict[str, Any]:
         """Ask the server.
@@ -210,6 +222,7 @@ async def _streamed(event: str | None, call: _Call, task: asyncio.Task[Response]
         yield f"event: message\ndata: {answer}\n\n"
     finally:
         task.cancel()
+        await call.was_sent()
 
 
 async def _left(reply: httpx2.Response) -> AsyncIterator[bytes]:

@@ -9,7 +9,7 @@ import anyio
 from mcp.shared._context_streams import create_context_streams
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import JSONRPCError, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from chaosagent.adapters.mcp.client import Relay, Upstream, connection_to
@@ -48,6 +48,8 @@ async def relay_lines(
                 text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 writer.write(f"{text}\n".encode())
                 await writer.drain()
+                if isinstance(message.message, JSONRPCError):
+                    doors.told(message.message.error.message)
 
     upstream = Upstream(doors.name, lambda: connection_to(server))
     async with anyio.create_task_group() as tasks:
