@@ -183,6 +183,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         They may clean up, for `turns_max` turns in all; then asynchronous generators are closed.
         """
         self._ended = True
+        self._works.close()
         left = [task for task in self._tasks if not task.done()]
         generators = [generator for known in self._generators if (generator := known()) is not None]
         if left or generators:

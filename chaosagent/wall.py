@@ -7,17 +7,22 @@ instead: when an answer comes is a matter of the machine, and equal runs must gi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Generator
+import threading
+from collections.abc import Awaitable, Callable, Collection, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, TypeVar
+from contextvars import Context
+from typing import Any, TypeVar, TypeVarTuple
 
 from chaosagent.virtual_time import TimeLimitReached
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 THREADS_MAX = 8
 CLEANING_SECONDS = 1.0
+CLEANING_PARTS = 10
+"""In how many parts tasks are given that time: a machine that stands still meanwhile spends one of them, not all."""
 
 
 class WallLoop(asyncio.SelectorEventLoop):
@@ -36,7 +41,8 @@ class WallLoop(asyncio.SelectorEventLoop):
     idle = False
 
     def __init__(self, *, seconds_max: float) -> None:
-        self._begun = 0.0
+        self._begun, self._is_over = 0.0, False
+        self._gate, self._thread = threading.RLock(), threading.get_ident()
         super().__init__()
         self._begun = super().time()
         self._seconds_max = seconds_max
@@ -71,16 +77,43 @@ class WallLoop(asyncio.SelectorEventLoop):
         self.stopped = TimeLimitReached(f"the limit is {self._seconds_max:g} s of real time")
         self.stop()
 
+    def call_soon_threadsafe(
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        """Take what a thread asks.
+
+        Raises:
+            RuntimeError: It would never be done, and whoever waits for it would wait for ever.
+        """
+        with self._gate:
+            if self.is_closed():
+                raise RuntimeError("Event loop is closed")
+            return super().call_soon_threadsafe(callback, *args, context=context)
+
+    def is_closed(self) -> bool:
+        """Whether nothing more is done; for other threads a moment earlier than for the loop's own, which cleans up."""
+        return super().is_closed() or (self._is_over and threading.get_ident() != self._thread)
+
     def end(self) -> int:
         """Cancel every task that is left, in the order of making, close the loop, and return how many there were."""
-        left = sorted(asyncio.all_tasks(self), key=lambda task: (len(task.get_name()), task.get_name()))
-        for task in left:
-            task.cancel()
+        left = self._cancelled_but(())
         self._let_end(left)
         self._let_end([self.create_task(self.shutdown_asyncgens())])
+        with self._gate:
+            self._is_over = True
+        self._let_end([])  # what threads have asked by now becomes tasks
+        self._let_end(self._cancelled_but(left))
         self._threads.shutdown(wait=False, cancel_futures=True)
         self.close()
         return len(left)
+
+    def _cancelled_but(self, known: Collection[asyncio.Task[Any]]) -> list[asyncio.Task[Any]]:
+        """Cancel the tasks that are left, but those that are known, and return them."""
+        unknown = asyncio.all_tasks(self).difference(known)
+        left = sorted(unknown, key=lambda task: (len(task.get_name()), task.get_name()))
+        for task in left:
+            task.cancel()
+        return left
 
     def _let_end(self, tasks: list[asyncio.Task[Any]]) -> None:
         ended = self.create_task(_ended(tasks))
@@ -94,5 +127,8 @@ class WallLoop(asyncio.SelectorEventLoop):
 
 async def _ended(tasks: list[asyncio.Task[Any]]) -> None:
     """Give tasks a second to clean up; what refuses to end is left behind."""
-    if tasks:
-        await asyncio.wait(tasks, timeout=CLEANING_SECONDS)
+    for _ in range(CLEANING_PARTS):
+        left = [task for task in tasks if not task.done()]
+        if not left:
+            break
+        await asyncio.wait(left, timeout=CLEANING_SECONDS / CLEANING_PARTS)

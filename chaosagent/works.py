@@ -24,6 +24,9 @@ NOBODY = 0
 PATIENCE_SECONDS = 5.0
 """How long, in real time, a thread is waited for that has nothing to say: it may wait for another one itself."""
 
+PATIENCE_PARTS = 10
+"""In how many parts it is waited for: a machine that stands still meanwhile spends one of them, not all."""
+
 
 class Works:
     """Numbers works from 1, and keeps what their threads ask.
@@ -40,6 +43,8 @@ class Works:
         self._threads_max = threads_max
         self.called: deque[tuple[int, Callback]] = deque()
         self.woken: threading.Event | None = None  # made with the first thread
+        self._gate = threading.RLock()
+        self._closed = False
         self._made = 0
         self._numbers: dict[int, int] = {}  # by thread
         self._open: dict[int, Future[Any]] = {}
@@ -58,11 +63,23 @@ class Works:
         return self._numbers.get(threading.get_ident(), NOBODY)
 
     def call(self, number: int, callback: Callback) -> Callback:
-        """Take what a thread asks, and return it; in that thread."""
-        self.called.append((number, callback))
+        """Take what a thread asks, and return it; in that thread.
+
+        Raises:
+            RuntimeError: Nothing more is taken.
+        """
+        with self._gate:
+            if self._closed:
+                raise RuntimeError("Event loop is closed")
+            self.called.append((number, callback))
         if self.woken is not None:
             self.woken.set()
         return callback
+
+    def close(self) -> None:
+        """Take nothing more: what is asked from now on would never be done, and its thread would wait for ever."""
+        with self._gate:
+            self._closed = True
 
     def take_call(self) -> Callback | None:
         """Return what is to be done next of what threads have asked, `None` when they have asked for nothing."""
@@ -81,7 +98,7 @@ class Works:
             busy = self._busy(asking)
             if not busy or NOBODY in asking or self._waits(NOBODY):  # for a thread of its own a work may well wait
                 return
-            if not woken.wait(PATIENCE_SECONDS):
+            if not any(woken.wait(PATIENCE_SECONDS / PATIENCE_PARTS) for _ in range(PATIENCE_PARTS)):
                 self._stuck.update(busy)  # most likely they wait for other threads
             woken.clear()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import socket
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,6 +15,14 @@ from chaosagent.execution.toxiproxy import Server, server
 # How fast a machine draws and runs examples says nothing of what they test.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """Hold a port of loopback that nobody listens on, so that nobody comes to listen there meanwhile."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
 
 
 @pytest.fixture

@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaosagent.clock import Clock, cpu, monotonic, timestamp
+from chaosagent.clock import Clock, monotonic, timestamp
 from chaosagent.virtual_time import Deadlock, Livelock, TimeLimitReached, VirtualLoop, VirtualTimeError, virtual_loop
+
+FAR_SECONDS = 60.0
+"""For what takes milliseconds, on a machine that may stand still meanwhile."""
 
 
 def make_loop(**limits: float) -> VirtualLoop:
@@ -34,10 +37,10 @@ def test_a_day_of_waiting_costs_no_real_time() -> None:
         await asyncio.sleep(86_400.0)
         return asyncio.get_running_loop().time()
 
-    began = cpu()
+    began = monotonic()
 
     assert run(wait()) == 86_400.0
-    assert cpu() - began < 0.1
+    assert monotonic() - began < FAR_SECONDS
 
 
 def test_time_does_not_pass_while_something_is_ready() -> None:
@@ -248,7 +251,7 @@ def test_work_in_threads_is_released_in_the_order_of_asking_and_takes_no_virtual
     second_may_end = threading.Event()
 
     def first() -> str:
-        second_may_end.wait(5)
+        second_may_end.wait(FAR_SECONDS)
         return "first"
 
     def second() -> str:
@@ -281,7 +284,7 @@ def test_a_thread_may_call_back_into_the_loop_and_wait_for_the_answer() -> None:
 
     async def work() -> int:
         loop = asyncio.get_running_loop()
-        return await asyncio.to_thread(lambda: asyncio.run_coroutine_threadsafe(double(21), loop).result(5))
+        return await asyncio.to_thread(lambda: asyncio.run_coroutine_threadsafe(double(21), loop).result(FAR_SECONDS))
 
     assert run(work()) == 42
 
@@ -303,7 +306,7 @@ def test_threads_have_ended_when_the_loop_is_closed() -> None:
     go = threading.Event()
 
     def late() -> None:
-        go.wait(5)
+        go.wait(FAR_SECONDS)
         ended.append(True)
 
     async def work() -> None:

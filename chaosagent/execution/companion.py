@@ -8,7 +8,8 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 
 from chaosagent.clock import monotonic
 from chaosagent.errors import UsageError
@@ -88,19 +89,36 @@ def started(command_for: Callable[[int], Sequence[str]], what: str) -> tuple[Com
         UsageError: It does not come to listen.
     """
     for _ in range(ATTEMPTS_MAX):
-        port = free_port()
-        companion = Companion(command_for(port))
-        until = monotonic() + START_SECONDS
-        while companion.running and monotonic() < until:
-            if can_connect(LOOPBACK, port):
-                return companion, port
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                companion._guard.wait(0.01)
+        with _reserved_port() as port:
+            companion = Companion(command_for(port))
+            until = monotonic() + START_SECONDS
+            while companion.running and monotonic() < until:
+                if can_connect(LOOPBACK, port):
+                    return companion, port
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    companion._guard.wait(0.01)
         companion.end()
     raise UsageError(
         f"{what} does not come to listen on {LOOPBACK}: `{' '.join(command_for(free_port()))}` ends by itself, or "
         f"takes more than {START_SECONDS:g} s. Run it by hand to see why."
     )
+
+
+@contextlib.contextmanager
+def _reserved_port() -> Iterator[int]:
+    """Reserve a port of loopback for a server that comes to listen there.
+
+    Two processes that start servers at once could be given the same port, and then one would talk to the other's
+    server. Linux gives a port that is held to nobody who asks for any, but lets a server listen there that allows its
+    address to be used again, as servers do; elsewhere the port is not held.
+    """
+    with socket.socket() as holding:
+        holding.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holding.bind((LOOPBACK, 0))
+        port: int = holding.getsockname()[1]
+        if sys.platform != "linux":
+            holding.close()
+        yield port
 
 
 def free_port() -> int:
@@ -114,7 +132,8 @@ def free_port() -> int:
 def can_connect(host: str, port: int, seconds: float = 1.0) -> bool:
     """Whether somebody listens at an address."""
     try:
-        with socket.create_connection((host, port), timeout=seconds):
-            return True
+        with socket.create_connection((host, port), timeout=seconds) as line:
+            # To a free port a connection may come from that very port, and then it has reached itself.
+            return bool(line.getsockname() != line.getpeername())
     except OSError:
         return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sqlite3
+import weakref
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -88,6 +89,7 @@ class AnswersOnDisk:
 
     def _opened(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        weakref.finalize(self, connection.close)  # whoever has the answers does not say when they are needed no more
         # Several workers may come first at once; changing to WAL would not wait for the others. What the system has
         # been handed outlives the process, which is all that is asked.
         connection.execute("PRAGMA synchronous = OFF")

@@ -6,6 +6,7 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterator
+from multiprocessing import resource_tracker
 
 
 @contextlib.contextmanager
@@ -16,6 +17,8 @@ def interrupts_held() -> Iterator[None]:
     from its first moment; what becomes of it is decided by who has started it. The mask alone is not enough here: the
     system may hand a signal to another thread, and Python then runs the handler in the main one all the same.
     """
+    # It is started with the first process that is spawned, and some Pythons then let interrupts through again.
+    resource_tracker.ensure_running()
     held: list[int] = []
     handlers = {}
     if threading.current_thread() is threading.main_thread():  # only that one may say what a signal does

@@ -25,10 +25,14 @@ from chaosagent.wall import WallLoop
 if TYPE_CHECKING:
     from chaosagent.execution.run import LiveRun
 
-REACH_SECONDS = 5.0
+REACH_SECONDS = 15.0
 """How long a server may take to accept a connection before the first call."""
 SETTLING_SECONDS = 0.05
-"""How long what a toxic held up has to reach the server once it is gone, and a new connection to reach the proxy."""
+"""How long what a toxic held up has to reach the server once it is gone."""
+ARRIVAL_SECONDS = 2.0
+"""How long it has at most where the client did not wait for it, so that nothing says that it has arrived."""
+HOLDING_UP = frozenset({"bandwidth", "latency", "slicer"})
+"""Toxics that lose nothing."""
 
 _ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})")
 
@@ -71,7 +75,6 @@ class Link:
         self._run = run
         self._proxy: toxiproxy.Proxy | None = None
         self._port = 0
-        self._is_settled = False
         self._opening: asyncio.Future[_Call] | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._seen: Counter[str] = Counter()
@@ -108,11 +111,6 @@ class Link:
             ChaosAgentError: As `opened`, or Toxiproxy does not know the toxic.
         """
         await self.opened()
-        if not self._is_settled:
-            # The system accepts a connection before the proxy does, and to the proxy it would be a new one: reset where
-            # one that was open is closed. A client that has spoken with its server once needs no such time.
-            await asyncio.sleep(SETTLING_SECONDS)
-            self._is_settled = True
         proxy = self._proxy
         assert proxy is not None
         proxy.put(toxic, name)
@@ -161,6 +159,7 @@ class Link:
         stack = AsyncExitStack()
         try:
             call = dispatcher(f"network:{self.far.name}", await self._connected(stack))
+            await self._taken()
             await self.news()
             opening.set_result(call)
             await self._run.loop.create_future()
@@ -188,6 +187,23 @@ class Link:
         self._proxy = toxiproxy.server().proxy(self.far.name, upstream)
         behind = self.far.connect(self._proxy.host, self._proxy.port)
         return await entered(behind, stack)
+
+    async def _taken(self) -> None:
+        """Wait until the proxy has taken what `connect` has connected.
+
+        The system accepts a connection before the proxy does, and to the proxy it would be a new one when a toxic
+        comes: reset where one that was open is closed. The proxy takes one after the other, and closes at once what
+        says at once that it is done.
+        """
+        assert self._proxy is not None
+        with suppress(OSError):  # then the first call will tell
+            async with asyncio.timeout(REACH_SECONDS):
+                reader, writer = await asyncio.open_connection(self._proxy.host, self._proxy.port)
+                try:
+                    writer.write_eof()
+                    await reader.read()
+                finally:
+                    writer.close()
 
     async def _held(self) -> Iterable[Effect]:
         if self.far.committed is None:
@@ -270,6 +286,7 @@ class NetworkPassage(Passage):
     @asynccontextmanager
     async def disturbed(self, toxic: Toxic) -> AsyncIterator[None]:
         before = self.started
+        holds_up = toxic.type in HOLDING_UP and toxic.stream == "upstream"
         try:
             async with self.link.disturbed(toxic, f"{toxic.type}-{self.asked}.{self.toxic_count}"):
                 self.toxic_count += 1
@@ -280,15 +297,21 @@ class NetworkPassage(Passage):
                     self.is_met = self.is_met or self.started > before
         finally:
             if self.is_met:  # also for a call that the target gave up: the server may have acted on it
-                await self._see_commits()
+                is_given_up = not self.executed or self.exception is not None
+                await self._see_commits(ARRIVAL_SECONDS if holds_up and is_given_up and not self.read_only else 0.0)
 
     async def _wait_for(self, *given: Any, **named: Any) -> None:
         await super()._wait_for(*given, **named)
         if not self.toxic_count:  # else what the toxic holds up may still reach the server
             await self._see_commits()
 
-    async def _see_commits(self) -> None:
-        self.effects += await self.link.news()
+    async def _see_commits(self, seconds: float = 0.0) -> None:
+        """Take what the server has committed; while there is nothing, look again for so many seconds."""
+        loop, committed = asyncio.get_running_loop(), self.link.far.committed
+        until = loop.time() + (seconds if committed is not None else 0.0)
+        while not (news := await self.link.news()) and loop.time() < until:
+            await asyncio.sleep(SETTLING_SECONDS)
+        self.effects += news
 
     def _take_error(self, error: BaseException, *, is_disturbed: bool) -> None:
         if isinstance(error, ChaosAgentError):  # ours, and no answer of the server

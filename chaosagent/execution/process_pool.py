@@ -177,10 +177,11 @@ class ProcessExecutor:
         if worker.jobs and len(data) > AHEAD_BYTES_MAX:
             self._waiting.extendleft(reversed(batch))
             return
-        if not worker.jobs:
-            worker.since = monotonic()
+        begins = not worker.jobs
         worker.jobs.extend(batch)
         worker.send(data)
+        if begins:
+            worker.since = monotonic()  # what keeps the study from sending is no time of the run
 
     def _take_back(self, worker: WorkerProcess) -> None:
         """Let a worker forget what it has not begun, without waiting for it: it may be long at its first job.
@@ -275,15 +276,17 @@ class ProcessExecutor:
 
     def _check_time(self, worker: WorkerProcess, now: float) -> None:
         spent = now - worker.since
+        if worker.idle or spent <= self._limits.wall_seconds_max or worker.pipe.poll():
+            return  # what it has said, while the study was kept from listening, is heard first
         if not worker.ready:
-            if spent > max(START_SECONDS_MAX, self._limits.wall_seconds_max):
+            if spent > START_SECONDS_MAX:
                 self._replace(worker, f"loading the target took longer than {spent:.0f} s of real time")
-        elif spent > self._limits.wall_seconds_max and not worker.idle:
-            limit = f"{self._limits.wall_seconds_max:g} s of real time (run.wall_seconds)"
-            if worker.jobs:
-                self._fail(worker, f"the run took longer than {limit}; its worker was killed")
-            else:
-                self._replace(worker, f"a run that was taken back took longer than {limit}")
+            return
+        limit = f"{self._limits.wall_seconds_max:g} s of real time (run.wall_seconds)"
+        if worker.jobs:
+            self._fail(worker, f"the run took longer than {limit}; its worker was killed")
+        else:
+            self._replace(worker, f"a run that was taken back took longer than {limit}")
 
     def _bury(self, worker: WorkerProcess) -> None:
         """Find out what a worker died of, and what that means for its job."""

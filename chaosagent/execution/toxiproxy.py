@@ -35,6 +35,8 @@ HOW_TO_GET = (
     f"github.com/Shopify/toxiproxy/v2/cmd/server@v2.12.0` and {VARIABLE}=$(go env GOPATH)/bin/server. Or run its "
     "container: `docker run --network host ghcr.io/shopify/toxiproxy:2.12.0`."
 )
+VERSION_SECONDS = 60.0
+"""How long a program may take to say its version."""
 DOWN = "down"
 
 _UNSUITED = re.compile(r"[^A-Za-z0-9_-]")
@@ -227,7 +229,8 @@ def found() -> Server:
 
 def _of_program(program: str) -> Server:
     try:
-        said = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=10, check=False)
+        asked = [program, "-version"]
+        said = subprocess.run(asked, capture_output=True, text=True, timeout=VERSION_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UsageError(f"{program} cannot be run: {error}. {HOW_TO_GET}") from error
     version = said.stdout.strip().rpartition(" ")[2]

@@ -16,6 +16,8 @@ from chaosagent.execution.workbench import Job
 from chaosagent.execution.worker import work
 
 HASH_SEED = "PYTHONHASHSEED"
+END_SECONDS_MAX = 20.0
+"""How long a process whose pipe has ended may take to end itself: a slow machine stops it in the middle of that."""
 _SPAWNING = multiprocessing.get_context("spawn")
 
 
@@ -69,7 +71,7 @@ class WorkerProcess:
 
     def cause_of_death(self) -> str:
         """Return what a process died of whose pipe has ended."""
-        self._process.join(5.0)
+        self._process.join(END_SECONDS_MAX)
         code = self._process.exitcode
         if code is not None and code < 0:
             try:

@@ -18,8 +18,10 @@ SECONDS = 0.005
 ROUNDS_MAX = 100
 """A call waits for others that many times at most."""
 
-TURNS = 5
-"""Turns of the loop in which what was sent before is read: accepted, read, parsed."""
+TURNS = 50
+"""Turns of the loop in which what was sent before is read: accepted, read, parsed; and in which an agent on the same
+loop, some 10 turns behind its first call, comes to its next one. The milliseconds pass also while the machine does not
+let the process go on."""
 
 PROCESSES_MAX = 50
 RENEWAL_SECONDS = 0.1

@@ -14,8 +14,8 @@ from redis.backoff import NoBackoff
 
 from chaosagent.vocabulary import Effect
 
-SECONDS_MAX = 5.0
-"""After how long the client gives up an answer."""
+SECONDS_MAX = 20.0
+"""After how long the client gives up an answer: longer than the toxics hold one up, and than a machine stands still."""
 
 _TRANSFER = """
 if ARGV[4] ~= '' and not redis.call('SET', 'reference:' .. ARGV[4], 1, 'NX') then

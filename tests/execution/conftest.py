@@ -1,15 +1,25 @@
-"""Tiny operators, written against the protocol as a stranger would, and `play`, which runs a function as a target."""
+"""What tests of runs have in common.
+
+Tiny operators, written against the protocol as a stranger would; `play`, which runs a function as a target; and what
+makes tests of worker processes independent of how fast the machine is.
+"""
 
 import inspect
+import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pytest
 
+from chaosagent.clock import monotonic
+from chaosagent.execution import process_pool, worker_process
 from chaosagent.execution.execute import Execution, Experiment, execute
+from chaosagent.execution.executor import Executor
+from chaosagent.execution.workbench import Job
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.evaluation import Fingerprinting
+from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.operator import OPERATORS, Choice, Domain, Levels, Phase, Text, bound
 from chaosagent.faults.schedule import parse
 from chaosagent.targets.target import Run, target
@@ -174,6 +184,59 @@ def _operators(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     bound.cache_clear()
     yield
     bound.cache_clear()
+
+
+SECONDS_MAX = 60.0
+"""How long is waited for what takes no time on a machine that nobody stops."""
+
+
+def wait_until(so: Callable[[], bool]) -> bool:
+    """Wait until something is so; return whether it came to that."""
+    deadline = monotonic() + SECONDS_MAX
+    while not so() and monotonic() < deadline:
+        threading.Event().wait(0.01)
+    return so()
+
+
+def told(executor: Executor, jobs: list[Job]) -> list[Evaluation]:
+    """What some jobs told, in their order; each has come back exactly once."""
+    for ticket, job in enumerate(jobs):
+        executor.submit(ticket, job)
+    finished = [executor.next_finished() for _ in jobs]
+    assert sorted(ticket for ticket, _ in finished) == list(range(len(jobs)))
+    return [evaluation for _, evaluation in sorted(finished, key=lambda one: one.ticket)]
+
+
+class Clock:
+    """Real time, and an hour more once something is so."""
+
+    def __init__(self) -> None:
+        self.leaps: Callable[[], bool] = lambda: False
+
+    def __call__(self) -> float:
+        return monotonic() + 3_600.0 * self.leaps()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of process executors, so that a run takes too long when a test says so, on any machine."""
+    made = Clock()
+    for module in (process_pool, worker_process):
+        monkeypatch.setattr(module, "monotonic", made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def ray() -> Iterator[None]:
+    """Have a Ray of this process alone, with room for two actors."""
+    found = pytest.importorskip("ray", reason="the extra ray is not installed")
+    before = signal.getsignal(signal.SIGTERM)
+    found.init(
+        address="local", num_cpus=2, include_dashboard=False, object_store_memory=80_000_000, log_to_driver=False
+    )
+    yield
+    found.shutdown()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)  # Ray takes it for itself
 
 
 @pytest.fixture

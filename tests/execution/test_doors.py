@@ -410,7 +410,7 @@ def test_a_thread_reaches_a_door_through_the_run_s_loop(play: Play) -> None:
         crm, loop = run.service("crm", _Orders()), asyncio.get_running_loop()
 
         def tool() -> Any:
-            return asyncio.run_coroutine_threadsafe(crm("slow", id=5), loop).result(5)
+            return asyncio.run_coroutine_threadsafe(crm("slow", id=5), loop).result(60.0)
 
         return Outcome(state=await asyncio.to_thread(tool))
 

@@ -21,6 +21,8 @@ def test_an_interrupt_that_another_thread_hears_of_is_held_back_to_the_end() -> 
             os.kill(os.getpid(), signal.SIGINT)
             for _ in range(1_000):
                 reached.append("started")
+        for _ in range(3_000):  # the thread that was told of it may not have come to passing it on
+            over.wait(0.01)
         reached.append("not reached")
 
     try:

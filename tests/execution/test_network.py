@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from chaosagent.errors import ChaosAgentError, PluginError, TargetError
-from chaosagent.execution.companion import free_port
+from chaosagent.execution import network
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.execution.served import serve
 from chaosagent.execution.toxiproxy import Server
@@ -33,14 +33,16 @@ from chaosagent.vocabulary import Effect, Ending, Landing, Outcome, SystemConfig
 
 NETWORK = [pytest.mark.slow, pytest.mark.network]
 PAID = Effect("bank.pay", {"amount": 5})
+FAR_SECONDS = 60.0
+"""For what takes milliseconds, on a machine that may stand still meanwhile."""
 
 
-def _experiment(system: Target, seconds: float = 20.0) -> Experiment:
+def _experiment(system: Target, seconds: float = FAR_SECONDS) -> Experiment:
     limits = RunLimits(wall_seconds_max=seconds)
     return Experiment(system, system.task("default"), SystemConfig(), seed=1, limits=limits)
 
 
-def _executed(system: Target, delta: Schedule = EMPTY, seconds: float = 20.0) -> Execution:
+def _executed(system: Target, delta: Schedule = EMPTY, seconds: float = FAR_SECONDS) -> Execution:
     return execute(_experiment(system, seconds), delta)
 
 
@@ -57,18 +59,23 @@ class Bank:
     Attributes:
         held: What was committed.
         left: How many connections `connect` has left.
+        hesitates: Seconds before it commits.
+        on_asked: Called when a client has sent a request.
         address: Where it listens.
     """
 
     def __init__(self) -> None:
         self.held: list[Effect] = []
         self.left = 0
+        self.hesitates = 0.0
+        self.on_asked: Callable[[], object] = int
         bank = self
 
         class Paying(socketserver.StreamRequestHandler):
             def handle(self) -> None:
                 with contextlib.suppress(ConnectionError):
                     while self.rfile.readline():
+                        threading.Event().wait(bank.hesitates)
                         bank.held.append(PAID)
                         self.wfile.write(b"paid\n")
 
@@ -83,6 +90,7 @@ class Bank:
 
         async def pay(amount: int) -> str:
             writer.write(f"{amount}\n".encode())
+            self.on_asked()
             line = await reader.readline()
             if not line:
                 raise ConnectionResetError(f"{host}:{port} has closed the connection")
@@ -147,13 +155,12 @@ def test_an_upstream_without_host_and_port_is_refused(upstream: str | None) -> N
         _executed(_at(upstream))
 
 
-def test_an_upstream_that_is_dead_is_told() -> None:
-    port = free_port()
-
+def test_an_upstream_that_is_dead_is_told(silent_port: int) -> None:
     with pytest.raises(
-        TargetError, match=rf"network:bank: no server can be reached at 127\.0\.0\.1:{port} \(Connection refused\)"
+        TargetError,
+        match=rf"network:bank: no server can be reached at 127\.0\.0\.1:{silent_port} \(Connection refused\)",
     ):
-        _executed(_at(f"127.0.0.1:{port}"))
+        _executed(_at(f"127.0.0.1:{silent_port}"))
 
 
 def test_virtual_time_is_refused() -> None:
@@ -257,20 +264,22 @@ class TestWithToxiproxy:
         assert [len(step.effects) for step in nominal.steps] == [1, 1]
         assert [len(step.effects) for step in broken.steps] == [0]
 
-    def test_what_a_toxic_held_up_is_committed_by_its_call_though_the_client_gave_up(self, bank: Bank) -> None:
+    def test_what_a_toxic_held_up_is_committed_by_its_call_though_the_client_gave_up(
+        self, bank: Bank, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(network, "ARRIVAL_SECONDS", FAR_SECONDS)
+        bank.hesitates = 4 * network.SETTLING_SECONDS
+
         @target(clock="wall")
         async def impatient(_: Task, run: Run) -> Outcome:
             door = run.network("bank", bank.address, bank.connect, committed=lambda: bank.held)
-            for _number in range(2):
-                try:
-                    async with asyncio.timeout(0.2):
-                        await door("pay", amount=5)
-                except TimeoutError:
-                    break
-            await asyncio.sleep(0.1)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(None) as patience:
+                    bank.on_asked = lambda: patience.reschedule(asyncio.get_running_loop().time() + 0.05)
+                    await door("pay", amount=5)
             return Outcome("", success=True)
 
-        trace = _executed(impatient, parse("network:bank[1] latency(seconds=5, stream=upstream)")).trace
+        trace = _executed(impatient, parse("network:bank[1] latency(seconds=60, stream=upstream)")).trace
 
         (step,) = trace.steps
         assert step.effects == (PAID,)
@@ -278,6 +287,30 @@ class TestWithToxiproxy:
         assert step.landed.landing is Landing.LANDED
 
     def test_the_port_of_the_proxy_reaches_neither_trace_nor_target(self, bank: Bank) -> None:
+        messages = {
+            _executed(_paying(bank), parse("network:bank[1] reset_peer")).trace.outcome.message for _ in range(3)
+        }
+
+        assert messages == {"the bank has closed the connection"}
+
+    def test_a_connection_that_the_proxy_is_slow_to_take_is_no_new_one_to_a_toxic(
+        self, bank: Bank, toxiproxy: Server
+    ) -> None:
+        if toxiproxy.companion is None:
+            pytest.skip("this server is not ours to stop")
+        group = toxiproxy.companion._guard.pid
+        connect = bank.connect
+
+        @asynccontextmanager
+        async def slow(host: str, port: int) -> AsyncIterator[dict[str, Callable[..., Any]]]:
+            os.killpg(group, signal.SIGSTOP)
+            going_on = threading.Timer(0.2, os.killpg, (group, signal.SIGCONT))
+            going_on.start()
+            async with connect(host, port) as behind:
+                yield behind
+            going_on.join()
+
+        bank.connect = slow  # type: ignore[method-assign]  # of this bank
         messages = {
             _executed(_paying(bank), parse("network:bank[1] reset_peer")).trace.outcome.message for _ in range(3)
         }

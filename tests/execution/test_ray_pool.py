@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from chaosagent.execution.workbench import Job, load_workbench
 from chaosagent.faults.evaluation import Status
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.faults.space import Choices, Space
-from chaosagent.limits import RunLimits
 from chaosagent.study.plan import Plan
 from chaosagent.study.study import Study
 from chaosagent.targets.loading import load_target
@@ -36,26 +34,13 @@ from chaosagent import Outcome, target
 
 @target
 async def touchy(task, run):
-    service = run.service("s", {"get": lambda: {"value": 1}, "spin": lambda: {"value": 1}})
+    service = run.service("s", {"get": lambda: {"value": 1}})
     try:
         await service("get")
     except TimeoutError:
         os.kill(os.getpid(), signal.SIGKILL)
-    try:
-        await service("spin")
-    except TimeoutError:
-        while True:
-            pass
     return Outcome("done", success=True)
 """
-
-
-@pytest.fixture(scope="module")
-def ray() -> Iterator[None]:
-    found = pytest.importorskip("ray", reason="the extra ray is not installed")
-    found.init(num_cpus=2, include_dashboard=False, object_store_memory=80_000_000, log_to_driver=False)
-    yield
-    found.shutdown()
 
 
 @pytest.mark.usefixtures("ray")
@@ -86,12 +71,11 @@ def test_a_study_finds_the_same_on_ray_as_here() -> None:
 
 
 @pytest.mark.usefixtures("ray")
-def test_an_actor_that_dies_or_spins_is_replaced_and_no_other_run_is_lost(tmp_path: Path) -> None:
+def test_an_actor_replaces_its_worker_that_dies_and_no_other_run_is_lost(tmp_path: Path) -> None:
     (tmp_path / "touchy.py").write_text(TOUCHY)
     setup = functools.partial(load_workbench, "touchy.py:touchy", "default", SPECS, folder=tmp_path)
-    deadly, endless = parse("service:s[1] timeout(when=before)"), parse("service:s[2] timeout(when=before)")
-    jobs = [EMPTY, deadly, EMPTY, endless, *[EMPTY] * 20]
-    pool = RayExecutor(setup, workers=2, limits=RunLimits(wall_seconds_max=2.0))
+    jobs = [EMPTY, parse("service:s[1] timeout(when=before)"), *[EMPTY] * 22]
+    pool = RayExecutor(setup, workers=2)
     try:
         for ticket, schedule in enumerate(jobs):
             pool.submit(ticket, Job("default", 0, schedule))
@@ -101,9 +85,8 @@ def test_an_actor_that_dies_or_spins_is_replaced_and_no_other_run_is_lost(tmp_pa
 
     errors = {ticket: evaluation.error for ticket, evaluation in finished.items() if evaluation.status is Status.ERROR}
     assert sorted(finished) == list(range(len(jobs)))
-    assert set(errors) == {1, 3}
+    assert set(errors) == {1}
     assert "killed by signal 9 (SIGKILL), and so ended each of the 3 workers" in errors[1]
-    assert "longer than 2 s of real time" in errors[3]
 
 
 @pytest.mark.usefixtures("ray")

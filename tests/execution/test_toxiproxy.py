@@ -18,7 +18,7 @@ import pytest
 
 from chaosagent.errors import UsageError
 from chaosagent.execution import toxiproxy as module
-from chaosagent.execution.companion import can_connect, free_port
+from chaosagent.execution.companion import can_connect
 from chaosagent.execution.toxiproxy import Server, found
 from chaosagent.faults.crossing import Toxic
 
@@ -39,7 +39,7 @@ def _answering(version: bytes, status: int = 200) -> Iterator[int]:
             pass
 
     with HTTPServer(("127.0.0.1", 0), Answer) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         try:
             yield server.server_port
@@ -58,10 +58,12 @@ def _program(folder: Path, name: str, body: str) -> Path:
 # ---------------------------------------------------------------- what is missing, or another thing
 
 
-def test_a_missing_server_is_told_with_the_ways_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_server_is_told_with_the_ways_to_get_it(
+    silent_port: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv("TOXIPROXY", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(module, "USUAL_PORT", free_port())
+    monkeypatch.setattr(module, "USUAL_PORT", silent_port)
 
     with pytest.raises(UsageError, match=r"No Toxiproxy is found.*brew install.*go install.*docker run"):
         found()
@@ -102,12 +104,13 @@ def test_a_program_that_says_the_right_version_and_does_not_listen_is_told(
         found()
 
 
-def test_nobody_at_the_named_address_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_at_the_named_address_is_told(silent_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("toxiproxy")
-    port = free_port()
-    monkeypatch.setenv("TOXIPROXY", f"localhost:{port}")
+    monkeypatch.setenv("TOXIPROXY", f"localhost:{silent_port}")
 
-    with pytest.raises(UsageError, match=f"No Toxiproxy listens at 127.0.0.1:{port}. Start it, or leave out TOXIPROXY"):
+    with pytest.raises(
+        UsageError, match=f"No Toxiproxy listens at 127.0.0.1:{silent_port}. Start it, or leave out TOXIPROXY"
+    ):
         found()
 
 
@@ -195,7 +198,7 @@ class TestARealServer:
             other.destroy()
 
     def test_a_port_that_was_taken_while_the_proxy_was_down_is_told(self, toxiproxy: Server) -> None:
-        proxy = toxiproxy.proxy("taken", f"127.0.0.1:{free_port()}")
+        proxy = toxiproxy.proxy("taken", "127.0.0.1:1")
         down = Toxic("down", "")
         proxy.put(down, "down")
         with socket.create_server((proxy.host, proxy.port)), pytest.raises(UsageError, match="was taken"):
@@ -232,4 +235,7 @@ class TestARealServer:
             proxy.put(Toxic("latency", "upstream", {"latency": 1}), "late")
 
         monkeypatch.setenv("TOXIPROXY", toxiproxy.program)
-        assert module.server().port != toxiproxy.port
+        another = module.server()
+        assert another is not toxiproxy
+        assert another.companion is not None
+        assert another.companion.running

@@ -19,7 +19,7 @@ from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Ending, Outcome, SystemConfig, Task
 
 
-def _executed(system: Target, delta: Schedule = EMPTY, seconds: float = 20.0) -> Execution:
+def _executed(system: Target, delta: Schedule = EMPTY, seconds: float = 60.0) -> Execution:
     limits = RunLimits(wall_seconds_max=seconds)
     return execute(Experiment(system, system.task("default"), SystemConfig(), seed=1, limits=limits), delta)
 

@@ -19,7 +19,9 @@ from chaosagent.faults.dry import DryKind, DryOutcome, apply_dry, pack_request, 
 from chaosagent.faults.injection import hook_at, inject
 from chaosagent.faults.operator import OPERATORS, Operator, Phase, lattice
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
+from chaosagent.limits import RunLimits
 from chaosagent.operators.fields import depth_of
+from chaosagent.operators.service.dropped_response import DroppedResponse
 from chaosagent.targets.target import Door, Run, target
 from chaosagent.testing.crossings import FakeCrossing, Sample, play, samples
 from chaosagent.testing.strategies import plain_data, values
@@ -27,6 +29,8 @@ from chaosagent.trace.step import Step, StepKind
 from chaosagent.vocabulary import Boundary, Landing, Outcome, SystemConfig, Task
 
 SEED = 3
+LIMITS = RunLimits(virtual_seconds_max=1e9)
+"""More than any wait: what ends a run is not known of a crossing."""
 
 
 class Call(NamedTuple):
@@ -101,7 +105,8 @@ def _run(boundary: Boundary, calls: Sequence[Call], delta: Schedule, *, read_onl
                     continue
         return Outcome("done", success=True)
 
-    return execute(Experiment(sequence, sequence.task("sequence"), SystemConfig(), SEED), delta), world
+    experiment = Experiment(sequence, sequence.task("sequence"), SystemConfig(), SEED, limits=LIMITS)
+    return execute(experiment, delta), world
 
 
 class Case(NamedTuple):
@@ -170,8 +175,18 @@ def test_nothing_is_claimed_to_be_known_of_a_disturbed_connection(name: str) -> 
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_a_run_goes_as_dry_application_says(name: str, boundary: Boundary, data: st.DataObject) -> None:
-    operator, calls, position = data.draw(_cases(OPERATORS.get(name), boundary))
-    read_only = data.draw(st.booleans())
+    case = data.draw(_cases(OPERATORS.get(name), boundary))
+    _check(case, boundary, read_only=data.draw(st.booleans()))
+
+
+def test_what_stays_away_for_as_long_as_a_run_usually_may_take_is_known_too() -> None:
+    late = Call(Request("get", {}), 1, 2.5, is_failing=False)
+
+    _check(Case(DroppedResponse(7 * 86_400.0), [late], 0), Boundary.SERVICE, read_only=False)
+
+
+def _check(case: Case, boundary: Boundary, *, read_only: bool) -> None:
+    operator, calls, position = case
     nominal, _ = _run(boundary, calls, EMPTY, read_only=read_only)
     crossings = nominal.evaluation.crossings
     hook = hook_at(crossings[position].place)

@@ -28,6 +28,9 @@ TOOLS = [{"type": "function", "function": {"name": "get", "description": "Look i
 QUESTION = [{"role": "user", "content": "Where is A-17?"}]
 """Asked of every model."""
 
+SECONDS_MAX = 50.0
+"""How long a client waits: longer than any machine stands still, shorter than a run may take."""
+
 
 def answer(request: Any) -> dict[str, Any]:
     """Say what the model is shown, and call a tool."""
@@ -39,8 +42,12 @@ SCRIPTED = Behind({"openai": answer, "anthropic": answer})
 """Two models that are one function."""
 
 
+def _client() -> Any:
+    return httpx.AsyncClient(trust_env=False, timeout=SECONDS_MAX)
+
+
 async def _posted(url: str, body: Any, headers: dict[str, str] | None = None) -> Any:
-    async with httpx.AsyncClient(trust_env=False, timeout=20) as client:
+    async with _client() as client:
         try:
             return await client.post(url, json=body, headers=headers or {})
         except httpx.HTTPError as error:
@@ -91,19 +98,26 @@ def test_a_stalled_model_is_silence_and_then_no_answer() -> None:
 
 
 def test_a_call_that_its_client_gives_up_is_given_up() -> None:
+    asked = asyncio.Event()
+
+    def asking(_: Any) -> str:
+        asked.set()
+        return "too late"
+
     async def hurried(variables: dict[str, str]) -> str:
-        async with httpx.AsyncClient(trust_env=False, timeout=0.2) as client:
-            try:
-                await client.post(f"{variables['OPENAI_BASE_URL']}/chat/completions", json={"messages": QUESTION})
-            except httpx.TimeoutException:
-                await asyncio.sleep(0.05)
-                return "gave up"
-        return "waited"
+        async with _client() as client:
+            before = asyncio.all_tasks()
+            url = f"{variables['OPENAI_BASE_URL']}/chat/completions"
+            call = asyncio.ensure_future(client.post(url, json={"messages": QUESTION}))
+            await asked.wait()
+            call.cancel()
+            _, left = await asyncio.wait(asyncio.all_tasks() - before, timeout=SECONDS_MAX)
+        return "waited" if left else "gave up"
 
-    asked = ask(SCRIPTED, hurried, "model:openai[1] slow(kind=delayed, seconds=30)")
+    seen = ask(Behind({"openai": asking}), hurried, "model:openai[1] slow(kind=delayed, seconds=86_400)")
 
-    assert asked.told == "gave up"
-    assert [step.kind for step in asked.trace.steps] == [StepKind.CANCELLED]
+    assert seen.told == "gave up"
+    assert [step.kind for step in seen.trace.steps] == [StepKind.CANCELLED]
 
 
 def test_what_is_replayed_needs_no_upstream_and_differs_at_the_first_other_request() -> None:
@@ -264,11 +278,11 @@ def test_an_upstream_that_breaks_off_is_a_broken_connection_for_the_client(upstr
 
 
 def test_an_upstream_that_is_not_there_is_named() -> None:
-    with bound_socket(0) as free:
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
     troubles: list[str] = []
+    with bound_socket(0) as silent:  # nobody listens there, and as long as it is held nobody can
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
 
-    asked = ask(Behind({"openai": url}), _chat(), troubles=troubles)
+        asked = ask(Behind({"openai": url}), _chat(), troubles=troubles)
 
     assert asked.told.status_code == 502
     assert troubles == [f"openai cannot be reached at {url}: All connection attempts failed. Is it running?"]
@@ -311,7 +325,7 @@ def shop() -> dict[str, Callable[..., Any]]:
 
 
 async def _refunded(variables: dict[str, str]) -> list[Any]:
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with _client() as client:
         base = variables["SHOP_URL"]
         order = await client.get(f"{base}/orders/A-17?fields=note")
         missing = await client.get(f"{base}/orders/B%2F1")
@@ -356,7 +370,7 @@ def test_an_error_status_has_a_body_and_asks_for_patience() -> None:
     )
 
     async def once(variables: dict[str, str]) -> Any:
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with _client() as client:
             return await client.get(f"{variables['SHOP_URL']}/orders/A-17")
 
     told = ask(behind, once, schedule).told
@@ -369,7 +383,7 @@ def test_a_server_elsewhere_gets_the_request_as_it_was(upstream: Callable[..., U
     behind = Behind(services={"shop": Service(server.url, routes=["PUT /a/{b}", "POST /a/{b}"], reset="POST /reset")})
 
     async def asking(variables: dict[str, str]) -> Any:
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with _client() as client:
             url, key = f"{variables['SHOP_URL']}/a/x%2Fy", {"Idempotency-Key": "k-1"}
             first = await client.post(url, params={"q": ["1", "2"], "b": "z"}, json={"q": 3, "c": [None]}, headers=key)
             return [first.status_code, first.text, (await client.post(url, content=b"\xff")).status_code]
@@ -387,7 +401,7 @@ def test_a_server_elsewhere_gets_the_request_as_it_was(upstream: Callable[..., U
 
 def test_calls_at_the_same_time_have_one_order() -> None:
     async def together(variables: dict[str, str]) -> None:
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with _client() as client:
             urls = [f"{variables['SHOP_URL']}/orders/A-{number}" for number in (19, 17, 18)]
             await asyncio.gather(*(client.get(url) for url in urls))
 
@@ -409,7 +423,7 @@ def test_names_that_cannot_be_told_apart_are_refused() -> None:
 def test_addresses_of_another_run_and_unknown_names_are_told() -> None:
     async def lost(variables: dict[str, str]) -> list[Any]:
         base = variables["SHOP_URL"]
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with _client() as client:
             other = await client.get(base.replace("/r/run/", "/r/old/"))
             unknown = await client.get(base.replace("/shop", "/shops"))
         bad = await _posted(base.replace("/shop", "/openai/v1/chat/completions"), [1])
