@@ -141,9 +141,9 @@ class Demonstration:
             # Runs of this target take a millisecond: two studies side by side use two cores, workers would only wait.
             make_room(study, FIRST_STUDY, self._out)
             make_room(study, REPAIRED_STUDY, self._out / REPAIRED)
-            with interrupts_held():  # from the process beside: this one decides what becomes of it
-                awaited = beside.submit(search_repaired, study, self._out / REPAIRED)
             try:
+                with interrupts_held():  # from the process beside: this one decides what becomes of it
+                    awaited = beside.submit(search_repaired, study, self._out / REPAIRED)
                 found = self._search(study)
                 self._tell_story(found)
                 reruns = self._replay(found)

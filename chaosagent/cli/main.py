@@ -57,10 +57,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: Without the name of the program; those of the process by default.
     """
-    code = _answered(_in_front(TRACEBACK, list(sys.argv[1:] if arguments is None else arguments)))
-    if arguments is None:  # the answer is given; an interrupt of what Python still does would spoil the exit code
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        code = _answered(_in_front(TRACEBACK, list(sys.argv[1:] if arguments is None else arguments)))
+        _hear_no_more(arguments)
+    except KeyboardInterrupt:  # one that came while another was told, or in between
+        code = INTERRUPTED
+        _hear_no_more(arguments)
     return code
+
+
+def _hear_no_more(arguments: Sequence[str] | None) -> None:
+    """Ignore interrupts where the process ends now: one of what Python still does would spoil the exit code."""
+    if arguments is None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _answered(given: list[str]) -> int:

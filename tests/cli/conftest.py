@@ -1,8 +1,9 @@
 """A folder as a user has it: an agent, a study of it, and the command line run in it."""
 
 import json
+import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,3 +105,12 @@ def records(chaosagent: Command) -> Path:
     """Return a folder with the records of a search."""
     assert chaosagent("search", "study.yaml", "--out", "found").code == 1
     return Path("found/replays")
+
+
+@pytest.fixture
+def reserved_port() -> Iterator[int]:
+    """Return a port of loopback that no other test can be given, and where nobody listens unless told to."""
+    with socket.socket() as holding:
+        holding.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # so that a server may, which allows it, too
+        holding.bind(("127.0.0.1", 0))
+        yield holding.getsockname()[1]

@@ -1,6 +1,5 @@
 """The folder of a study, in every state that it should not be in: told in a sentence, and nothing is spoilt."""
 
-import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +11,7 @@ import pytest
 from chaosagent.study.lock import LOCK_NAME, locked
 
 Command = Callable[..., Any]
+MAIN = "from chaosagent.cli.main import main; raise SystemExit(main())"
 HERE = ("search", "study.yaml", "--out", "here")
 
 
@@ -216,13 +216,13 @@ def test_a_study_that_fails_is_not_in_the_way_of_the_next(chaosagent: Command, f
 
 def limited(size: int, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command where no file can become larger than some bytes, as if the disk were full."""
+    program = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size})); {MAIN}"
     return subprocess.run(
-        [sys.executable, "-m", "chaosagent", *arguments],
+        [sys.executable, "-B", "-c", program, *arguments],  # -B: half a file of bytecode would break later imports
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
     )
 
 

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -206,6 +207,18 @@ def test_an_interrupt_is_exit_code_130(chaosagent: Command, monkeypatch: pytest.
     assert (as_json.code, as_json.json) == (130, {"error": "interrupted", "exit_code": 130})
 
 
+def test_an_interrupt_while_another_is_told_is_exit_code_130_too(
+    chaosagent: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("chaosagent.report.catalogues.CATALOGUES", {"operators": interrupted})
+    monkeypatch.setattr("chaosagent.cli.output.remark", interrupted)
+
+    assert chaosagent("list", "operators").code == 130
+
+
 def test_what_an_error_quotes_cannot_act_on_the_terminal(chaosagent: Command) -> None:
     answer = chaosagent("show", "\x1b[31mred\u202e.replay")
 
@@ -252,23 +265,37 @@ def test_the_help_loads_nothing_that_takes_long() -> None:
     assert not loaded & {"deap", "httpx", "hypothesis", "matplotlib", "numpy", "optuna", "ray", "scipy", "sqlalchemy"}
 
 
+DEMO = """
+import threading
+from chaosagent.cli.demonstration import Demonstration
+from chaosagent.cli.main import main
+
+Demonstration._await = lambda *_: threading.Event().wait(600)  # it does not come to its end while we look
+raise SystemExit(main())
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("everybody", [True, False])  # a terminal interrupts all processes, `kill` one
 def test_an_interrupted_demo_ends_at_once_and_says_so(tmp_path: Path, *, everybody: bool) -> None:
     pytest.importorskip("matplotlib")
-    demo = subprocess.Popen(
-        [sys.executable, "-m", "chaosagent", "demo", "--json", "--out", "demo-out"],
+    with subprocess.Popen(
+        [sys.executable, "-c", DEMO, "demo", "--json", "--out", "demo-out"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-    )
-    while not list(tmp_path.glob("demo-out/*/study.db-wal")):  # both searches have begun
-        assert demo.poll() is None
+    ) as demo:
+        while not list(tmp_path.glob("demo-out/*/study.db-wal")):  # the search beside has begun
+            assert demo.poll() is None, demo.communicate()
+            threading.Event().wait(0.02)
 
-    (os.killpg if everybody else os.kill)(demo.pid, signal.SIGINT)
-    out, err = demo.communicate(timeout=60)
+        (os.killpg if everybody else os.kill)(demo.pid, signal.SIGINT)
+        try:
+            out, err = demo.communicate(timeout=120)
+        finally:
+            demo.kill()
 
     assert demo.returncode == 130
     assert json.loads(out) == {"error": "interrupted", "exit_code": 130}

@@ -24,8 +24,12 @@ httpx = pytest.importorskip("httpx")
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
+KEY = {"authorization": "Bearer sk-secret"}
 ANSWERS = ["--upstream", "openai=canned:answers.yaml"]
 """A model that is a file."""
+
+SECONDS_MAX = 120.0
+"""How long is waited for what comes at once on a machine that does not stand still."""
 
 
 @contextmanager
@@ -54,7 +58,7 @@ def _running(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str
 
 
 def _asked(address: str, *questions: str) -> list[Any]:
-    with httpx.Client(trust_env=False, headers={"authorization": "Bearer sk-secret"}) as client:
+    with httpx.Client(trust_env=False, headers=KEY, timeout=SECONDS_MAX) as client:
         return [
             client.post(f"{address}/chat/completions", json={"messages": [{"role": "user", "content": question}]})
             for question in questions
@@ -63,24 +67,24 @@ def _asked(address: str, *questions: str) -> list[Any]:
 
 def _ended(running: subprocess.Popen[str], number: int = signal.SIGINT) -> tuple[int, str]:
     running.send_signal(number)
-    said, told = running.communicate(timeout=60)
+    said, told = running.communicate(timeout=SECONDS_MAX)
     return running.returncode, said + told
 
 
-def _free(address: str) -> bool:
-    """Whether nobody listens at an address any more."""
-    port = int(address.split(":")[2].split("/")[0])
+def _free(port: int) -> bool:
+    """Whether nobody listens at a port any more."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_session_is_recorded_and_answers_again(tmp_path: Path, number: int) -> None:
+def test_a_session_is_recorded_and_answers_again(tmp_path: Path, reserved_port: int, number: int) -> None:
     record = tmp_path / "session.replay"
-    with _running(tmp_path, *ANSWERS, "--record", "session.replay", "--schedule", "model:openai[2] empty") as (one, at):
+    options = ("--record", "session.replay", "--schedule", "model:openai[2] empty", "--port", str(reserved_port))
+    with _running(tmp_path, *ANSWERS, *options) as (one, at):
         first = _asked(at, "one", "two")
         code, said = _ended(one, number)
-    assert (code, _free(at)) == (0, True)
+    assert (code, _free(reserved_port)) == (0, True)
     assert "2 calls crossed, 1 injections landed" in said
     assert first[1].json()["choices"][0]["message"]["content"] == ""
     assert b"sk-secret" not in record.read_bytes()
@@ -103,7 +107,7 @@ def test_a_replay_ends_at_the_first_other_request(tmp_path: Path) -> None:
 
     with _running(tmp_path, *ANSWERS, "--replay", str(record)) as (again, at):
         (told,) = _asked(at, "other")
-        said, more = again.communicate(timeout=60)
+        said, more = again.communicate(timeout=SECONDS_MAX)
 
     assert (told.status_code, told.headers["x-should-retry"]) == (409, "false")
     assert again.returncode == 3

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,10 @@ from chaosagent.clock import monotonic
 pytestmark = pytest.mark.slow
 AGENT = """
 import threading
+from pathlib import Path
 from chaosagent import Outcome, Task, target
+
+BEGUN, HELD = Path(__file__).with_name("begun"), Path(__file__).with_name("held")
 
 @target(tasks=[Task("a")])
 async def agent(task, run):
@@ -29,6 +33,10 @@ async def agent(task, run):
         except Exception:
             pass
     threading.Event().wait(0.01)
+    with BEGUN.open("a") as begun:
+        begun.write("x")
+    while HELD.exists() and BEGUN.stat().st_size > 200:
+        threading.Event().wait(0.01)
     return Outcome("done", success=True)
 """
 STUDY = """
@@ -37,9 +45,11 @@ contracts: [termination, no-crash]
 budget: 3.2
 operators: [service.timeout, service.error_status]
 search: {trials: 250}
+run: {wall_seconds: 600}
 """
 COMMAND = [sys.executable, "-c", "from chaosagent.cli.main import main; raise SystemExit(main())", "search"]
-SECONDS_MAX = 60.0
+SECONDS_MAX = 240.0
+Begin = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture
@@ -49,15 +59,32 @@ def study(tmp_path: Path) -> Path:
     return tmp_path / "study.yaml"
 
 
-def begin(study: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Begin a study, and return when some of its runs are on disk."""
-    child = subprocess.Popen(
-        [*COMMAND, str(study), *arguments], cwd=study.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    deadline = monotonic() + SECONDS_MAX
-    while runs_in(study.parent / "out") < 20 and child.poll() is None and monotonic() < deadline:
-        threading.Event().wait(0.02)
-    return child
+@pytest.fixture
+def begin(study: Path) -> Iterator[Begin]:
+    """Begin a study, and return when some of its runs are on disk; it does not come to its end, however slow we are."""
+    out, held = study.parent / "out", study.parent / "held"
+    with contextlib.ExitStack() as begun:
+
+        def started(*arguments: str) -> subprocess.Popen[str]:
+            held.touch()
+            child = subprocess.Popen(
+                [*COMMAND, str(study), *arguments],
+                cwd=study.parent,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            begun.enter_context(child)
+            begun.callback(child.kill)
+            deadline = monotonic() + SECONDS_MAX
+            # Before there is a journal, one who reads could keep the study from making it.
+            while not (out / "study.db-wal").exists() or runs_in(out) < 20:
+                assert child.poll() is None, child.communicate()
+                assert monotonic() < deadline
+                threading.Event().wait(0.02)
+            return child
+
+        yield started
 
 
 def runs_in(out: Path) -> int:
@@ -69,6 +96,7 @@ def runs_in(out: Path) -> int:
 
 
 def digest_of(study: Path, *arguments: str) -> str:
+    (study.parent / "held").unlink(missing_ok=True)
     command = [*COMMAND, str(study), "--json", *arguments]
     answer = subprocess.run(command, cwd=study.parent, capture_output=True, text=True, check=False)
     return str(json.loads(answer.stdout)["digest"])
@@ -77,10 +105,10 @@ def digest_of(study: Path, *arguments: str) -> str:
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("executor", ["inline", "process", pytest.param("ray", marks=pytest.mark.ray)])
 def test_a_study_that_is_asked_to_end_says_how_to_go_on_and_ends_with_the_same_result(
-    executor: str, end: signal.Signals, study: Path
+    executor: str, end: signal.Signals, study: Path, begin: Begin
 ) -> None:
-    where = ("--out", "out", "--executor", executor)
-    child = begin(study, *where)
+    where = ("--out", "out", "--executor", executor, "--workers", "2")
+    child = begin(*where)
     child.send_signal(end)
     stdout, stderr = child.communicate(timeout=SECONDS_MAX)
 
@@ -90,8 +118,8 @@ def test_a_study_that_is_asked_to_end_says_how_to_go_on_and_ends_with_the_same_r
     assert digest_of(study, *where, "--resume") == digest_of(study, "--out", "undisturbed")
 
 
-def test_a_second_interrupt_ends_at_once_and_nothing_is_lost(study: Path) -> None:
-    child = begin(study, "--out", "out", "--executor", "process")
+def test_a_second_interrupt_ends_at_once_and_nothing_is_lost(study: Path, begin: Begin) -> None:
+    child = begin("--out", "out", "--executor", "process", "--workers", "2")
     before = runs_in(study.parent / "out")
     for _ in range(2):
         child.send_signal(signal.SIGINT)
@@ -104,8 +132,8 @@ def test_a_second_interrupt_ends_at_once_and_nothing_is_lost(study: Path) -> Non
     assert digest_of(study, "--out", "out", "--resume") == digest_of(study, "--out", "undisturbed")
 
 
-def test_a_study_in_use_names_its_holder(study: Path) -> None:
-    child = begin(study, "--out", "out")
+def test_a_study_in_use_names_its_holder(study: Path, begin: Begin) -> None:
+    child = begin("--out", "out")
     second = subprocess.run(
         [*COMMAND, str(study), "--out", "out", "--resume"],
         cwd=study.parent,
@@ -119,3 +147,24 @@ def test_a_study_in_use_names_its_holder(study: Path) -> None:
     assert second.returncode == 4
     assert f"out is in use by process {child.pid} on " in second.stderr
     assert " since " in second.stderr
+
+
+WORKERS = """
+import os, pickle
+from pathlib import Path
+from chaosagent.execution.worker_process import WorkerProcess
+
+for _ in range(2):
+    worker = WorkerProcess(pickle.dumps(os.getpid), 4_000)
+    facts = dict(line.split(":\\t") for line in Path(f"/proc/{worker.pid}/status").read_text().splitlines())
+    print(int(facts["SigBlk"], 16) | int(facts["SigIgn"], 16))
+    worker.end()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_workers_do_not_hear_of_an_interrupt_from_their_first_moment_on() -> None:
+    answer = subprocess.run([sys.executable, "-c", WORKERS], capture_output=True, text=True, check=True)
+
+    unheard = [int(line) >> (signal.SIGINT - 1) & 1 for line in answer.stdout.splitlines()]
+    assert unheard == [1, 1]
