@@ -215,7 +215,7 @@ def test_traces_are_equal_in_every_process_and_nothing_is_sent_anywhere() -> Non
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=600,
             check=True,
         ).stdout
         for seed in ("1", "2")

@@ -43,7 +43,7 @@ def test_a_framework_that_is_missing_or_of_another_version_is_named(patch: str, 
         "through_doors(None, None)\n"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=False)
 
     assert done.returncode == 1
     assert told in done.stderr

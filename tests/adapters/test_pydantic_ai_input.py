@@ -56,7 +56,7 @@ def test_a_missing_package_names_the_extra() -> None:
         "try:\n    from chaosagent.adapters.pydantic_ai import doors\n"
         "except MissingExtraError as error:\n    print(error)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True)
 
     assert "pip install 'chaosagent[pydantic-ai]'" in done.stdout
 

@@ -217,7 +217,7 @@ def test_traces_are_equal_in_every_process() -> None:
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=True,
         ).stdout
         for seed in ("1", "2")

@@ -34,7 +34,7 @@ def test_png_and_svg_are_drawn_and_the_svg_is_the_same_everywhere(tmp_path: Path
         stem = tmp_path / seed
         command = [sys.executable, "-c", code, str(stem)]
         environment = {"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parent), "MPLCONFIGDIR": str(tmp_path)}
-        subprocess.run(command, check=True, timeout=60, env=environment)
+        subprocess.run(command, check=True, timeout=600, env=environment)
         pictures.append([stem.with_suffix(ending).read_bytes() for ending in (".png", ".svg")])
 
     assert pictures[0][1] == pictures[1][1]

@@ -20,7 +20,7 @@ from chaosagent.execution.workbench import Job, load_workbench
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.faults.space import Choices, Space
-from chaosagent.limits import RunLimits, StudyLimits
+from chaosagent.limits import StudyLimits
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
@@ -191,27 +191,21 @@ from chaosagent.vocabulary import Outcome, Task
 
 @target(tasks=[Task("only")])
 async def touchy(task, run):
-    service = run.service("s", {"get": lambda: {"value": 1}, "spin": lambda: {"value": 1}})
+    service = run.service("s", {"get": lambda: {"value": 1}})
     try:
         await service("get")
     except TimeoutError:
         os.kill(os.getpid(), signal.SIGKILL)
-    try:
-        await service("spin")
-    except TimeoutError:
-        while True:
-            pass
     return Outcome("done", success=True)
 """
 
 
 @pytest.mark.slow
-def test_a_worker_that_dies_or_spins_is_replaced_and_no_other_run_is_lost(tmp_path: Path) -> None:
+def test_a_worker_that_dies_is_replaced_and_no_other_run_is_lost(tmp_path: Path) -> None:
     (tmp_path / "touchy.py").write_text(TOUCHY)
     setup = functools.partial(load_workbench, "touchy.py:touchy", "default", SPECS, folder=tmp_path)
-    deadly, endless = parse("service:s[1] timeout(when=before)"), parse("service:s[2] timeout(when=before)")
-    jobs = [EMPTY, deadly, EMPTY, endless, *[EMPTY] * 20]
-    pool = ProcessExecutor(setup, workers=2, limits=RunLimits(wall_seconds_max=2.0))
+    jobs = [EMPTY, parse("service:s[1] timeout(when=before)"), *[EMPTY] * 22]
+    pool = ProcessExecutor(setup, workers=2)
     try:
         for ticket, schedule in enumerate(jobs):
             pool.submit(ticket, Job("only", 0, schedule))
@@ -221,9 +215,8 @@ def test_a_worker_that_dies_or_spins_is_replaced_and_no_other_run_is_lost(tmp_pa
 
     assert sorted(finished) == list(range(len(jobs)))
     errors = {ticket: evaluation for ticket, evaluation in finished.items() if evaluation.status is Status.ERROR}
-    assert set(errors) == {1, 3}
+    assert set(errors) == {1}
     assert "killed by signal 9" in errors[1].error
-    assert "longer than 2 s of real time" in errors[3].error
     assert len({evaluation.digest for ticket, evaluation in finished.items() if ticket not in errors}) == 1
 
 

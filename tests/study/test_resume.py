@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -31,7 +32,7 @@ from chaosagent.faults.space import Choices, Space
 from chaosagent.study.committer import COMMIT_SECONDS
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.plan import Plan
-from chaosagent.study.result import StudyResult
+from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.study.sink import Sink
 from chaosagent.study.store import FILE_NAME, StudyStore
 from chaosagent.study.stored import decode_evaluation, encode_evaluation
@@ -118,10 +119,11 @@ async def run(task, run):
 slow = replace(fast, run=run)
 """
 CHILD = """
-import runpy, sys
+import runpy
 from pathlib import Path
 if __name__ == "__main__":
-    runpy.run_path({file!r})["run_in_processes"](Path({folder!r}))
+    tests = runpy.run_path({file!r})
+    tests["run_in_processes"](Path({folder!r}), lambda _: [tests["Held"]({executions})])
 """
 KILLS = 20
 SECONDS_MAX = 60.0
@@ -138,16 +140,34 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def run_in_processes(folder: Path, *sinks: Sink) -> StudyResult:
+def run_in_processes(folder: Path, sinks: Callable[[ProcessExecutor], Sequence[Sink]] = lambda _: ()) -> StudyResult:
     """Begin a study of a slow target in a folder, or go on with it, with two worker processes."""
     setup = functools.partial(load_workbench, "slow.py:slow", "naive", SPECS, folder=folder.parent)
     doing = replace(plan(), target=load_target("slow.py:slow", folder=folder.parent))
     begun = (folder / FILE_NAME).exists()
     store = StudyStore.resume(folder, doing) if begun else StudyStore.create(folder, doing, "")
     with contextlib.closing(ProcessExecutor(setup, workers=2)) as pool:
-        result = Study(doing, pool, sinks=[store, *sinks], groups_max=2, earlier=store.earlier()).run()
+        result = Study(doing, pool, sinks=[store, *sinks(pool)], groups_max=2, earlier=store.earlier()).run()
     store.close(result.digest)
     return result
+
+
+class Held(Sink):
+    """Holds a study up once so many runs have come back, so that it is still at work when it is killed."""
+
+    def __init__(self, executions: int) -> None:
+        self._left = executions
+
+    def executed(self, at: Experimental, evaluation: Evaluation) -> None:
+        del at, evaluation
+        self._left -= 1
+        if not self._left:
+            threading.Event().wait(10 * SECONDS_MAX)
+
+
+def begun_elsewhere(folder: Path, held_at: int) -> subprocess.Popen[bytes]:
+    """Begin a study in another process, or go on with it, up to so many runs."""
+    return subprocess.Popen([sys.executable, "-c", CHILD.format(file=__file__, folder=str(folder), executions=held_at)])
 
 
 def executions_in(folder: Path) -> int:
@@ -163,15 +183,28 @@ def executions_in(folder: Path) -> int:
 def workers_of(pid: int) -> list[int]:
     """The worker processes of a study; what Python itself has started beside them is no worker."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(child) for child in children if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text()]
+    return [int(child) for child in children if "spawn_main" in fact_of(int(child), "cmdline")]
 
 
-def kill_after(folder: Path, executions: int, seconds: float, *, workers_too: bool) -> bool:
+def fact_of(pid: int, name: str) -> str:
+    """What the system says of a process; nothing when it has gone, or goes while it is read."""
+    try:
+        return Path(f"/proc/{pid}/{name}").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended does not, though nobody has waited for it."""
+    return fact_of(pid, "stat").rpartition(")")[2].split()[:1] not in ([], ["Z"], ["X"])
+
+
+def kill_after(folder: Path, executions: int, seconds: float, *, held_at: int, workers_too: bool) -> bool:
     """Go on with a study in another process, and kill that when so many runs are on disk and some time has passed.
 
     Returns whether it was still at work.
     """
-    child = subprocess.Popen([sys.executable, "-c", CHILD.format(file=__file__, folder=str(folder))])
+    child = begun_elsewhere(folder, held_at)
     while executions_in(folder) < executions and child.poll() is None:
         threading.Event().wait(0.02)
     threading.Event().wait(seconds)
@@ -208,12 +241,11 @@ def test_a_study_killed_at_twenty_moments_ends_with_the_same_result(
     expected, expected_rows = uninterrupted(tmp_path_factory.mktemp("uninterrupted"))
     rng = random.Random(20)
     count = int(str(expected[2]))
-    alive = 0
     for kill, executions in enumerate(sorted(rng.sample(range(count - 20), KILLS))):
         before = executions_in(folder)
-        alive += kill_after(folder, executions, rng.uniform(0.0, 0.5), workers_too=kill % 2 == 1)
+        seconds = rng.uniform(0.0, 0.5)
+        assert kill_after(folder, executions, seconds, held_at=count - 10, workers_too=kill % 2 == 1)
         assert executions_in(folder) >= max(before, executions)
-    assert alive >= KILLS - 2  # the last ones may come too late
 
     resumed = run_in_processes(folder)
 
@@ -222,24 +254,40 @@ def test_a_study_killed_at_twenty_moments_ends_with_the_same_result(
 
 
 class Killer(Sink):
-    """Kills a worker, any of them, some time after so many runs have come back."""
+    """Kills a worker, any of them, some time after so many runs have come back.
 
-    def __init__(self, moments: list[int], rng: random.Random) -> None:
-        self._moments, self._rng, self._count = sorted(moments), rng, 0
-        self.timers: list[threading.Timer] = []
+    One that has not told anything yet is spared: it may have been given a run that was killed before, and the run that
+    is killed three times counts as the killer of its workers.
+    """
+
+    def __init__(self, pool: ProcessExecutor, moments: list[int], rng: random.Random) -> None:
+        self._pool, self._moments, self._rng, self._count = pool, sorted(moments), rng, 0
+        self._timers: list[threading.Timer] = []
+        self.killed: list[int] = []
 
     def executed(self, at: Experimental, evaluation: Evaluation) -> None:
         del at, evaluation
         self._count += 1
         if self._moments and self._count >= self._moments[0]:
             del self._moments[0]
-            self.timers.append(threading.Timer(self._rng.uniform(0.0, 0.05), self._kill, [self._rng.random()]))
-            self.timers[-1].start()
+            self._let_kill()
+            self._timers.append(threading.Timer(self._rng.uniform(0.0, 0.05), self._kill, [self._rng.random()]))
+            self._timers[-1].start()
+
+    def search_over(self, result: SearchResult) -> None:
+        del result
+        self._let_kill()  # before the workers end by themselves
+
+    def _let_kill(self) -> None:
+        for timer in self._timers:
+            timer.join()
 
     def _kill(self, which: float) -> None:
-        pids = workers_of(os.getpid())
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pids[int(which * len(pids))], signal.SIGKILL)
+        pids = [worker.pid for worker in list(self._pool._workers) if worker.answered]
+        if pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pids[int(which * len(pids))], signal.SIGKILL)
+                self.killed.append(pids[int(which * len(pids))])
 
 
 @pytest.mark.slow
@@ -248,11 +296,16 @@ def test_a_study_whose_workers_are_killed_at_twenty_moments_ends_with_the_same_r
 ) -> None:
     expected, expected_rows = uninterrupted(tmp_path_factory.mktemp("uninterrupted"))
     rng = random.Random(21)
-    killer = Killer(rng.sample(range(int(str(expected[2]))), KILLS), rng)
+    moments = rng.sample(range(int(str(expected[2]))), KILLS)
+    killers: list[Killer] = []
 
-    result = run_in_processes(folder, killer)
+    def killer_of(pool: ProcessExecutor) -> list[Killer]:
+        killers.append(Killer(pool, moments, rng))
+        return killers
 
-    assert len(killer.timers) == KILLS
+    result = run_in_processes(folder, killer_of)
+
+    assert killers[0].killed
     assert essence(result) == expected
     assert stored(folder) == expected_rows
 
@@ -339,16 +392,18 @@ def test_a_run_is_soon_on_disk_although_an_earlier_one_takes_long(tmp_path: Path
 
 @pytest.mark.slow
 def test_workers_do_not_outlive_a_study_that_was_killed(folder: Path) -> None:
-    child = subprocess.Popen([sys.executable, "-c", CHILD.format(file=__file__, folder=str(folder))])
-    while executions_in(folder) < 5 and child.poll() is None:
-        threading.Event().wait(0.02)
-    workers = workers_of(child.pid)
-    child.kill()
-    child.wait()
+    child = begun_elsewhere(folder, held_at=5)
+    try:
+        while executions_in(folder) < 5 and child.poll() is None:
+            threading.Event().wait(0.02)
+        workers = workers_of(child.pid)
+    finally:
+        child.kill()
+        child.wait()
 
     deadline = monotonic() + SECONDS_MAX
-    while any(Path(f"/proc/{pid}").exists() for pid in workers) and monotonic() < deadline:
+    while any(alive(pid) for pid in workers) and monotonic() < deadline:
         threading.Event().wait(0.02)
 
-    assert workers
-    assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
+    assert len(workers) == 2
+    assert not [pid for pid in workers if alive(pid)]

@@ -92,11 +92,19 @@ def test_other_seeds_draw_something_else() -> None:
         assert one != other
 
 
-def test_temporary_files_are_gone_afterwards_and_their_folder_is_the_usual_one_again() -> None:
+@pytest.fixture
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Have temporary files in a folder of the test's own: other processes have runs of the same seed, too."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return str(tmp_path)
+
+
+def test_temporary_files_are_gone_afterwards_and_their_folder_is_the_usual_one_again(own_folder: str) -> None:
     usual = tempfile.gettempdir()
 
     name, folder, system = _state()[0]["temporary"]
 
+    assert usual == own_folder
     assert Path(name).parent == Path(folder).parent == Path(system) != Path(usual)
     assert not Path(folder).exists()
     assert not Path(system).exists()
@@ -105,15 +113,18 @@ def test_temporary_files_are_gone_afterwards_and_their_folder_is_the_usual_one_a
 
 
 @pytest.mark.slow
-def test_a_run_that_wants_temporary_files_waits_for_another_one_of_its_seed() -> None:
+def test_a_run_that_wants_temporary_files_waits_for_another_one_of_its_seed(own_folder: str) -> None:
+    environment = {**os.environ, "TMPDIR": own_folder}
     with pinned_temporary_files(1):
         held = tempfile.mkdtemp()
-        waiting = subprocess.Popen([sys.executable, "-c", TEMPORARY], stdout=subprocess.PIPE, text=True)
+        waiting = subprocess.Popen(
+            [sys.executable, "-c", TEMPORARY], env=environment, stdout=subprocess.PIPE, text=True
+        )
         assert waiting.stdout is not None
         assert waiting.stdout.readline().strip() == "asks"
         with pytest.raises(subprocess.TimeoutExpired):
             waiting.wait(0.2)
-    told, _ = waiting.communicate(timeout=30)
+    told, _ = waiting.communicate(timeout=60)
 
     assert told.strip() == held
     assert waiting.returncode == 0

@@ -85,7 +85,7 @@ def test_a_run_is_the_same_in_every_process() -> None:
             capture_output=True,
             text=True,
             check=True,
-            timeout=300,
+            timeout=600,
         ).stdout
         for seed in ("0", "1", "4242")
     }

@@ -20,6 +20,7 @@ from chaosagent.execution.served import serve as served
 from chaosagent.execution.untraced import UntracedRun
 from chaosagent.execution.workbench import Workbench
 from chaosagent.faults.schedule import parse
+from chaosagent.limits import RunLimits
 from chaosagent.replays.record import ReplayRecord, record_of
 from chaosagent.replays.rerun import ReplayOutcome, rerun_exact, rerun_schedule
 from chaosagent.study.result import StudyResult
@@ -96,9 +97,13 @@ def test_the_trace_is_the_same_in_another_process() -> None:
 
 
 @pytest.mark.parametrize(("config", "payments"), [("naive", 2), ("fixed", 1)])
-def test_a_server_that_is_a_process_meets_the_same_faults(config: str, payments: int) -> None:
+def test_a_server_that_is_a_process_meets_the_same_faults(
+    config: str, payments: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp.client.session.DISCOVER_TIMEOUT_SECONDS", 300.0)  # how long a server may take to start
     system = load_target("chaosagent.experiments.mcp.target:stdio_clerk")
-    experiment = Experiment(system, system.task("due"), system.config(config), seed=1)
+    limits = RunLimits(wall_seconds_max=600.0)
+    experiment = Experiment(system, system.task("due"), system.config(config), seed=1, limits=limits)
     lost = parse("service:books.pay[1] lost_response")
 
     trace = execute(experiment, lost).trace

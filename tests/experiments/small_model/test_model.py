@@ -78,7 +78,7 @@ def test_an_answer_depends_on_prompt_and_seed_and_on_nothing_that_was_asked_befo
         capture_output=True,
         text=True,
         check=True,
-        timeout=300,
+        timeout=600,
     )
 
     assert [_said(OPEN, seed) for seed in reversed(range(SEEDS))] == first[::-1]
