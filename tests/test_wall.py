@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chaosagent import wall
 from chaosagent.wall import WallLoop
 
 FAR_SECONDS = 30.0
@@ -77,3 +78,29 @@ def test_what_a_thread_asks_when_nobody_looks_any_more_is_refused(monkeypatch: p
     thread.join()
 
     assert thread.told == "RuntimeError: Event loop is closed"
+
+
+def test_tasks_come_to_clean_up_though_the_machine_stands_still_for_longer_than_they_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(wall, "CLEANING_SECONDS", 0.1)
+    loop, cleaned = WallLoop(seconds_max=FAR_SECONDS), []
+
+    async def left() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.0)
+            threading.Event().wait(0.2)  # in real time, while nothing on the loop goes on
+            for _ in range(15):
+                await asyncio.sleep(0.0)
+            cleaned.append("cleaned up")
+
+    async def play() -> None:
+        loop.create_task(left())
+        await asyncio.sleep(0.0)
+
+    loop.run_until_complete(play())
+    loop.end()
+
+    assert cleaned == ["cleaned up"]

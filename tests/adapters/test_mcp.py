@@ -40,6 +40,11 @@ anyio: Any = pytest.importorskip("anyio")
 WORLD: list[str] = []
 
 
+@pytest.fixture(autouse=True)
+def _nothing_was_done_before() -> None:
+    WORLD.clear()
+
+
 def get_order(order: str) -> dict[str, Any]:
     """Read an order."""
     WORLD.append(f"read {order}")
@@ -156,10 +161,12 @@ def test_all_that_a_client_asks_for_becomes_steps(mode: str) -> None:
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_client_sees_what_it_would_see_without_doors(mode: str) -> None:
     async def alone() -> Any:
+        WORLD.clear()
         async with mcp.Client(shop(), mode=mode) as client:
             return await everything(client)
 
     async def doors() -> Any:
+        WORLD.clear()
         async with mcp.Client(through_doors(UntracedRun(Task("default")), shop, "shop"), mode=mode) as client:
             return await everything(client)
 

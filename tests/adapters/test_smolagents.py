@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from chaosagent import works
 from chaosagent.adapters.smolagents import through_doors
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.execution.served import serve
@@ -156,7 +157,9 @@ def test_an_asynchronous_target_runs_it_in_a_thread_or_on_the_loop(in_thread: bo
     assert len(_executed(desk, "service:refund[1]@clerk lost_response").trace.effects) == 1
 
 
-def test_agents_that_run_at_once_make_the_same_trace_in_every_run() -> None:
+def test_agents_that_run_at_once_make_the_same_trace_in_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(works, "PATIENCE_SECONDS", 300.0)  # a thread that says nothing is slow: none waits for another
+
     def looks(name: str) -> Any:
         def look(messages: Any) -> Any:
             asked = text_of(messages[1:]).count("Observation")

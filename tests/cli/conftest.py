@@ -76,20 +76,28 @@ class Answer:
 Command = Callable[..., Answer]
 
 
+@pytest.fixture(autouse=True)
+def path_of_this_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what a command makes importable be importable for no other test."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with `agent.py` and `study.yaml`, and work in it."""
     (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
     (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     return tmp_path
 
 
 @pytest.fixture
-def chaosagent(folder: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+def chaosagent(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
     """Return a function that runs the command line in the folder."""
     assert folder.is_dir()
+    # Typer takes what GitHub's machines run for a terminal, and its width from the environment.
+    monkeypatch.setattr("typer.rich_utils.FORCE_TERMINAL", False)
+    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", None)
 
     def run(*arguments: object) -> Answer:
         capsys.readouterr()

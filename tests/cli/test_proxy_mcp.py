@@ -247,7 +247,7 @@ def test_models_and_mcp_servers_stand_in_one_record(shop: Path) -> None:
     (shop / "answers.yaml").write_text("- first\n")
     options = ("--upstream", "openai=canned:answers.yaml", "--mcp", STDIO, "--record", "session.replay")
     with _proxy(shop, *options) as (running, variables):
-        with httpx.Client(trust_env=False) as client:
+        with httpx.Client(trust_env=False, timeout=SECONDS_MAX) as client:
             asked = {"messages": [{"role": "user", "content": "Pay A."}]}
             assert client.post(f"{variables['OPENAI_BASE_URL']}/chat/completions", json=asked).status_code == 200
         _pays(_joined(variables, "stdio"))

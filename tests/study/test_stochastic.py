@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import sqlite3
 import subprocess
@@ -203,6 +204,19 @@ def test_the_same_request_at_the_same_place_gets_the_same_answer_in_every_run(tm
         digests = {execute(experiment, LOST).trace.digest for _ in range(20)}
 
         assert len(digests) == 1
+
+
+def test_the_file_of_frozen_answers_is_closed_when_nobody_has_them_any_more(tmp_path: Path) -> None:
+    answers = AnswersOnDisk(tmp_path / "answers.db")
+    answers.keep(b"question", b"answer")
+    connection = answers._connection
+    assert connection is not None
+
+    del answers
+    gc.collect()
+
+    with pytest.raises(sqlite3.ProgrammingError, match="closed database"):  # else Python complains, some time later
+        connection.execute("SELECT 1")
 
 
 def test_without_frozen_answers_runs_differ() -> None:

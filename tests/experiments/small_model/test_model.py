@@ -87,7 +87,9 @@ def test_an_answer_depends_on_prompt_and_seed_and_on_nothing_that_was_asked_befo
 
 
 def test_without_a_seed_answers_come_by_chance() -> None:
-    assert len({_said(OPEN, None) for _ in range(12)}) > 1
+    first = _said(OPEN, None)
+
+    assert any(_said(OPEN, None) != first for _ in range(100))
     assert len({_said(OPEN, None, temperature=0.0) for _ in range(3)}) == 1
 
 
