@@ -21,7 +21,7 @@ needs_extra = [
     pytest.mark.crewai,
     pytest.mark.slow,
     pytest.mark.skipif(find_spec("crewai") is None, reason="needs the extra crewai"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ImportWarning"),  # when it is imported first
 ]
 RUN = UntracedRun(Task("t"))
 
