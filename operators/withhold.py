@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Phase
+from chaosagent.faults.operator import Choice
 from chaosagent.vocabulary import Failure
 
 WHEN = Choice("before", "after")
@@ -15,11 +15,6 @@ MEANS: Mapping[str, str] = {
     "before": "the call never reaches the service",
     "after": "the service has acted",
 }
-
-
-def phase_of(when: str) -> Phase:
-    """Return the phase of an operator that withholds the answer before or after the commit."""
-    return Phase.AFTER if when == "after" else Phase.AROUND
 
 
 async def withhold(crossing: Crossing, proceed: Proceed, when: str, failure: Failure, seconds: float = 0.0) -> Response:

@@ -20,8 +20,8 @@ from chaosagent.execution.network import close_links
 from chaosagent.execution.recorder import Recorder, redacted_identity
 from chaosagent.execution.run import LiveRun
 from chaosagent.execution.watch import Watch
-from chaosagent.faults.evaluation import Evaluation, Fingerprinting
-from chaosagent.faults.injection import Injection, Place, hook_at
+from chaosagent.faults.evaluation import Act, Evaluation, Fingerprinting
+from chaosagent.faults.injection import Place
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.targets.target import Target
@@ -221,8 +221,8 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
     )
     evaluation = Evaluation(
         schedule=schedule,
-        effective=_effective(run.effective, schedule),
-        acted=run.acted,
+        effective=_effective(run.acts, schedule),
+        acts=tuple(sorted(run.acts, key=_position)),
         digest=trace.digest,
         ending=ending,
         success=outcome.success,
@@ -273,16 +273,14 @@ def _support(run: LiveRun) -> tuple[Place, ...] | None:
     return tuple(call for call in calls if str(call) in found) if found else None
 
 
-_asked = attrgetter("asked")
+_asked, _position = attrgetter("asked"), attrgetter("position")
 
 
-def _effective(landed: Sequence[tuple[Place, Injection]], schedule: Schedule) -> Schedule:
+def _effective(acts: Sequence[Act], schedule: Schedule) -> Schedule:
     """Return what landed, where it did: most often all of the schedule, whose text and hash are known already."""
-    found = set()
-    for place, injection in landed:
-        hook = hook_at(place)
-        found.add(injection if injection.hook == hook else replace(injection, hook=hook))
-    ordered = tuple(sorted(found, key=str))
+    if not acts:
+        return EMPTY
+    ordered = tuple(sorted([act.injection for act in acts], key=str))
     return schedule if ordered == schedule.injections else Schedule(ordered)
 
 

@@ -6,23 +6,11 @@ from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from chaosagent.faults.injection import Injection, Place
-from chaosagent.faults.operator import Operator, Phase
 from chaosagent.faults.schedule import Schedule
 from chaosagent.vocabulary import Boundary
 
 if TYPE_CHECKING:
     from chaosagent.execution.passage import Passage
-
-
-class Armed:
-    """An injection with its operator, ready to act."""
-
-    __slots__ = ("acts_on_answer", "injection", "operator")
-
-    def __init__(self, injection: Injection) -> None:
-        self.injection = injection
-        self.operator: Operator = injection.operator
-        self.acts_on_answer = self.operator.phase is Phase.AFTER
 
 
 class Injector:
@@ -35,26 +23,26 @@ class Injector:
     __slots__ = ("_many", "_singles", "interfaces")
 
     def __init__(self, schedule: Schedule) -> None:
-        self._singles: dict[str, list[Armed]] = {}
-        self._many: dict[str, list[Armed]] = {}
+        self._singles: dict[str, list[Injection]] = {}
+        self._many: dict[str, list[Injection]] = {}
         for injection in schedule:
             kind = self._singles if injection.hook.single else self._many
-            kind.setdefault(injection.hook.interface, []).append(Armed(injection))
+            kind.setdefault(injection.hook.interface, []).append(injection)
         self.interfaces: Container[str] = frozenset(self._singles) | frozenset(self._many)
 
-    def meet(self, passage: Passage) -> Armed | None:
+    def meet(self, passage: Passage) -> Injection | None:
         """Return what acts on a passage that is asked now."""
         return self.at(passage.place, passage.door.boundary)
 
-    def at(self, place: Place, boundary: Boundary) -> Armed | None:
+    def at(self, place: Place, boundary: Boundary) -> Injection | None:
         """Return what acts at a place, and count it as used up if it was for one place."""
         found = self._singles.get(place.interface)
         if found:
-            for number, armed in enumerate(found):
-                if armed.injection.hook.matches(place) and boundary in armed.operator.boundaries:
+            for number, injection in enumerate(found):
+                if injection.hook.matches(place) and boundary in injection.operator.boundaries:
                     del found[number]
-                    return armed
-        for armed in self._many.get(place.interface, ()):
-            if armed.injection.hook.matches(place) and boundary in armed.operator.boundaries:
-                return armed
+                    return injection
+        for injection in self._many.get(place.interface, ()):
+            if injection.hook.matches(place) and boundary in injection.operator.boundaries:
+                return injection
         return None

@@ -287,18 +287,23 @@ class NetworkPassage(Passage):
     async def disturbed(self, toxic: Toxic) -> AsyncIterator[None]:
         before = self.started
         holds_up = toxic.type in HOLDING_UP and toxic.stream == "upstream"
+        self.act()
+        self.is_waiting = True
         try:
             async with self.link.disturbed(toxic, f"{toxic.type}-{self.asked}.{self.toxic_count}"):
                 self.toxic_count += 1
+                self.is_waiting = False
                 try:
                     yield
                 finally:
+                    self.is_waiting = True
                     self.toxic_count -= 1
                     self.is_met = self.is_met or self.started > before
         finally:
             if self.is_met:  # also for a call that the target gave up: the server may have acted on it
                 is_given_up = not self.executed or self.exception is not None
                 await self._see_commits(ARRIVAL_SECONDS if holds_up and is_given_up and not self.read_only else 0.0)
+            self.is_waiting = False
 
     async def _wait_for(self, *given: Any, **named: Any) -> None:
         await super()._wait_for(*given, **named)
@@ -317,11 +322,6 @@ class NetworkPassage(Passage):
         if isinstance(error, ChaosAgentError):  # ours, and no answer of the server
             raise error
         super()._take_error(self.link.masked(error), is_disturbed=is_disturbed)
-
-    @property
-    def meddled(self) -> bool:
-        """Whether the call was made over a disturbed link; what it would have been without nobody knows."""
-        return self.is_met or super().meddled
 
 
 class Direct:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from chaosagent.execution.injector import Armed, Injector
+from chaosagent.execution.injector import Injector
 from chaosagent.execution.passage import Passage
+from chaosagent.faults.injection import Injection
 from chaosagent.faults.observer import Observer
 from chaosagent.faults.online import Player, Policy, Scores
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
@@ -34,7 +35,7 @@ class OnlineInjector(Injector):
         self._player, self._observer = Player(Scores(policy, seed)), Observer()
         self._unheard: list[Passage] = []
 
-    def meet(self, passage: Passage) -> Armed | None:
+    def meet(self, passage: Passage) -> Injection | None:
         """Let the policy see a crossing that is asked, and return what it chooses."""
         self._hear()
         seen = self._observer.ask(passage.place, passage.door.boundary, passage.request_bytes)
@@ -43,7 +44,7 @@ class OnlineInjector(Injector):
             self._unheard.append(passage)
             return None
         self._observer.inject(injection)
-        return Armed(injection)
+        return injection
 
     def _hear(self) -> None:
         """Let the policy hear what has been answered since it was asked last."""

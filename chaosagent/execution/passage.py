@@ -10,10 +10,11 @@ from contextvars import Token
 from typing import TYPE_CHECKING
 
 from chaosagent.canonical import Plain, copied, pack_plain, plain, plain_mapping
-from chaosagent.errors import PluginError, TargetError, UsageError
+from chaosagent.errors import ChaosAgentError, PluginError, TargetError, UsageError
 from chaosagent.execution.acting import INSIDE
 from chaosagent.execution.failures import failure_of, message_of
 from chaosagent.execution.late import reach_later
+from chaosagent.execution.supervised import Supervised
 from chaosagent.faults.crossing import Exchange, Proceed, Request, Response, Toxic
 from chaosagent.faults.dry import (
     RecordedCrossing,
@@ -24,7 +25,8 @@ from chaosagent.faults.dry import (
     unpack_request,
     unpack_response,
 )
-from chaosagent.faults.injection import Place
+from chaosagent.faults.evaluation import Act
+from chaosagent.faults.injection import Injection, Place, injection_at
 from chaosagent.governance.action import Action
 from chaosagent.governance.mediator import ALLOW, Mediator
 from chaosagent.trace.step import ALLOWED, Decision
@@ -46,14 +48,18 @@ class Passage:
         started: How often the world was called, whether or not it has answered.
         executed: How often it has answered.
         at_once: It answered without waiting, so that nothing else could act meanwhile.
-        slept: Virtual seconds for which the injection withheld the call or the answer.
+        injection: What is injected here, `None` for nothing.
+        acted: Position at which the injection began to act, -1 as long as it has only passed on request and answer.
+        is_waiting: The operator waits for its crossing, and for nothing else.
+        is_given_up: The agent gave the call up before the injection had acted.
         inside: The place of the crossing whose world asks this, empty when the target itself does.
         past: The interface's history when the world answered first; kept only for injections.
     """
 
     __slots__ = (
         "_run",
-        "altered_request",
+        "_task",
+        "acted",
         "answered",
         "answered_at",
         "arguments",
@@ -68,14 +74,16 @@ class Passage:
         "effects",
         "exception",
         "executed",
+        "injection",
         "inside",
+        "is_given_up",
+        "is_waiting",
         "operation",
         "past",
         "place",
         "request_bytes",
         "response_bytes",
         "role",
-        "slept",
         "started",
         "value",
     )
@@ -102,9 +110,10 @@ class Passage:
         self.effects: tuple[Effect, ...] = ()
         self.started = self.executed = 0
         self.past: list[tuple[bytes, bytes]] | None = None
-        self.slept = 0.0
+        self.injection: Injection | None = None
+        self.acted = -1
+        self.is_waiting = self.is_given_up = False
         self.deferred = False
-        self.altered_request = False
         self.at_once = True
 
     # ------------------------------------------------------------------ what an operator sees
@@ -143,11 +152,44 @@ class Passage:
             return unpack_response(self.earlier_bytes)
         return earlier_in(self.history, self.request, self.response_bytes)
 
+    async def apply(self, injection: Injection) -> Response:
+        """Let an injection act on the passage, and return what the agent is given.
+
+        Raises:
+            PluginError: Its operator does what rule R1 could not see.
+        """
+        self.injection, self._task = injection, asyncio.current_task()
+        return await Supervised(injection, self)
+
+    def act(self) -> None:
+        """Note that the injection begins to act: from here on the run is not what it would be without it.
+
+        Raises:
+            PluginError: It does so from another task, or because the agent gives the call up.
+        """
+        if asyncio.current_task() is not self._task:
+            raise self._refused("uses its crossing from another task")
+        if self.acted >= 0 or self.injection is None:
+            return
+        if self.is_given_up:
+            raise self._refused("acts because the agent gives its call up")
+        self.acted = self.answered if self.executed else self.asked
+        self._run.acts.append(Act(self.acted, injection_at(self.place, self.injection)))
+
+    def _refused(self, what: str) -> ChaosAgentError:
+        """Return what ends the run, whoever swallows it."""
+        return self._run.recorder.refuse(PluginError(f"{self.injection} {what}; operators must not."))
+
     async def sleep(self, seconds: float) -> None:
-        self.slept += seconds
-        await asyncio.sleep(seconds)
+        self.act()
+        self.is_waiting = True
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            self.is_waiting = False
 
     def defer(self, seconds: float, proceed: Proceed, request: Request) -> None:  # noqa: ARG002  # the protocol's
+        self.act()
         self.deferred = True
         reach_later(self._run, self, seconds, request)
 
@@ -159,13 +201,19 @@ class Passage:
 
     async def proceed(self, request: Request) -> Response:
         """Hand a request to the world; the operator gets a copy of the answer."""
-        if pack_request(request) != self.request_bytes:
-            self.altered_request = True
+        is_changed = pack_request(request) != self.request_bytes
+        if is_changed or self.started or asyncio.current_task() is not self._task:
+            self.act()
+        if is_changed:
             waiting = self.call_world(request.operation, request.arguments, is_disturbed=True)
         else:
             waiting = self.call_world(self.operation, self.arguments, is_disturbed=True)
         if waiting is not None:
-            await waiting
+            self.is_waiting = True
+            try:
+                await waiting
+            finally:
+                self.is_waiting = False
         return unpack_response(self.response_bytes)
 
     # ------------------------------------------------------------------ the request and the real call
@@ -313,16 +361,6 @@ class Passage:
             self.at_once,
         )
         return tuple.__new__(RecordedCrossing, fields)  # half the time of calling the class, at every crossing
-
-    @property
-    def changed_world(self) -> bool:
-        """Whether what was done to the world differs from one plain call."""
-        return self.executed != 1 or self.meddled
-
-    @property
-    def meddled(self) -> bool:
-        """Whether the injection did something to the world or held it up, for a call that was never answered."""
-        return self.started > 1 or self.altered_request or self.deferred or self.slept > 0.0
 
 
 def _is_cancelled() -> bool:

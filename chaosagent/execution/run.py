@@ -21,13 +21,13 @@ from chaosagent.execution.checkpoint import everything_at
 from chaosagent.execution.doors import DictionaryMemory, DoorOptions, LiveDoor, Mailbox, read_text, tool_list
 from chaosagent.execution.failures import exception_of, failure_of, known_by_name, message_of
 from chaosagent.execution.frozen import Frozen
-from chaosagent.execution.injector import Armed, Injector
+from chaosagent.execution.injector import Injector
 from chaosagent.execution.network import Far, NetworkPassage, link_of
 from chaosagent.execution.passage import Passage
 from chaosagent.execution.recorder import Recorder, RunEnded
 from chaosagent.faults.crossing import Response
 from chaosagent.faults.dry import RecordedCrossing, pack_response
-from chaosagent.faults.evaluation import Fingerprint, Fingerprinting
+from chaosagent.faults.evaluation import Act, Fingerprint, Fingerprinting
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.governance.mediator import Mediator
 from chaosagent.seeds import derive
@@ -56,8 +56,7 @@ class LiveRun:
 
     Attributes:
         crossings: The places at which an injection could have acted.
-        effective: Where an injection landed, and which.
-        acted: Position of the last landed injection's action, -1 when none landed.
+        acts: The injections that landed, in the order in which they began to act.
         position: Of what acted last, among everything that acts: asks and answers of the world, counted from 1.
         over: The target has ended; nothing crosses any more.
     """
@@ -80,8 +79,7 @@ class LiveRun:
         self.payload_bytes_max = recorder.limits.payload_bytes_max
         self.crossings: list[RecordedCrossing] = []
         self.fingerprints: list[Fingerprint] = []
-        self.effective: list[tuple[Place, Injection]] = []
-        self.acted = -1
+        self.acts: list[Act] = []
         self.asked: list[Coroutine[Any, Any, Plain]] = []
         self.over = False
         self._injector = injector
@@ -274,13 +272,13 @@ class LiveRun:
         """Take a request that the mediator has seen through injection and world, and return what the agent is told."""
         door = passage.door
         injectable = door.options.injectable
-        armed = altered = None
+        injection = altered = None
         if door.interface in self._injector.interfaces and injectable and not passage.blocked:
-            armed = self._injector.meet(passage)
+            injection = self._injector.meet(passage)
         self._pending += injectable
         try:
-            if armed is not None:
-                altered = await self._disturbed(passage, armed)
+            if injection is not None:
+                altered = await self._disturbed(passage, injection)
             elif not passage.blocked:
                 waiting = passage.call_world(passage.operation, passage.arguments)
                 if waiting is not None:
@@ -293,15 +291,12 @@ class LiveRun:
                 exception = None if failure is None else exception_of(failure, door.options.errors)
             if injectable and not passage.blocked:
                 self.crossings.append(passage.recorded())
-            landed = None
-            if armed is not None:
-                has_landed = altered is not None or passage.slept > 0.0 or passage.changed_world
-                landed = self._landed(passage, armed, has_landed=has_landed)
+            landed = None if injection is None else _landed(passage, injection)
             self.recorder.append(
                 passage, StepKind.CALL, self.loop.now, told=told, failure=failure, landed=landed, value=value
             )
         except asyncio.CancelledError:
-            self._give_up(passage, armed)
+            self._give_up(passage)
             raise
         except ChaosAgentError as error:
             raise self.recorder.refuse(error) from error.__cause__
@@ -336,34 +331,28 @@ class LiveRun:
             passage.earlier_bytes = door.earlier(operation, passage.arguments)
         return passage
 
-    async def _disturbed(self, passage: Passage, armed: Armed) -> Response | None:
+    async def _disturbed(self, passage: Passage, injection: Injection) -> Response | None:
         """Let an injection act; `None` when the world's answer is delivered as it is."""
         try:
-            response = await armed.operator.apply(passage, passage.proceed)
+            response = await passage.apply(injection)
         except ChaosAgentError:
             raise
         except Exception as error:  # a plug-in's mistake must not look like one of the target
-            raise PluginError(f"{armed.injection} raised {type(error).__name__}: {message_of(error)}") from error
+            raise PluginError(f"{injection} raised {type(error).__name__}: {message_of(error)}") from error
         if not isinstance(response, Response):
-            raise PluginError(f"{armed.injection} returned {type(response).__name__}; operators return a Response.")
-        return None if passage.executed and pack_response(response) == passage.response_bytes else response
+            raise PluginError(f"{injection} returned {type(response).__name__}; operators return a Response.")
+        if passage.executed and pack_response(response) == passage.response_bytes:
+            return None
+        passage.act()
+        return response
 
-    def _give_up(self, passage: Passage, armed: Armed | None) -> None:
+    def _give_up(self, passage: Passage) -> None:
         """Write down a crossing that the target cancelled, or that was still open when the run ended."""
         if passage.door.options.injectable:
             self.crossings.append(passage.recorded())
-        landed = self._landed(passage, armed, has_landed=passage.meddled)
         if not self.recorder.full:
+            landed = None if passage.injection is None else _landed(passage, passage.injection)
             self.recorder.append(passage, StepKind.CANCELLED, self.loop.now, landed=landed)
-
-    def _landed(self, passage: Passage, armed: Armed | None, *, has_landed: bool) -> Landed | None:
-        if armed is None:
-            return None
-        if has_landed:
-            self.effective.append((passage.place, armed.injection))
-            self.acted = max(self.acted, passage.answered if armed.acts_on_answer else passage.asked)
-        landing = Landing.LANDED if has_landed else Landing.NO_CHANGE
-        return Landed(str(armed.injection), armed.injection.operator_name, landing, armed.operator.describe())
 
     def let_go(self) -> None:
         """Forget doors and calls, so that a finished run is freed at once.
@@ -393,6 +382,11 @@ class LiveRun:
                 "and the run's loop, or from the loop itself."
             )
         )
+
+
+def _landed(passage: Passage, injection: Injection) -> Landed:
+    landing = Landing.NO_CHANGE if passage.acted < 0 else Landing.LANDED
+    return Landed(str(injection), injection.operator_name, landing, injection.operator.describe())
 
 
 def _stop() -> NoReturn:

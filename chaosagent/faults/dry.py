@@ -10,7 +10,7 @@ from typing import NamedTuple, NoReturn, cast
 from chaosagent.canonical import Plain, pack, unpack
 from chaosagent.faults.crossing import HISTORY_MAX, Exchange, Proceed, Request, Response, Toxic
 from chaosagent.faults.injection import Place
-from chaosagent.faults.operator import Operator, Phase
+from chaosagent.faults.operator import Operator
 from chaosagent.seeds import derive
 from chaosagent.vocabulary import Boundary, Failure
 
@@ -58,6 +58,35 @@ class DryKind(enum.Enum):
     UNPREDICTABLE = "unpredictable"
 
 
+class Deviation(enum.Enum):
+    """The first moment at which an operator does anything but pass on request and answer, at once and unchanged.
+
+    Until then its injection has no effect, so rule R1 orders injections by this moment. It is found by applying the
+    operator, never by asking the operator what it declares.
+    """
+
+    ASK = "when the agent asks"
+    ANSWER = "when the world has answered for the first time"
+    NEVER = "never"
+    UNCLEAR = "at the one or the other"
+
+    def position(self, asked: int, answered: int) -> int:
+        """Return the position of the deviation.
+
+        Args:
+            asked: Position of the ask; -1 if the deviation cannot lie there.
+            answered: Position of the first answer; -1 if there is none, or the deviation cannot lie there.
+
+        Returns:
+            -1 if there is none; of an unclear one, the earliest possible.
+        """
+        if self is Deviation.ASK:
+            return asked
+        if self is Deviation.UNCLEAR and asked >= 0:
+            return asked
+        return answered
+
+
 class DryOutcome(NamedTuple):
     """What an operator would do to a recorded crossing.
 
@@ -65,15 +94,20 @@ class DryOutcome(NamedTuple):
         kind: How much is known. Nothing may be pruned on `UNPREDICTABLE`.
         key: Equal keys of `KNOWN` or `REQUEST_CHANGED` outcomes mean: the agent sees the same, at the same time, and
             the same was done to the world. Empty when unpredictable.
-        no_op: It is known that nothing changes.
+        deviation: When the operator begins to act, as far as the crossing shows it; `ANSWER` at a crossing that was
+            never answered means that it did not come to that.
+        reads_history: The operator looked at the history of the interface, so that the outcome depends on it.
     """
 
     kind: DryKind
     key: bytes = b""
-    no_op: bool = False
+    deviation: Deviation = Deviation.UNCLEAR
+    reads_history: bool = False
 
-
-UNPREDICTABLE = DryOutcome(DryKind.UNPREDICTABLE)
+    @property
+    def no_op(self) -> bool:
+        """Whether it is known that nothing changes."""
+        return self.deviation is Deviation.NEVER
 
 
 def pack_request(request: Request) -> bytes:
@@ -140,32 +174,46 @@ def apply_dry(
         history_matters: Some operator of the space reads history, so that whether a read reached the world matters too.
 
     Returns:
-        What would happen, as far as it can be known without a run.
+        What would happen, as far as it can be known without a run. The deviation is exact: the operator is applied to
+        what the crossing really had, and its first deviation depends on nothing else.
     """
     crossing = _DryCrossing(recorded, history, seed)
-    work = operator.apply(crossing, crossing.proceed)
+    response: object = None
+    is_over = False
     try:
+        work = operator.apply(crossing, crossing.proceed)
         work.send(None)
     except StopIteration as stop:
-        response: Response = stop.value
-    except _RequestChanged as changed:
-        if operator.phase is not Phase.BEFORE or crossing.sleeps:
-            return UNPREDICTABLE
-        return DryOutcome(DryKind.REQUEST_CHANGED, pack(("request", pack_request(changed.request))))
-    except Exception:  # a plug-in's mistake, or a history that is not recorded: the run itself will tell
-        return UNPREDICTABLE
+        response, is_over = stop.value, True
+    except (_Unknown, Exception):  # not recorded, or a plug-in's mistake: the run itself will tell
+        pass
     else:
-        work.close()
-        return UNPREDICTABLE
-    if crossing.executed > 1 or crossing.deferred or crossing.slept_before_call or not isinstance(response, Response):
-        return UNPREDICTABLE
-    if crossing.executed and operator.phase is not Phase.AFTER and not recorded.alone:
-        return UNPREDICTABLE
+        work.close()  # it waits for something else than its crossing, which a run refuses
+    if is_over and not crossing.is_unknown:
+        return _outcome(crossing, response, recorded, history_matters=history_matters)
+    return DryOutcome(DryKind.UNPREDICTABLE, b"", crossing.deviation, crossing.reads_history)
+
+
+def _outcome(
+    crossing: _DryCrossing, response: object, recorded: RecordedCrossing, *, history_matters: bool
+) -> DryOutcome:
+    """Return what an operator has done that came to its end on a recorded crossing."""
+    deviation, reads_history = crossing.deviation, crossing.reads_history
+    is_once = crossing.executed <= 1 and not (crossing.is_repeated or crossing.is_deferred or crossing.is_held_up)
+    if is_once and crossing.changed is not None and response is crossing.untouched and not crossing.sleeps:
+        return DryOutcome(DryKind.REQUEST_CHANGED, pack(("request", crossing.changed)), deviation, reads_history)
+    if not isinstance(response, Response):
+        deviation = Deviation.ANSWER if crossing.executed and deviation is Deviation.UNCLEAR else deviation
+        return DryOutcome(DryKind.UNPREDICTABLE, b"", deviation, reads_history)
     packed = pack_response(response)
+    if deviation is Deviation.UNCLEAR:  # until now it has done nothing but ask the world, once and unchanged
+        is_same = crossing.executed and packed == recorded.response
+        deviation = Deviation.NEVER if is_same else Deviation.ANSWER if crossing.executed else Deviation.ASK
+    if not is_once or crossing.changed is not None:
+        return DryOutcome(DryKind.UNPREDICTABLE, b"", deviation, reads_history)
     executed = -1 if is_interchangeable(recorded, history_matters=history_matters) else crossing.executed
     arrives = recorded.answered_at if crossing.executed else recorded.asked_at
-    no_op = bool(crossing.executed) and not crossing.sleeps and packed == recorded.response
-    return DryOutcome(DryKind.KNOWN, pack((executed, packed, arrives, crossing.sleeps)), no_op)
+    return DryOutcome(DryKind.KNOWN, pack((executed, packed, arrives, crossing.sleeps)), deviation, reads_history)
 
 
 def is_interchangeable(recorded: RecordedCrossing, *, history_matters: bool) -> bool:
@@ -180,17 +228,42 @@ def is_interchangeable(recorded: RecordedCrossing, *, history_matters: bool) -> 
     return recorded.read_only and undisturbed and not history_matters
 
 
-class _RequestChanged(Exception):
-    def __init__(self, request: Request) -> None:
-        self.request = request
+class _Unknown(BaseException):
+    """What is not recorded; not an `Exception`, so that no operator swallows it."""
 
 
-class _Unknown(Exception):
-    """What the world would have answered is not recorded."""
+class _Untouched:
+    """Stands for the answer to a request that was never made: whoever hands it on unseen hands on any answer."""
+
+    __slots__ = ("_crossing",)
+
+    def __init__(self, crossing: _DryCrossing) -> None:
+        object.__setattr__(self, "_crossing", crossing)
+
+    def __getattribute__(self, name: str) -> NoReturn:
+        raise object.__getattribute__(self, "_crossing").unknown()
+
+    def _look(self, *_: object) -> NoReturn:
+        raise object.__getattribute__(self, "_crossing").unknown()
+
+    __eq__ = __ne__ = __iter__ = __len__ = __getitem__ = __bool__ = __hash__ = __repr__ = __str__ = _look
 
 
 class _DryCrossing:
-    """Plays a recorded crossing to an operator."""
+    """Plays a recorded crossing to an operator.
+
+    Attributes:
+        executed: How often the world was asked as it was in the run.
+        changed: Canonical bytes of another request that it was asked, the last one.
+        untouched: Stands for the answer to that.
+        deviation: The first deviation so far; `UNCLEAR` while there was none.
+        sleeps: How long the operator has waited, each time; also for no time, as others may act meanwhile.
+        is_held_up: It waited before it asked the world.
+        is_repeated: It asked the world for something else behind another request.
+        is_deferred: Something is to reach the world later.
+        is_unknown: It looked at something that is not recorded.
+        reads_history: It looked at the history of the interface.
+    """
 
     def __init__(self, recorded: RecordedCrossing, history: Sequence[RecordedCrossing], seed: int) -> None:
         self._recorded, self._crossings, self._seed = recorded, history, seed
@@ -198,9 +271,20 @@ class _DryCrossing:
         self.agent, self.read_only = recorded.place.agent, recorded.read_only
         self.request = unpack_request(recorded.request)
         self.executed = 0
-        self.sleeps: list[float] = []  # also those of no time: others may act meanwhile
-        self.slept_before_call = False
-        self.deferred = False
+        self.changed: bytes | None = None
+        self.untouched = _Untouched(self)
+        self.deviation = Deviation.UNCLEAR
+        self.sleeps: list[float] = []
+        self.is_held_up = self.is_repeated = self.is_deferred = self.is_unknown = self.reads_history = False
+
+    def unknown(self) -> _Unknown:
+        """Note that something is not recorded, and return what is raised."""
+        self.is_unknown = True
+        return _Unknown()
+
+    def _deviate(self) -> None:
+        if self.deviation is Deviation.UNCLEAR:
+            self.deviation = Deviation.ANSWER if self.executed else Deviation.ASK
 
     @property
     def rng(self) -> random.Random:
@@ -208,9 +292,10 @@ class _DryCrossing:
 
     @property
     def history(self) -> list[Exchange]:
+        self.reads_history = True
         now = self._recorded.answered if self.executed else self._recorded.asked
         if any(crossing.history_unclear and crossing.asked < now for crossing in self._crossings):
-            raise _Unknown
+            raise self.unknown()
         seen = [crossing for crossing in self._crossings if 0 <= crossing.answered < now]
         seen.sort(key=lambda crossing: crossing.answered)
         return [
@@ -224,20 +309,31 @@ class _DryCrossing:
         return earlier_in(self.history, self.request, self._recorded.response if self.executed else b"")
 
     async def sleep(self, seconds: float) -> None:
+        self._deviate()
         self.sleeps.append(seconds)
 
     def defer(self, seconds: float, proceed: Proceed, request: Request) -> None:  # noqa: ARG002  # the protocol's
-        self.deferred = True
+        self._deviate()
+        self.is_deferred = True
 
     def disturbed(self, toxic: Toxic) -> NoReturn:  # noqa: ARG002  # the protocol's
-        """What comes of a disturbed connection nobody can tell."""
-        raise _Unknown
+        """Give up: nobody can tell what comes of a disturbed connection."""
+        self._deviate()
+        raise self.unknown()
 
     async def proceed(self, request: Request) -> Response:
-        if pack_request(request) != self._recorded.request:
-            raise _RequestChanged(request)
+        packed = pack_request(request)
+        is_changed = packed != self._recorded.request
+        if is_changed or self.executed or self.changed is not None:
+            self._deviate()
+        self.is_held_up = self.is_held_up or bool(self.sleeps)
+        if is_changed:
+            self.is_repeated = self.is_repeated or bool(self.executed) or self.changed is not None
+            self.changed = packed
+            return cast(Response, self.untouched)
         if self._recorded.answered < 0:
-            raise _Unknown
-        self.slept_before_call = self.slept_before_call or bool(self.sleeps)
+            if self.deviation is Deviation.UNCLEAR:
+                self.deviation = Deviation.ANSWER  # it waits for an answer that never came
+            raise self.unknown()
         self.executed += 1
         return unpack_response(self._recorded.response)

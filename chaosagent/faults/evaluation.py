@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from chaosagent.faults.dry import RecordedCrossing
-from chaosagent.faults.injection import Place
+from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.trace.trace import ContractVerdict
 from chaosagent.vocabulary import Ending
@@ -42,6 +42,18 @@ class Fingerprint(NamedTuple):
     monitors: tuple[bytes, ...]
 
 
+class Act(NamedTuple):
+    """An injection that landed in a run.
+
+    Attributes:
+        position: When it began to act, among everything that acted: at the ask of its call or at the world's answer.
+        injection: What, at the one place where it did.
+    """
+
+    position: int
+    injection: Injection
+
+
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """One executed schedule.
@@ -51,7 +63,7 @@ class Evaluation:
         status: Whether the run was executed.
         error: What went wrong, when it was not.
         effective: The injections that landed, each at the one place where it did.
-        acted: Position of the last landed injection's action, -1 when none landed.
+        acts: The same in the order in which they began to act.
         digest: Of the trace.
         ending: How the run ended.
         success: Whether the objective was met; `None` when the target does not say.
@@ -73,7 +85,7 @@ class Evaluation:
     status: Status = Status.OK
     error: str = ""
     effective: Schedule = EMPTY
-    acted: int = -1
+    acts: tuple[Act, ...] = ()
     digest: str = ""
     ending: Ending = Ending.FINISHED
     success: bool | None = None
@@ -86,6 +98,11 @@ class Evaluation:
     crashed_at: str = field(default="", compare=False)
     instability: float = field(default=0.0, compare=False)
     spent: float = field(default=0.0, compare=False)
+
+    @property
+    def acted(self) -> int:
+        """Position at which the last injection that landed began to act, -1 when none landed."""
+        return self.acts[-1].position if self.acts else -1
 
     @property
     def final_fingerprints(self) -> tuple[Fingerprint, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from chaosagent.faults.operator import Operator, ParameterValue, bind, parameters_of
@@ -89,6 +89,12 @@ class Hook(NamedTuple):
 def hook_at(place: Place) -> Hook:
     """Return the hook that means exactly one place."""
     return Hook(place.interface, place.agent, place.occurrence, place.occurrence, place.attempt)
+
+
+def injection_at(place: Place, injection: Injection) -> Injection:
+    """Return an injection as one at a single place, among those that its hook means."""
+    hook = hook_at(place)
+    return injection if injection.hook == hook else replace(injection, hook=hook)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -16,12 +16,16 @@ An operator is a small frozen dataclass. Its fields are its parameters, `paramet
             return response
 
 It is pure given crossing, request, response and the crossing's random stream, so `faults.dry` can apply it to a
-recorded crossing without a run.
+recorded crossing without a run. That also shows when it begins to act, so an operator declares nothing about that; but
+it must act through its crossing alone. A run refuses an operator that
+
+* waits for anything but `proceed`, `crossing.sleep` and `crossing.disturbed`, such as a timer of its own;
+* calls its crossing from another task;
+* does something for the first time because the agent gives the call up.
 """
 
 from __future__ import annotations
 
-import enum
 import functools
 import itertools
 from collections.abc import Iterator, Mapping
@@ -34,19 +38,6 @@ from chaosagent.registry import Registry
 from chaosagent.vocabulary import Boundary
 
 ParameterValue: TypeAlias = "bool | int | float | str"
-
-
-class Phase(enum.Enum):
-    """When an injection acts.
-
-    `BEFORE` changes the request and hands the answer on unchanged; it acts when the agent asks. `AROUND` decides
-    whether, when and how often the call reaches the world; it acts when the agent asks. `AFTER` calls once, at once,
-    with the request unchanged, and changes the answer or when it arrives; it acts when the world has answered.
-    """
-
-    BEFORE = "before"
-    AROUND = "around"
-    AFTER = "after"
 
 
 class Domain(Protocol):
@@ -146,8 +137,7 @@ class Operator(Protocol):
         parameters: The domain of each field, in the order of the fields.
 
     An operator that looks at `crossing.history` or `crossing.earlier()` also has
-    `reads_history: ClassVar[bool] = True`. One whose phase is `AROUND` does not decide by the answer whether it
-    changes anything: rule R1 relies on that.
+    `reads_history: ClassVar[bool] = True`.
 
     One that is searched only where a study names it has `by_default: ClassVar[bool] = False`.
 
@@ -158,11 +148,6 @@ class Operator(Protocol):
     name: ClassVar[str]
     boundaries: ClassVar[frozenset[Boundary]]
     parameters: ClassVar[Mapping[str, Domain]]
-
-    @property
-    def phase(self) -> Phase:
-        """When it acts; may depend on the parameters."""
-        ...
 
     @property
     def magnitude(self) -> float:

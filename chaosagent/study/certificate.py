@@ -21,7 +21,7 @@ LEVELS = {
 }
 
 RULES = {
-    "R1": "a fault acts on nothing before it, so one is added only behind the last one that acted",
+    "R1": "faults are added in the order in which they begin to act, as one has no effect on anything before that",
     "R2": "of faults with the same known outcome at a place only the cheapest is run; one that changes nothing, never",
     "R3": "a run that is equal to an earlier one at a checkpoint goes on like it, so it is not searched on",
     "monotone": "what passes at one level of a monotone parameter passes at weaker ones, which are not run",
@@ -141,7 +141,7 @@ class Certificate:
     def __str__(self) -> str:
         work = f"{self.executed} executed"
         for rule, count in self.pruned.items():
-            work += f", {count} pruned by {rule}"
+            work += f", {count} pruned by {rule}" if count else ""
         work += f", {self.audited} of the pruned audited at random, " + (
             f"{_many(self.contradictions, 'contradiction')}: what it rested on was withdrawn, and searched anew without"
             if self.contradictions

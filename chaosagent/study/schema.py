@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+
+FORMAT = 2
+"""Of the stored evaluations; another one is not read. Since 2 they hold when each injection began to act."""
+
+
+def version_of_store() -> str:
+    """Return what a store says of who has written it; one that says something else is refused."""
+    return f"{importlib.metadata.version('chaosagent')}, store format {FORMAT}"
+
+
 SCHEMA = """
 CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE execution (

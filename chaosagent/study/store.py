@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import json
 import math
 import sqlite3
@@ -22,7 +21,7 @@ from chaosagent.study.evaluator import Experimental
 from chaosagent.study.lock import locked
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import Progress, SearchResult
-from chaosagent.study.schema import COUNTEREXAMPLES, FORGET_SEARCHES, SCHEMA
+from chaosagent.study.schema import COUNTEREXAMPLES, FORGET_SEARCHES, SCHEMA, version_of_store
 from chaosagent.study.sink import Sink
 from chaosagent.study.stored import decode_evaluation, encode_evaluation
 from chaosagent.study.trial import Trial
@@ -71,7 +70,7 @@ def _begin_study(connection: sqlite3.Connection, plan: Plan) -> None:
     facts = {
         "plan": plan.digest,
         "runs": plan.runs_digest,
-        "chaosagent": importlib.metadata.version("chaosagent"),
+        "chaosagent": version_of_store(),
         "target": plan.target_reference,
         "config": plan.config.name,
         "begun": timestamp(),
@@ -91,7 +90,7 @@ def _go_on(connection: sqlite3.Connection, folder: Path, plan: Plan, study_text:
     if facts["plan"] != plan.digest and facts.get("runs") != plan.runs_digest:
         raise OtherStudyError(str(folder))
     remedy = f"Search anew, in another folder (--out) or after deleting {folder}."
-    version = importlib.metadata.version("chaosagent")
+    version = version_of_store()
     if facts.get("chaosagent") != version:
         raise UsageError(
             f"{folder} holds a study of chaosagent {facts.get('chaosagent')}; this is {version}, and a run may go "

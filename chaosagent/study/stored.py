@@ -6,11 +6,12 @@ chaosagent; records that travel have a format of their own (`chaosagent.replays.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any, cast
 
 from chaosagent.canonical import pack_plain, unpack
 from chaosagent.faults.dry import RecordedCrossing
-from chaosagent.faults.evaluation import Evaluation, Fingerprint, Status
+from chaosagent.faults.evaluation import Act, Evaluation, Fingerprint, Status
 from chaosagent.faults.injection import Place
 from chaosagent.faults.schedule import parse
 from chaosagent.trace.trace import ContractVerdict, Violation
@@ -25,7 +26,7 @@ def encode_evaluation(evaluation: Evaluation) -> bytes:
             evaluation.status._value_,
             evaluation.error,
             evaluation.effective.text,
-            evaluation.acted,
+            _positions(evaluation),
             evaluation.digest,
             evaluation.ending._value_,
             evaluation.success,
@@ -50,17 +51,27 @@ def encode_evaluation(evaluation: Evaluation) -> bytes:
     )
 
 
+_position = attrgetter("position")
+
+
+def _positions(evaluation: Evaluation) -> list[int]:
+    """Return when each injection that landed began to act, in the order of the schedule."""
+    found = {act.injection: act.position for act in evaluation.acts}
+    return [found[injection] for injection in evaluation.effective]
+
+
 def decode_evaluation(data: bytes) -> Evaluation:
     """Return the evaluation that some bytes describe; the inverse of `encode_evaluation`."""
     parts = cast("list[Any]", unpack(data))
-    schedule, status, error, effective, acted, digest, ending, success, step_count, *lists = parts
+    schedule, status, error, landed, positions, digest, ending, success, step_count, *lists = parts
     verdicts, crossings, fingerprints, *rest = lists
+    effective = parse(landed, "stored schedule")
     return Evaluation(
         schedule=parse(schedule, "stored schedule"),
         status=Status(status),
         error=error,
-        effective=parse(effective, "stored schedule"),
-        acted=acted,
+        effective=effective,
+        acts=tuple(sorted(map(Act, positions, effective), key=_position)),
         digest=digest,
         ending=Ending(ending),
         success=success,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Exchange, Proceed, Request, Response, Toxic
 from chaosagent.faults.dry import (
+    Deviation,
     RecordedCrossing,
     earlier_in,
     operator_rng,
@@ -97,6 +99,8 @@ class FakeCrossing:
         deferred: Seconds and request, for everything that reaches the world later.
         toxics: What disturbed the connection, each with the number of calls that it met.
         history_was_read: Whether the operator looked at `history` or called `earlier()`.
+        deviation: When it first did more than pass on; `None` as long as it has not, though it may still return
+            something else than the answer.
     """
 
     def __init__(self, sample: Sample, seed: int = 0) -> None:
@@ -106,6 +110,11 @@ class FakeCrossing:
         self.deferred: list[tuple[float, Request]] = []
         self.toxics: list[tuple[Toxic, int]] = []
         self.history_was_read = False
+        self.deviation: Deviation | None = None
+
+    def _act(self) -> None:
+        if self.deviation is None:
+            self.deviation = Deviation.ANSWER if self.calls else Deviation.ASK
 
     @property
     def boundary(self) -> Boundary:
@@ -152,10 +161,12 @@ class FakeCrossing:
 
     async def sleep(self, seconds: float) -> None:
         """Count the seconds."""
+        self._act()
         self.waits.append((seconds, len(self.calls)))
 
     def defer(self, seconds: float, proceed: Proceed, request: Request) -> None:  # noqa: ARG002  # the protocol's
         """Note what would reach the world later."""
+        self._act()
         self.deferred.append((seconds, request))
 
     @contextlib.asynccontextmanager
@@ -167,12 +178,15 @@ class FakeCrossing:
         """
         if self.boundary is not Boundary.NETWORK:
             raise AssertionError(f"{toxic.type!r} at {self.interface}: only a network's connections can be disturbed.")
+        self._act()
         before = len(self.calls)
         yield
         self.toxics.append((toxic, len(self.calls) - before))
 
     async def proceed(self, request: Request) -> Response:
         """Be the world."""
+        if self.calls or pack_request(request) != pack_request(self.sample.request):
+            self._act()
         self.calls.append(request)
         return self.sample.answer
 
@@ -180,6 +194,37 @@ class FakeCrossing:
     def seconds(self) -> float:
         """How much time the operator let pass."""
         return sum(seconds for seconds, _ in self.waits)
+
+
+class _Silence:
+    def __await__(self) -> Generator[None, None, None]:
+        yield
+
+
+class SilentCrossing(FakeCrossing):
+    """A crossing whose world never answers, so that the agent gives the call up."""
+
+    async def proceed(self, request: Request) -> Response:
+        """Wait for an answer."""
+        response = await super().proceed(request)
+        await _Silence()
+        return response
+
+    def give_up(self, operator: Operator) -> str:
+        """Let an operator act, give the call up, and return what it does wrong then; empty when nothing."""
+        work = operator.apply(self, self.proceed)
+        try:
+            work.send(None)
+            if self.deviation is not None:
+                return ""  # it has acted by then, and may do what it likes
+            work.throw(asyncio.CancelledError())
+        except StopIteration:
+            return "it keeps the agent from giving its call up." if self.calls and self.deviation is None else ""
+        except asyncio.CancelledError:
+            return "" if self.deviation is None else "it acts because the agent gives its call up."
+        finally:
+            work.close()
+        return "it waits although the agent has given its call up."
 
 
 def _copied(response: Response) -> Response:

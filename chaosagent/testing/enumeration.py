@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import Injection, hook_at, inject
-from chaosagent.faults.operator import Phase
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
 from chaosagent.faults.space import Space
 from chaosagent.study.minimal import MinimalSets
@@ -86,7 +85,6 @@ def _injections(evaluation: Evaluation, space: Space) -> dict[Injection, float]:
         inject(hook_at(crossing.place), priced.operator): priced.cost
         for crossing in evaluation.crossings
         for priced in space.at(crossing.boundary, crossing.place.interface, crossing.place.agent)
-        if crossing.answered >= 0 or priced.operator.phase is not Phase.AFTER
     }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Levels, Phase
+from chaosagent.faults.operator import Choice, Domain, Levels
 from chaosagent.vocabulary import Boundary
 
 
@@ -34,11 +34,6 @@ class LateWrite:
 
     told: str = "late"
     seconds: float = 5.0
-
-    @property
-    def phase(self) -> Phase:
-        """Around: when a call reaches the world is decided here."""
-        return Phase.AROUND
 
     @property
     def magnitude(self) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Phase
+from chaosagent.faults.operator import Domain
 from chaosagent.vocabulary import Boundary
 
 
@@ -22,11 +22,6 @@ class LostUpdate:
     boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.MEMORY})
     parameters: ClassVar[Mapping[str, Domain]] = {}
     reads_history: ClassVar[bool] = True
-
-    @property
-    def phase(self) -> Phase:
-        """Around: what reaches the world is decided here."""
-        return Phase.AROUND
 
     @property
     def magnitude(self) -> float:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Exchange, Proceed, Response
-from chaosagent.faults.operator import Domain, Phase
+from chaosagent.faults.operator import Domain
 from chaosagent.vocabulary import Boundary
 
 
@@ -24,11 +24,6 @@ class StaleRead:
     boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.MEMORY})
     parameters: ClassVar[Mapping[str, Domain]] = {}
     reads_history: ClassVar[bool] = True
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

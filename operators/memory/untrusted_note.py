@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Phase
+from chaosagent.faults.operator import Domain
 from chaosagent.operators.payloads import CANARIES, CANARY, CHARACTERS_MAX, ENCODINGS, GOALS, payload
 from chaosagent.operators.texts import token_count, with_text
 from chaosagent.vocabulary import Boundary
@@ -35,11 +35,6 @@ class UntrustedNote:
     goal: str = "override"
     encoding: str = "plain"
     canary: str = CANARY
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

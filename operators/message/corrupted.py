@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels, Phase
+from chaosagent.faults.operator import Domain, Levels
 from chaosagent.operators.corruption import corruptions
 from chaosagent.operators.fields import fields, with_values
 from chaosagent.operators.words import Words
@@ -37,11 +37,6 @@ class Corrupted:
 
     kind: str = "garbled"
     index: int = 0
-
-    @property
-    def phase(self) -> Phase:
-        """Before: another message is sent."""
-        return Phase.BEFORE
 
     @property
     def magnitude(self) -> float:

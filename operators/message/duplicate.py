@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Phase
+from chaosagent.faults.operator import Domain
 from chaosagent.vocabulary import Boundary
 
 
@@ -18,11 +18,6 @@ class Duplicate:
     name: ClassVar[str] = "message.duplicate"
     boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.MESSAGE})
     parameters: ClassVar[Mapping[str, Domain]] = {}
-
-    @property
-    def phase(self) -> Phase:
-        """Around: what reaches the world is decided here."""
-        return Phase.AROUND
 
     @property
     def magnitude(self) -> float:

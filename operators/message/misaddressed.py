@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Exchange, Proceed, Request, Response
-from chaosagent.faults.operator import Choice, Domain, Phase
+from chaosagent.faults.operator import Choice, Domain
 from chaosagent.operators.fields import fields, with_values
 from chaosagent.vocabulary import Boundary
 
@@ -35,11 +35,6 @@ class Misaddressed:
     by_default: ClassVar[bool] = False
 
     part: str = "recipient"
-
-    @property
-    def phase(self) -> Phase:
-        """Before: another message is sent."""
-        return Phase.BEFORE
 
     @property
     def magnitude(self) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Phase, Text
+from chaosagent.faults.operator import Domain, Text
 from chaosagent.vocabulary import Boundary
 
 
@@ -29,11 +29,6 @@ class Partition:
     by_default: ClassVar[bool] = False
 
     members: str = ""
-
-    @property
-    def phase(self) -> Phase:
-        """Around: what reaches the world is decided here."""
-        return Phase.AROUND
 
     @property
     def magnitude(self) -> float:

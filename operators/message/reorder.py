@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels, Phase
+from chaosagent.faults.operator import Domain, Levels
 from chaosagent.vocabulary import Boundary
 
 
@@ -26,11 +26,6 @@ class Reorder:
     parameters: ClassVar[Mapping[str, Domain]] = {"seconds": Levels(5.0, limits=(0.001, 86_400.0))}
 
     seconds: float = 5.0
-
-    @property
-    def phase(self) -> Phase:
-        """Around: what reaches the world is decided here."""
-        return Phase.AROUND
 
     @property
     def magnitude(self) -> float:

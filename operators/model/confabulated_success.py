@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Phase
+from chaosagent.faults.operator import Domain
 from chaosagent.operators.answers import said_instead, tool_calls
 from chaosagent.vocabulary import Boundary
 
@@ -27,11 +27,6 @@ class ConfabulatedSuccess:
     boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.MODEL})
     parameters: ClassVar[Mapping[str, Domain]] = {}
     by_default: ClassVar[bool] = False
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

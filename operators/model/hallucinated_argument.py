@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from chaosagent.canonical import DEPTH_MAX, Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Levels, Phase
+from chaosagent.faults.operator import Choice, Domain, Levels
 from chaosagent.operators.answers import ToolCall, with_first_call
 from chaosagent.operators.fields import depth_of, fields, is_number, with_values
 from chaosagent.vocabulary import Boundary
@@ -42,11 +42,6 @@ class HallucinatedArgument:
 
     kind: str = "altered"
     index: int = 1
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

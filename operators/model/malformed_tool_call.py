@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Phase
+from chaosagent.faults.operator import Choice, Domain
 from chaosagent.operators.answers import ToolCall, arguments_json, with_first_call
 from chaosagent.vocabulary import Boundary
 
@@ -28,11 +28,6 @@ class MalformedToolCall:
     parameters: ClassVar[Mapping[str, Domain]] = {"kind": Choice("missing_argument", "unknown_tool", "truncated_json")}
 
     kind: str = "truncated_json"
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

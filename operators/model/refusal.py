@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Phase
+from chaosagent.faults.operator import Domain
 from chaosagent.operators.answers import said_instead
 from chaosagent.vocabulary import Boundary
 
@@ -21,11 +21,6 @@ class Refusal:
     name: ClassVar[str] = "model.refusal"
     boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.MODEL})
     parameters: ClassVar[Mapping[str, Domain]] = {}
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Phase
+from chaosagent.faults.operator import Domain
 from chaosagent.vocabulary import Boundary
 
 
@@ -20,11 +20,6 @@ class RepeatedTurn:
     parameters: ClassVar[Mapping[str, Domain]] = {}
     by_default: ClassVar[bool] = False
     reads_history: ClassVar[bool] = True
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

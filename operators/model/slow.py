@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Levels, Phase
+from chaosagent.faults.operator import Choice, Domain, Levels
 from chaosagent.vocabulary import Boundary, Failure
 
 
@@ -30,11 +30,6 @@ class Slow:
 
     kind: str = "delayed"
     seconds: float = 60.0
-
-    @property
-    def phase(self) -> Phase:
-        """After: the model is asked, only its answer does not come at once."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels, Phase
+from chaosagent.faults.operator import Domain, Levels
 from chaosagent.operators.answers import arguments_json, tool_calls
 from chaosagent.vocabulary import Boundary
 
@@ -34,11 +34,6 @@ class TruncatedStream:
     by_default: ClassVar[bool] = False
 
     share: float = 0.25
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

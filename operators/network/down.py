@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response, Toxic
-from chaosagent.faults.operator import Domain, Phase
+from chaosagent.faults.operator import Domain
 from chaosagent.operators.toxics import disturbed
 from chaosagent.vocabulary import Boundary
 
@@ -19,11 +19,6 @@ class Down:
     name: ClassVar[str] = "network.down"
     boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.NETWORK})
     parameters: ClassVar[Mapping[str, Domain]] = {}
-
-    @property
-    def phase(self) -> Phase:
-        """Around: the connection is disturbed while the call is made."""
-        return Phase.AROUND
 
     @property
     def magnitude(self) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response, Toxic
-from chaosagent.faults.operator import Domain, Levels, Phase
+from chaosagent.faults.operator import Domain, Levels
 from chaosagent.operators.toxics import MEANS, STREAM, disturbed
 from chaosagent.vocabulary import Boundary
 
@@ -28,11 +28,6 @@ class LimitData:
 
     size: int = 64
     stream: str = "downstream"
-
-    @property
-    def phase(self) -> Phase:
-        """Around: the connection is disturbed while the call is made."""
-        return Phase.AROUND
 
     @property
     def magnitude(self) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response, Toxic
-from chaosagent.faults.operator import Domain, Levels, Phase
+from chaosagent.faults.operator import Domain, Levels
 from chaosagent.operators.toxics import MEANS, SECONDS_MAX, STREAM, disturbed
 from chaosagent.vocabulary import Boundary
 
@@ -31,11 +31,6 @@ class ResetPeer:
 
     seconds: float = 0.0
     stream: str = "downstream"
-
-    @property
-    def phase(self) -> Phase:
-        """Around: the connection is disturbed while the call is made."""
-        return Phase.AROUND
 
     @property
     def magnitude(self) -> float:

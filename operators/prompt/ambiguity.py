@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Levels, Phase
+from chaosagent.faults.operator import Choice, Domain, Levels
 from chaosagent.operators.edits import Edit, edited
 from chaosagent.operators.texts import with_changed_text
 from chaosagent.vocabulary import Boundary
@@ -103,11 +103,6 @@ class Ambiguity:
 
     kind: str = "id"
     index: int = 1
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels, Phase
+from chaosagent.faults.operator import Domain, Levels
 from chaosagent.operators.edits import Edit, Span, edited, instructions, is_marker, tokens_levels
 from chaosagent.operators.texts import with_changed_text
 from chaosagent.vocabulary import Boundary
@@ -38,11 +38,6 @@ class Dropout:
 
     index: int = 1
     tokens_max: int = 64
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Levels, Phase
+from chaosagent.faults.operator import Choice, Domain, Levels
 from chaosagent.operators.edits import EDITS_MAX, Edit, edited, tokens_levels
 from chaosagent.operators.texts import with_changed_text
 from chaosagent.vocabulary import Boundary
@@ -85,11 +85,6 @@ class Noise:
     kind: str = "typos"
     share: float = 0.05
     tokens_max: int = 32
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

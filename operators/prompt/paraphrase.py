@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Phase
+from chaosagent.faults.operator import Domain
 from chaosagent.operators.edits import TOKENS_MAX, edited, tokens_levels
 from chaosagent.operators.texts import with_changed_text
 from chaosagent.operators.wording import moved_clauses, phrases_in, synonyms_in
@@ -35,11 +35,6 @@ class Paraphrase:
     by_default: ClassVar[bool] = False
 
     tokens_max: int = 16
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

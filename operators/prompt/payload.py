@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Phase
+from chaosagent.faults.operator import Domain
 from chaosagent.operators.payloads import CANARIES, CANARY, CHARACTERS_MAX, ENCODINGS, GOALS, payload
 from chaosagent.operators.texts import shortened, token_count, with_text
 from chaosagent.operators.words import Words
@@ -39,11 +39,6 @@ class Payload:
     encoding: str = "plain"
     position: str = "end"
     canary: str = CANARY
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Phase
+from chaosagent.faults.operator import Choice, Domain
 from chaosagent.operators.edits import Edit, Span, edited, instructions, items, sentences, tokens_levels
 from chaosagent.operators.texts import with_changed_text
 from chaosagent.vocabulary import Boundary
@@ -42,11 +42,6 @@ class Reorder:
     unit: str = "sentences"
     kind: str = "swapped"
     tokens_max: int = 64
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Phase, Text
+from chaosagent.faults.operator import Domain, Text
 from chaosagent.operators.texts import shortened, token_count, with_text
 from chaosagent.operators.words import Words
 from chaosagent.vocabulary import Boundary
@@ -40,11 +40,6 @@ class Splice:
 
     text: str = INSTRUCTIONS[0]
     position: str = "end"
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

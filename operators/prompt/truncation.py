@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels, Phase
+from chaosagent.faults.operator import Domain, Levels
 from chaosagent.operators.edits import tokens_levels
 from chaosagent.operators.texts import TOKEN_CHARACTERS, with_changed_text
 from chaosagent.vocabulary import Boundary
@@ -32,11 +32,6 @@ class Truncation:
 
     share: float = 0.25
     tokens_max: int = 64
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

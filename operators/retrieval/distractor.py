@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Phase
+from chaosagent.faults.operator import Choice, Domain
 from chaosagent.operators.passages import Passage, with_passages
 from chaosagent.vocabulary import Boundary
 
@@ -33,11 +33,6 @@ class Distractor:
     parameters: ClassVar[Mapping[str, Domain]] = {"position": Choice("last", "first")}
 
     position: str = "last"
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Phase
+from chaosagent.faults.operator import Domain
 from chaosagent.operators.passages import Passage, with_passages
 from chaosagent.operators.words import Words
 from chaosagent.vocabulary import Boundary
@@ -28,11 +28,6 @@ class PerturbRanking:
     parameters: ClassVar[Mapping[str, Domain]] = {"kind": Words("rotated", "reversed", also=("shuffled", "rescored"))}
 
     kind: str = "rotated"
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

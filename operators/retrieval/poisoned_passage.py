@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Phase
+from chaosagent.faults.operator import Domain
 from chaosagent.operators.passages import Passage, with_passages
 from chaosagent.operators.payloads import CANARIES, CANARY, CHARACTERS_MAX, ENCODINGS, GOALS, payload
 from chaosagent.operators.texts import token_count, with_text
@@ -40,11 +40,6 @@ class PoisonedPassage:
     encoding: str = "plain"
     place: str = "best"
     canary: str = CANARY
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

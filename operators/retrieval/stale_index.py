@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Exchange, Proceed, Response
-from chaosagent.faults.operator import Domain, Phase
+from chaosagent.faults.operator import Domain
 from chaosagent.operators.passages import Passage, with_passages
 from chaosagent.vocabulary import Boundary
 
@@ -26,11 +26,6 @@ class StaleIndex:
     parameters: ClassVar[Mapping[str, Domain]] = {}
     reads_history: ClassVar[bool] = True
     by_default: ClassVar[bool] = False
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels, Phase
+from chaosagent.faults.operator import Domain, Levels
 from chaosagent.operators.passages import Passage, with_passages
 from chaosagent.vocabulary import Boundary
 
@@ -26,11 +26,6 @@ class Truncate:
     monotone: ClassVar[str] = "share"
 
     share: float = 0.5
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

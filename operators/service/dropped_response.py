@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels, Phase
+from chaosagent.faults.operator import Domain, Levels
 from chaosagent.operators.withhold import withhold
 from chaosagent.vocabulary import Boundary, Failure
 
@@ -28,11 +28,6 @@ class DroppedResponse:
     parameters: ClassVar[Mapping[str, Domain]] = {"seconds": Levels(86_400.0, limits=(3_600.0, 7 * 86_400.0))}
 
     seconds: float = 86_400.0
-
-    @property
-    def phase(self) -> Phase:
-        """After: the service has acted."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

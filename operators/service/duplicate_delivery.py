@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Phase
+from chaosagent.faults.operator import Choice, Domain
 from chaosagent.vocabulary import Boundary
 
 
@@ -24,11 +24,6 @@ class DuplicateDelivery:
     parameters: ClassVar[Mapping[str, Domain]] = {"which": Choice("first", "last")}
 
     which: str = "first"
-
-    @property
-    def phase(self) -> Phase:
-        """Around: the call reaches the world twice."""
-        return Phase.AROUND
 
     @property
     def magnitude(self) -> float:

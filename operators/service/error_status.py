@@ -8,8 +8,8 @@ from http import HTTPStatus
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels, Phase
-from chaosagent.operators.withhold import MEANS, WHEN, phase_of, withhold
+from chaosagent.faults.operator import Domain, Levels
+from chaosagent.operators.withhold import MEANS, WHEN, withhold
 from chaosagent.vocabulary import Boundary, Failure
 
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
@@ -37,11 +37,6 @@ class ErrorStatus:
     status: int = 503
     retry_after: float = 0.0
     when: str = "before"
-
-    @property
-    def phase(self) -> Phase:
-        """Around before the commit, after behind it."""
-        return phase_of(self.when)
 
     @property
     def magnitude(self) -> float:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Exchange, Proceed, Request, Response
-from chaosagent.faults.operator import Domain, Phase
+from chaosagent.faults.operator import Domain
 from chaosagent.operators.fields import fields, with_values
 from chaosagent.vocabulary import Boundary
 
@@ -27,11 +27,6 @@ class FalseSuccess:
     parameters: ClassVar[Mapping[str, Domain]] = {}
     reads_history: ClassVar[bool] = True
     by_default: ClassVar[bool] = False
-
-    @property
-    def phase(self) -> Phase:
-        """Around: what reaches the world is decided here."""
-        return Phase.AROUND
 
     @property
     def magnitude(self) -> float:

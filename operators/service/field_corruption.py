@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels, Phase, Text
+from chaosagent.faults.operator import Domain, Levels, Text
 from chaosagent.operators.corruption import corruptions
 from chaosagent.operators.fields import fields, with_values
 from chaosagent.operators.words import Words
@@ -37,11 +37,6 @@ class FieldCorruption:
     kind: str = "garbled"
     field: str = "*"
     index: int = 0
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

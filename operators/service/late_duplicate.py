@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels, Phase
+from chaosagent.faults.operator import Domain, Levels
 from chaosagent.vocabulary import Boundary
 
 
@@ -28,11 +28,6 @@ class LateDuplicate:
     by_default: ClassVar[bool] = False
 
     seconds: float = 5.0
-
-    @property
-    def phase(self) -> Phase:
-        """Around: the call reaches the world twice."""
-        return Phase.AROUND
 
     @property
     def magnitude(self) -> float:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Phase
-from chaosagent.operators.withhold import MEANS, WHEN, phase_of, withhold
+from chaosagent.faults.operator import Domain
+from chaosagent.operators.withhold import MEANS, WHEN, withhold
 from chaosagent.vocabulary import Boundary, Failure
 
 
@@ -25,11 +25,6 @@ class LostResponse:
     parameters: ClassVar[Mapping[str, Domain]] = {"when": WHEN}
 
     when: str = "after"
-
-    @property
-    def phase(self) -> Phase:
-        """Around before the commit, after behind it."""
-        return phase_of(self.when)
 
     @property
     def magnitude(self) -> float:

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels, Phase
+from chaosagent.faults.operator import Domain, Levels
 from chaosagent.operators.fields import METADATA_NAMES, fields, is_number, with_values
 from chaosagent.operators.words import Words
 from chaosagent.vocabulary import Boundary
@@ -49,11 +49,6 @@ class MetadataChange:
     kind: str = "time"
     direction: str = "later"
     steps: int = 1
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

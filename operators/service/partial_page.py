@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Phase
+from chaosagent.faults.operator import Choice, Domain
 from chaosagent.operators.fields import Field, Path, fields, with_values
 from chaosagent.vocabulary import Boundary
 
@@ -41,11 +41,6 @@ class PartialPage:
     by_default: ClassVar[bool] = False
 
     kind: str = "ended"
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

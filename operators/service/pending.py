@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Phase
+from chaosagent.faults.operator import Domain
 from chaosagent.operators.fields import Field, Path, fields, with_values
 from chaosagent.vocabulary import Boundary
 
@@ -36,11 +36,6 @@ class Pending:
     boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
     parameters: ClassVar[Mapping[str, Domain]] = {}
     by_default: ClassVar[bool] = False
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

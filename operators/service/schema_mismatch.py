@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from chaosagent.canonical import DEPTH_MAX, Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Phase
+from chaosagent.faults.operator import Choice, Domain
 from chaosagent.operators.fields import depth_of, fields, is_number, with_values
 from chaosagent.vocabulary import Boundary
 
@@ -29,11 +29,6 @@ class SchemaMismatch:
     parameters: ClassVar[Mapping[str, Domain]] = {"kind": Choice("typed", "wrapped", "renamed")}
 
     kind: str = "typed"
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

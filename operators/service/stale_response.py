@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Phase
+from chaosagent.faults.operator import Domain
 from chaosagent.vocabulary import Boundary
 
 
@@ -23,11 +23,6 @@ class StaleResponse:
     boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
     parameters: ClassVar[Mapping[str, Domain]] = {}
     reads_history: ClassVar[bool] = True
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels, Phase
-from chaosagent.operators.withhold import MEANS, WHEN, phase_of, withhold
+from chaosagent.faults.operator import Domain, Levels
+from chaosagent.operators.withhold import MEANS, WHEN, withhold
 from chaosagent.vocabulary import Boundary, Failure
 
 
@@ -30,11 +30,6 @@ class Timeout:
 
     when: str = "before"
     seconds: float = 30.0
-
-    @property
-    def phase(self) -> Phase:
-        """Around before the commit, after behind it."""
-        return phase_of(self.when)
 
     @property
     def magnitude(self) -> float:

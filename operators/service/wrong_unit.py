@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Levels, Phase, Text
+from chaosagent.faults.operator import Choice, Domain, Levels, Text
 from chaosagent.operators.fields import METADATA_NAMES, Field, fields, is_number, with_values
 from chaosagent.vocabulary import Boundary
 
@@ -41,11 +41,6 @@ class WrongUnit:
     kind: str = "hundredfold"
     field: str = "*"
     index: int = 0
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

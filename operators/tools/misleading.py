@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels, Phase
+from chaosagent.faults.operator import Domain, Levels
 from chaosagent.operators.descriptions import Tool, name_of, with_tools
 from chaosagent.operators.words import Words
 from chaosagent.vocabulary import Boundary
@@ -35,11 +35,6 @@ class Misleading:
 
     kind: str = "swapped"
     index: int = 1
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels, Phase
+from chaosagent.faults.operator import Domain, Levels
 from chaosagent.operators.descriptions import with_tools
 from chaosagent.vocabulary import Boundary
 
@@ -25,11 +25,6 @@ class Missing:
     parameters: ClassVar[Mapping[str, Domain]] = {"index": Levels(1, 2, 3, 4, limits=(1, 1_000))}
 
     index: int = 1
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Phase
+from chaosagent.faults.operator import Choice, Domain
 from chaosagent.operators.descriptions import Tool, with_tools
 from chaosagent.vocabulary import Boundary
 
@@ -25,11 +25,6 @@ class Reordered:
     parameters: ClassVar[Mapping[str, Domain]] = {"kind": Choice("rotated", "reversed")}
 
     kind: str = "rotated"
-
-    @property
-    def phase(self) -> Phase:
-        """After: the call itself is untouched."""
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:

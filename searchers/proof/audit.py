@@ -1,6 +1,8 @@
 """The audit of rules: a random sample of what they pruned, and of what lies below it, is run and compared.
 
-A rule says that what it pruned behaves like something else, its twin. Both are run; where they differ it is wrong.
+Rules R2 and R3 say that what they pruned behaves like something else, its twin. Both are run; where they differ the
+rule is wrong. Rule R1 says that a run in which several injections act is, up to the last act, the run without the last
+one. So what R1 pruned is run with all its parts of one injection less, and compared with the right one of these.
 """
 
 from __future__ import annotations
@@ -22,6 +24,9 @@ BELOW_EVERY = 4
 """Every so many-th of what is audited lies below a pruned schedule, where something does; it is not counted for the
 rule, as what is printed of an audit is said of what was pruned itself."""
 
+ORDER = "R1"
+"""The rule on the order in which injections act."""
+
 TO_THE_LETTER = frozenset({"R2"})
 """Rules by which twins are equal in all that the target does, and not only in what comes of it."""
 
@@ -32,7 +37,7 @@ class Sample(NamedTuple):
     Attributes:
         rule: Which rule.
         schedule: What was pruned.
-        twin: What it should be like.
+        twins: What it should be like; for R1, what one of which it should be like until its last act.
         below: It lies below what was pruned.
         alike_after: Whatever is added to both behind this position of the twin's run should be alike, too; `None` when
             nothing is known of that.
@@ -40,9 +45,14 @@ class Sample(NamedTuple):
 
     rule: str
     schedule: Schedule
-    twin: Schedule
+    twins: tuple[Schedule, ...]
     alike_after: int | None = None
     below: bool = False
+
+    @property
+    def twin(self) -> Schedule:
+        """The first of the twins; but for R1 there is no other."""
+        return self.twins[0]
 
 
 Below: TypeAlias = Callable[[Sample, random.Random], Sample]
@@ -112,28 +122,32 @@ class Audit:
         for number, rule in enumerate(rules):
             share = count // len(rules) + (number < count % len(rules))
             kept, deeper = self._kept[rule], share // BELOW_EVERY
+            if rule == ORDER:
+                kept, deeper = [sample for sample in kept if sample.schedule not in told], 0
             chosen += self._rng.sample(kept, min(share - deeper, len(kept)))
             found = [below(self._rng.choice(kept), self._rng) for _ in range(deeper)]
             chosen += [sample for sample in found if sample.below]
         self._chosen.update((sample.schedule, sample) for sample in chosen)
         purposes: dict[Schedule, Purpose] = {}
         for sample in chosen:
-            if sample.twin not in told:  # it was pruned itself, and must be run to be compared with
-                purposes.setdefault(sample.twin, Purpose.CERTIFY)
+            for twin in sample.twins:
+                if twin not in told:  # it was pruned itself, and must be run to be compared with
+                    purposes.setdefault(twin, Purpose.CERTIFY)
             purposes[sample.schedule] = Purpose.AUDIT
         return [Proposal(schedule, purpose) for schedule, purpose in purposes.items()]
 
     def contradicted(self, told: Told) -> Iterator[str]:
         """Compare what was chosen and has been run, and yield the rule of each sample that is not like its twin."""
         for sample in list(self._chosen.values()):
-            mine, twin = told.get(sample.schedule), told.get(sample.twin)
-            if mine is None or twin is None or sample.schedule not in self._chosen:
+            mine, twins = told.get(sample.schedule), [told.get(twin) for twin in sample.twins]
+            runs = [run for run in (mine, *twins) if run is not None]
+            if mine is None or len(runs) <= len(twins) or sample.schedule not in self._chosen:
                 continue
             del self._chosen[sample.schedule]
-            if Status.ERROR not in (mine.status, twin.status):
+            if all(run.status is Status.OK for run in runs):
                 self.judged[sample.rule] += not sample.below
                 self.judged_below += sample.below
-                if self._differ(sample, mine, twin):
+                if order_is_wrong(mine, told) if sample.rule == ORDER else self._differ(sample, mine, runs[1]):
                     yield sample.rule
 
     def _differ(self, sample: Sample, mine: Evaluation, twin: Evaluation) -> bool:
@@ -147,6 +161,28 @@ class Audit:
             return False
         # The two came there on different ways, so that steps and margins may differ.
         return verdict.verdict is not other.verdict or verdict.unfair != other.unfair
+
+
+def order_is_wrong(run: Evaluation, told: Told) -> bool:
+    """Whether a run contradicts rule R1, as far as is known.
+
+    Without its last act it should go the same way up to there: the same acts, and the same call at the same moment.
+
+    Args:
+        run: Any run.
+        told: What other runs have shown.
+    """
+    if len(run.acts) < 2:
+        return False
+    *before, last = run.acts
+    shorter = told.get(run.effective.without(last.injection))
+    if shorter is None or shorter.status is Status.ERROR:
+        return False
+    here = last.injection.place
+    return [*shorter.acts] != before or not any(
+        crossing.place == here and last.position in (crossing.asked, crossing.answered)
+        for crossing in shorter.crossings
+    )
 
 
 def _doings(evaluation: Evaluation, places: Container[str]) -> list[tuple[object, ...]]:

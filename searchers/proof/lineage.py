@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import hook_at, inject
-from chaosagent.faults.operator import COST_DECIMALS, COST_TOLERANCE, Phase
+from chaosagent.faults.operator import COST_DECIMALS, COST_TOLERANCE
 from chaosagent.faults.schedule import Schedule
 from chaosagent.searchers.proof.audit import BELOW_EVERY
 from chaosagent.searchers.proof.supports import Supports, call_of
@@ -229,7 +229,6 @@ class LineageSearcher:
             if call_of(hook) in support.calls or any(hook.overlaps(other.hook) for other in schedule):
                 continue
             for priced in space.at(crossing.boundary, hook.interface, hook.agent):
-                answered = crossing.answered >= 0 or priced.operator.phase is not Phase.AFTER
-                if priced.cost <= left and answered:
+                if priced.cost <= left:
                     found.append(schedule.with_injection(inject(hook, priced.operator)))
         return found

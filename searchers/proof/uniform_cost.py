@@ -4,11 +4,20 @@ A run is deterministic, so any schedule can be built by adding its injections in
 point that the run before it has shown. Searching that tree in the order of cost executes nothing dearer than the
 optimum, and what it executed proves that nothing cheaper exists. Three sound rules keep the tree small:
 
-* R1 reach: an injection is added only behind the last one that acted;
+* R1 reach: an injection is added only where it would begin to act behind the last one that acted;
 * R2 dry application: of the operators with the same known outcome at a point only the cheapest is tried, and none that
   changes nothing;
 * R3 convergence: once the fingerprint behind an injection is one that a run before it in the order of cost had, what
   follows is known.
+
+Why R1 loses nothing. An injection *deviates* when its operator first does anything but pass on the request, at once
+and unchanged, and the answer likewise; until then it has no effect, and then it lands. It can deviate when the agent
+asks or when the world has answered, and dry application tells which (`Deviation`); a run refuses operators that act at
+other moments (`execution.supervised`). Let S be a minimal counterexample whose injections deviate in some order in its
+run, and S_k the first k of them. Until the next one deviates, all later ones only pass on, so the runs of S and S_k
+agree up to there. So in the run of S_k exactly its k injections land, and it shows the call at which the next one would
+deviate, behind all of them: S_k is searched on, and S_(k+1) is one of its children. A schedule of which something does
+not land need not be searched on, as its run is that of the part that lands.
 
 What is asked next follows from what was told, in whatever order: equal costs are ordered by what schedules are, and R3
 is applied when a schedule would be asked.
@@ -29,7 +38,7 @@ from collections.abc import Callable, Mapping, Sequence
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.searchers.proof.audit import Audit, Sample
+from chaosagent.searchers.proof.audit import ORDER, Audit, Sample, order_is_wrong
 from chaosagent.searchers.proof.frontier import Child, Family, Origin
 from chaosagent.searchers.proof.limits import spent_max_of
 from chaosagent.searchers.proof.owners import Owners
@@ -64,10 +73,11 @@ class ExactSearcher:
         self._rules = {"R1": r1, "R2": r2, "R3": r3}
         self._contradictions = 0
         self._spent_max, self._near_limit = spent_max_of(problem), 0.0
+        self._cheapest = problem.space.cost_min
         self._audit = Audit(problem.contract)
         self.expander = self._new_expander()
         self.told = Told()
-        self.states = States(problem.monitor, problem.space.model)
+        self.states = States(problem.monitor, problem.space.model, problem.seed)
         self._restart()
 
     def _restart(self) -> None:
@@ -150,6 +160,8 @@ class ExactSearcher:
         cost = self._open.pop(schedule, None)
         if cost is not None:
             self._expand(evaluation, cost)
+        if self._rules[ORDER] and order_is_wrong(evaluation, self.told):
+            self._withdraw(ORDER)
         for rule in self._audit.contradicted(self.told):
             if self._rules[rule]:
                 self._withdraw(rule)
@@ -215,7 +227,7 @@ class ExactSearcher:
         bound = self.lower_bound
         proved = "C2" if self._pruned["R3"] else "C1"
         level = proved if bound > 0.0 else "C0"  # where nothing is proved, no rule was needed for it
-        pruned = {rule: self._pruned[rule] for rule in ("R2", "R3") if self._rules[rule]}
+        pruned = {rule: self._pruned[rule] for rule, is_used in self._rules.items() if is_used}
         judged, below = dict(self._audit.judged), self._audit.judged_below
         audited = sum(judged.values()) + below
         return Standing(bound, level, pruned, audited, self._contradictions, judged, self._near_limit)
@@ -240,7 +252,7 @@ class ExactSearcher:
             return sample
         more = rng.choice(further)
         schedule, twin_schedule = sample.schedule.with_injection(more), sample.twin.with_injection(more)
-        return sample._replace(schedule=schedule, twin=twin_schedule, below=True)
+        return sample._replace(schedule=schedule, twins=(twin_schedule,), below=True)
 
     def _withdraw(self, rule: str) -> None:
         """Search anew without a rule that was found wrong."""
@@ -287,9 +299,13 @@ class ExactSearcher:
             origin: The schedule, and the run that shows what it does.
             until: Up to this position of that run.
         """
-        after = origin.acted if self._rules["R1"] else -1
-        expansion = self.expander.expand(origin.run, after=after, to=origin.schedule)
         affordable = self._problem.budget - origin.cost + COST_TOLERANCE
+        if affordable < self._cheapest:
+            return
+        after = origin.acted if self._rules[ORDER] else -1
+        if after >= 0 and origin.run.schedule == origin.schedule:
+            self._note_out_of_order(origin, affordable)
+        expansion = self.expander.expand(origin.run, after=after, to=origin.schedule)
         count, (last, owner) = expansion.count_within(affordable), self._owners.last_searched(origin)
         if last < until:
             converged = [one for one in expansion.candidates[:count] if last < one.position <= until]
@@ -307,7 +323,15 @@ class ExactSearcher:
         for number, slot in self._audit.slots("R2", len(left_out)):
             (_, position, injection), representative = left_out[number]
             twin = origin.schedule if representative is None else origin.schedule.with_injection(representative)
-            self._audit.keep(slot, Sample("R2", origin.schedule.with_injection(injection), twin, position))
+            self._audit.keep(slot, Sample("R2", origin.schedule.with_injection(injection), (twin,), position))
+
+    def _note_out_of_order(self, origin: Origin, affordable: float) -> None:
+        """Count what rule R1 does not add to a schedule, as what it leads to is found in the order of acting."""
+        left_out = self.expander.left_out(origin.run, after=origin.acted, cost=affordable)
+        self._pruned[ORDER] += left_out.total
+        for number, slot in self._audit.slots(ORDER, left_out.total):
+            pruned = origin.schedule.with_injection(left_out.candidate(number).injection)
+            self._audit.keep(slot, Sample(ORDER, pruned, tuple(map(pruned.without, pruned))))
 
     def _push_next_of(self, family: Family | None) -> None:
         child = None if family is None else family.next_child()
@@ -333,7 +357,7 @@ class ExactSearcher:
         ]
         for number, slot in self._audit.slots("R3", len(comparable)):
             injection = comparable[number]
-            sample = Sample("R3", origin.schedule.with_injection(injection), owner.with_injection(injection), -1)
+            sample = Sample("R3", origin.schedule.with_injection(injection), (owner.with_injection(injection),), -1)
             self._audit.keep(slot, sample)
 
     def known_to_hold(self, schedule: Schedule) -> bool:
@@ -364,10 +388,10 @@ class ExactSearcher:
         """Search on from what other runs have shown of a schedule, as if it had been run."""
         self._pruned["R3"] += 1
         for _, slot in self._audit.slots("R3", 1):
-            self._audit.keep(slot, Sample("R3", schedule, twin))
+            self._audit.keep(slot, Sample("R3", schedule, (twin,)))
         self._owners.take_shown(schedule, shown, (child.cost, str(schedule)))
-        acts = self.states.course(shown[0].run).acts
-        after = next(act.position for act in acts if act.injection == child.injection)
+        ended = float("inf") if shown[0].ended is None else shown[0].ended
+        after = max(act.position for act in shown[0].run.acts if act.position <= ended)
         for part, stretch in enumerate(shown):
             until = float("inf") if stretch.ended is None else stretch.ended
             self._grow(Origin(schedule, child.cost, max(after, stretch.begun), stretch.run, part), until)

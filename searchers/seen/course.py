@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
-from chaosagent.faults.dry import RecordedCrossing
-from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.evaluation import Act
 from chaosagent.faults.injection import Injection
-from chaosagent.faults.operator import Phase
 
 State: TypeAlias = tuple[bytes, bytes]
 """The fingerprint of the target, and that of the monitor of the contract that is searched."""
@@ -29,18 +27,6 @@ class Mark(NamedTuple):
 
     position: int
     state: State
-
-
-class Act(NamedTuple):
-    """An injection that acted in a run, whether it changed anything or not.
-
-    Attributes:
-        position: When, among everything that acted.
-        injection: What and where.
-    """
-
-    position: int
-    injection: Injection
 
 
 class Course(NamedTuple):
@@ -74,23 +60,3 @@ class Course(NamedTuple):
 _position = attrgetter("position")
 BEGIN = Mark(-1, START)
 """Where every run begins."""
-
-
-def position_of(injection: Injection, crossing: RecordedCrossing) -> int:
-    """Return when an injection acts at a crossing, negative if it does not."""
-    return crossing.answered if injection.operator.phase is Phase.AFTER else crossing.asked
-
-
-def acts_of(evaluation: Evaluation) -> list[Act]:
-    """Return what acted in a run, in order."""
-    if not evaluation.schedule.injections:
-        return []
-    crossings = {crossing.place: crossing for crossing in evaluation.crossings}
-    acts = []
-    for injection in evaluation.schedule.injections:
-        crossing = crossings.get(injection.place)
-        if crossing is not None:
-            position = position_of(injection, crossing)
-            if position >= 0:
-                acts.append(Act(position, injection))
-    return sorted(acts, key=_position)

@@ -7,10 +7,10 @@ from collections.abc import Container, Iterable, Sequence
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
-from chaosagent.faults.dry import DryKind, RecordedCrossing, apply_dry, is_interchangeable
+from chaosagent.faults.dry import Deviation, DryKind, DryOutcome, RecordedCrossing, apply_dry, is_interchangeable
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import Hook, Injection, Place, hook_at, inject
-from chaosagent.faults.operator import Operator, Phase
+from chaosagent.faults.operator import Operator
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.space import Priced, Space
 from chaosagent.searchers.seen.numbers import Key, Numbers, history_of
@@ -79,17 +79,40 @@ class _Choice(NamedTuple):
     Attributes:
         cost: What it costs when it lands.
         injection: What and where.
-        acts_on_answer: It acts when the world has answered, else when it is asked.
+        deviation: When it begins to act.
     """
 
     cost: float
     injection: Injection
-    acts_on_answer: bool
+    deviation: Deviation
 
     def at(self, asked: int, answered: int) -> Candidate | None:
         """Return the candidate when the crossing is asked and answered at positions; `None` where that is -1."""
-        position = answered if self.acts_on_answer else asked
+        position = self.deviation.position(asked, answered)
         return None if position < 0 else Candidate(self.cost, position, self.injection)
+
+
+class LeftOut(NamedTuple):
+    """What rule R1 does not add to an executed run, as it would act before what acted last there.
+
+    Attributes:
+        total: How many they are.
+        parts: In which they are, with how many of the candidates of each.
+        behind: Candidates behind this position are none of them.
+    """
+
+    total: int
+    parts: Sequence[tuple[Part, int]]
+    behind: int
+
+    def candidate(self, number: int) -> Candidate:
+        """Return one of them by its number, from 0."""
+        for part, count in self.parts:
+            early = [one for one in part.candidates[:count] if one.position <= self.behind]
+            if number < len(early):
+                return early[number]
+            number -= len(early)
+        raise IndexError(number)
 
 
 class Part(NamedTuple):
@@ -178,7 +201,7 @@ class Expander:
         self._space, self._seed, self._dry, self._kinds_matter = space, seed, dry, kinds_matter
         self._history_matters = space.reads_history
         self._injections: dict[Injection, Injection] = {}
-        self._numbers = Numbers(history_matters=self._history_matters and dry)
+        self._numbers = Numbers(history_matters=self._history_matters)
         self._known: dict[Key, _Choices] = {}
         self._merged: dict[tuple[int, ...], Expansion] = {}
         self._next_number = 0
@@ -218,26 +241,58 @@ class Expander:
         unseen = [number for number, key in enumerate(keys) if key not in known or known[key].number not in seen]
         return self._parts_at(unseen, evaluation, -1, evaluation.schedule.injections)
 
+    def left_out(self, evaluation: Evaluation, *, after: int, cost: float) -> LeftOut:
+        """Return what could be added to a run for at most some cost, but would act at a position or before it."""
+        taken, reading = evaluation.schedule.injections, self._reading_of(evaluation)
+        parts: list[tuple[Part, int]] = []
+        total = 0
+        for number, crossing in enumerate(evaluation.crossings):
+            asked, answered = crossing.asked, crossing.answered
+            if asked > after or _is_taken(crossing.place, taken):
+                continue
+            part = self._part(reading, number, asked, answered)
+            count = bisect_right(part.candidates, cost, key=_cost)
+            early = count
+            if answered > after:
+                early = sum(one.position <= after for one in part.candidates[:count])
+            if early:
+                parts.append((part, count))
+                total += early
+        return LeftOut(total, parts, after)
+
     def _parts_at(
         self, numbers: Iterable[int], evaluation: Evaluation, after: int, taken: Sequence[Injection]
     ) -> list[Part]:
         """Return the parts at some crossings of a run, but for those that are taken."""
-        keys, crossings = self._reading_of(evaluation).keys, evaluation.crossings
-        found: list[Part] = []
+        reading, found = self._reading_of(evaluation), list[Part]()
         for number in numbers:
-            crossing = crossings[number]
+            crossing = evaluation.crossings[number]
             asked, answered = crossing.asked, crossing.answered
             if (asked <= after and answered <= after) or (taken and _is_taken(crossing.place, taken)):
                 continue
-            choices = self._known.get(keys[number])
-            if choices is None:
-                choices = self._known[keys[number]] = self._worked_out(crossing, history_of(crossing, crossings))
             at = (asked if asked > after else -1, answered if answered > after else -1)
-            part = choices.known.get(at)
-            if part is None:
-                part = choices.known[at] = choices.at(*at, self._new_number())
-            found.append(part)
+            found.append(self._part(reading, number, *at))
         return found
+
+    def _part(self, reading: _Reading, number: int, asked: int, answered: int) -> Part:
+        """Return what could be added at one crossing of a run.
+
+        Args:
+            reading: Of the run.
+            number: Of the crossing.
+            asked: Position of its ask, -1 if nothing may act there.
+            answered: Position of its answer, -1 if nothing may act there.
+        """
+        key = reading.keys[number]
+        choices = self._known.get(key)
+        if choices is None:
+            crossings = reading.of.crossings
+            history = history_of(crossings[number], crossings)
+            choices = self._known[key] = self._worked_out(crossings[number], history)
+        part = choices.known.get((asked, answered))
+        if part is None:
+            part = choices.known[asked, answered] = choices.at(asked, answered, self._new_number())
+        return part
 
     def _reading_of(self, evaluation: Evaluation) -> _Reading:
         """Return what is to be found out of a run; a run is mostly read several times before the next one is."""
@@ -256,22 +311,23 @@ class Expander:
     def _worked_out(self, crossing: RecordedCrossing, history: list[RecordedCrossing]) -> _Choices:
         """Return the injections worth trying at a crossing, and those that are not, with their representatives."""
         place = crossing.place
-        everything = self._space.at(crossing.boundary, place.interface, place.agent)
-        kept, left_out = self._apply_all(everything, crossing, history) if self._dry else (everything, ())
+        kept, left_out = self._apply_all(
+            self._space.at(crossing.boundary, place.interface, place.agent), crossing, history
+        )
         hook = hook_at(place)
         return _Choices(
             self._new_number(),
             place,
-            tuple(self._choice(priced, hook) for priced in kept),
+            tuple(self._choice(one, hook) for one in kept),
             tuple(
-                (self._choice(priced, hook), None if twin is None else self._injection(hook, twin.operator))
-                for priced, twin in left_out
+                (self._choice(one, hook), None if twin is None else self._injection(hook, twin.priced.operator))
+                for one, twin in left_out
             ),
         )
 
-    def _choice(self, priced: Priced, hook: Hook) -> _Choice:
-        operator = priced.operator
-        return _Choice(priced.cost, self._injection(hook, operator), operator.phase is Phase.AFTER)
+    def _choice(self, applied: _Applied, hook: Hook) -> _Choice:
+        priced = applied.priced
+        return _Choice(priced.cost, self._injection(hook, priced.operator), applied.outcome.deviation)
 
     def _injection(self, hook: Hook, operator: Operator) -> Injection:
         """Return one object for all injections that are equal: what is the same is found sooner than what is alike."""
@@ -279,29 +335,38 @@ class Expander:
         return self._injections.setdefault(injection, injection)
 
     def _apply_all(
-        self, everything: tuple[Priced, ...], crossing: RecordedCrossing, history: list[RecordedCrossing]
-    ) -> tuple[tuple[Priced, ...], tuple[tuple[Priced, Priced | None], ...]]:
-        kept: list[Priced] = []
-        left_out: list[tuple[Priced, Priced | None]] = []
-        seen: dict[tuple[object, ...], Priced] = {}
+        self, everything: Iterable[Priced], crossing: RecordedCrossing, history: list[RecordedCrossing]
+    ) -> tuple[list[_Applied], list[tuple[_Applied, _Applied | None]]]:
+        """Return what is to be tried at a crossing, and what R2 leaves out, with what has the same outcome."""
+        kept: list[_Applied] = []
+        left_out: list[tuple[_Applied, _Applied | None]] = []
+        seen: dict[tuple[object, ...], _Applied] = {}
         interchangeable = is_interchangeable(crossing, history_matters=self._history_matters)
         for priced in everything:
             operator = priced.operator
             outcome = apply_dry(operator, crossing, history, self._seed, history_matters=self._history_matters)
-            if outcome.kind is DryKind.UNPREDICTABLE:
-                kept.append(priced)
+            applied = _Applied(priced, outcome)
+            if outcome.kind is DryKind.UNPREDICTABLE or not self._dry:
+                kept.append(applied)
                 continue
             if outcome.no_op:
-                left_out.append((priced, None))
+                left_out.append((applied, None))
                 continue
-            at_answer = operator.phase is Phase.AFTER and not interchangeable
+            at_answer = outcome.deviation is Deviation.ANSWER and not interchangeable
             identity = (outcome.key, at_answer, operator.name if self._kinds_matter else "")
-            representative = seen.setdefault(identity, priced)
-            if representative is priced:
-                kept.append(priced)
+            representative = seen.setdefault(identity, applied)
+            if representative is applied:
+                kept.append(applied)
             else:
-                left_out.append((priced, representative))
-        return tuple(kept), tuple(left_out)
+                left_out.append((applied, representative))
+        return kept, left_out
+
+
+class _Applied(NamedTuple):
+    """An operator, and what it would do to a crossing."""
+
+    priced: Priced
+    outcome: DryOutcome
 
 
 def _is_taken(place: Place, taken: Iterable[Injection]) -> bool:

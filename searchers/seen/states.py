@@ -12,12 +12,13 @@ from collections.abc import Iterable, Mapping
 from math import inf
 from typing import NamedTuple, TypeAlias
 
-from chaosagent.faults.dry import RecordedCrossing
+from chaosagent.faults.dry import Deviation, RecordedCrossing
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.operator import COST_DECIMALS, CostModel
 from chaosagent.faults.schedule import Schedule, schedule
-from chaosagent.searchers.seen.course import BEGIN, NOTHING, START, Course, Mark, State, acts_of, position_of
+from chaosagent.searchers.seen.course import BEGIN, NOTHING, START, Course, Mark, State
+from chaosagent.searchers.seen.deviations import Deviations
 from chaosagent.vocabulary import Ending, Verdict
 
 Edge: TypeAlias = tuple[State, frozenset[Injection]]
@@ -83,13 +84,14 @@ class States:
     Args:
         monitor: Place of the contract among the monitors of fingerprints.
         model: What injections cost.
+        seed: Of the runs.
 
     Attributes:
         latest: What the last run has shown that was not known before.
     """
 
-    def __init__(self, monitor: int, model: CostModel) -> None:
-        self._monitor, self._model = monitor, model
+    def __init__(self, monitor: int, model: CostModel, seed: int) -> None:
+        self._monitor, self._model, self._deviations = monitor, model, Deviations(seed)
         self.latest: list[Edge] = []
         self._states: dict[State, State] = {}
         self._sets: dict[frozenset[Injection], frozenset[Injection]] = {}
@@ -117,8 +119,6 @@ class States:
             return True  # what acted at more than one place, or at whichever agent's, is not told apart
         self._has_agents = self._has_agents or any(crossing.place.agent for crossing in evaluation.crossings)
         course = self.course(evaluation)
-        if len(course.acts) < len(schedule) and not {act.injection for act in course.acts}.issuperset(effective):
-            return True  # something acted otherwise than its operator says
         for (begun, state), acted, later in course.stretches():
             if later is None and evaluation.ending not in TOLD_BY_STATE:
                 break
@@ -185,7 +185,7 @@ class States:
             for position, common, monitors in evaluation.fingerprints:
                 state = (common, monitors[monitor])
                 marks.append(Mark(position, shared(state, state)))  # most runs come through the states of others
-            known = self._courses[evaluation.schedule] = Course(tuple(marks), tuple(acts_of(evaluation)))
+            known = self._courses[evaluation.schedule] = Course(tuple(marks), evaluation.acts)
         return known
 
     def joined(self, acted: frozenset[Injection], injection: Injection) -> frozenset[Injection]:
@@ -289,7 +289,11 @@ class States:
     def _next_act(
         self, state: State, acted: frozenset[Injection], stretch: Stretch, left: Iterable[Injection]
     ) -> Injection | None:
-        """Return which injection acts first in a stretch of those that its run did not have."""
+        """Return which injection acts first in a stretch, of those that its run did not have.
+
+        Of one that may act at the ask or at the answer it is the ask. The order does not matter for what follows: a run
+        in which just some injections act, and none of the others would, is the run with all of them.
+        """
         crossings = self._crossings.get((state, acted))
         if crossings is None:
             if len(self._crossings) >= KNOWN_MAX:
@@ -304,7 +308,10 @@ class States:
         for injection in left:
             crossing = crossings.get(injection.place)
             if crossing is not None and injection not in acted:
-                position = position_of(injection, crossing)
+                deviation = self._deviations.of(injection, crossing, stretch.run)
+                if deviation is Deviation.NEVER:
+                    continue
+                position = deviation.position(crossing.asked, crossing.answered)
                 if stretch.begun < position < first:
                     first, found = position, injection
         return found

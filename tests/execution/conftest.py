@@ -20,7 +20,7 @@ from chaosagent.execution.executor import Executor
 from chaosagent.execution.workbench import Job
 from chaosagent.faults.crossing import Crossing, Proceed, Response
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
-from chaosagent.faults.operator import OPERATORS, Choice, Domain, Levels, Phase, Text, bound
+from chaosagent.faults.operator import OPERATORS, Choice, Domain, Levels, Text, bound
 from chaosagent.faults.schedule import parse
 from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Boundary, Failure, Task
@@ -32,7 +32,6 @@ class _Tiny:
 
     boundaries: ClassVar[frozenset[Boundary]] = frozenset(Boundary)
     parameters: ClassVar[Mapping[str, Domain]] = {}
-    phase: ClassVar[Phase] = Phase.AFTER
     magnitude: ClassVar[float] = 1.0
     tokens: ClassVar[int] = 0
 
@@ -63,7 +62,6 @@ class Fail(_Tiny):
         "when": Choice("before", "after"),
         "kind": Text("timeout", characters_max=40),
     }
-    phase: ClassVar[Phase] = Phase.AROUND
     when: str = "before"
     kind: str = "timeout"
 
@@ -78,7 +76,6 @@ class Ask(_Tiny):
     """Asks for something else."""
 
     name: ClassVar[str] = "test/ask"
-    phase: ClassVar[Phase] = Phase.BEFORE
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
         request = crossing.request
@@ -113,7 +110,6 @@ class Twice(_Tiny):
     """Sends the request twice, and answers the first time's answer."""
 
     name: ClassVar[str] = "test/twice"
-    phase: ClassVar[Phase] = Phase.AROUND
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
         first = await proceed(crossing.request)
@@ -127,7 +123,6 @@ class Later(_Tiny):
 
     name: ClassVar[str] = "test/later"
     parameters: ClassVar[Mapping[str, Domain]] = {"seconds": Levels(5.0, limits=(0.0, 1e6))}
-    phase: ClassVar[Phase] = Phase.AROUND
     seconds: float = 5.0
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:

@@ -367,12 +367,14 @@ def test_positions_tell_what_acted_before_what(play: Play) -> None:
     assert (slow.asked_at, slow.answered_at) == (0, 30)
 
 
-def test_an_injection_that_acts_on_the_answer_acts_at_its_arrival(play: Play) -> None:
-    after = play(pays, "service:pay[1] test/say")
-    around = play(pays, "service:pay[1] test/fail(when=after)")
+def test_an_injection_acts_when_it_first_does_more_than_pass_on(play: Play) -> None:
+    said = play(pays, "service:pay[1] test/say").evaluation
+    failed_after = play(pays, "service:pay[1] test/fail(when=after)").evaluation
+    failed_before = play(pays, "service:pay[1] test/fail(when=before)").evaluation
 
-    assert after.evaluation.acted == after.evaluation.crossings[0].answered
-    assert around.evaluation.acted == around.evaluation.crossings[0].asked
+    assert said.acted == said.crossings[0].answered
+    assert failed_after.acted == failed_after.crossings[0].answered
+    assert failed_before.acted == failed_before.crossings[0].asked
 
 
 @pytest.mark.parametrize(

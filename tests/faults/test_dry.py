@@ -12,7 +12,7 @@ from hypothesis import given
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Exchange, Proceed, Request, Response
 from chaosagent.faults.dry import (
-    UNPREDICTABLE,
+    Deviation,
     DryKind,
     DryOutcome,
     RecordedCrossing,
@@ -24,13 +24,15 @@ from chaosagent.faults.dry import (
     unpack_request,
     unpack_response,
 )
-from chaosagent.faults.operator import Domain, Operator, Phase
+from chaosagent.faults.operator import Domain, Operator
 from chaosagent.operators.memory.stale_read import StaleRead
 from chaosagent.operators.message.reorder import Reorder
 from chaosagent.operators.service.delay import Delay
 from chaosagent.operators.service.duplicate_delivery import DuplicateDelivery
 from chaosagent.operators.service.error_status import ErrorStatus
+from chaosagent.operators.service.false_success import FalseSuccess
 from chaosagent.operators.service.field_corruption import FieldCorruption
+from chaosagent.operators.service.late_duplicate import LateDuplicate
 from chaosagent.operators.service.lost_response import LostResponse
 from chaosagent.operators.service.partial_response import PartialResponse
 from chaosagent.operators.service.stale_response import StaleResponse
@@ -57,6 +59,7 @@ class Redirect:
 
     Attributes:
         order: The order asked for.
+        keeps_answer: The answer is handed on.
     """
 
     name: ClassVar[str] = "example/redirect"
@@ -64,13 +67,14 @@ class Redirect:
     parameters: ClassVar[Mapping[str, Domain]] = {}
 
     order: str
-    phase: Phase = Phase.BEFORE
+    keeps_answer: bool = True
     magnitude: float = 1.0
     tokens: int = 0
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Ask for it."""
-        return await proceed(crossing.request._replace(arguments={"order_id": self.order}))
+        """Ask for it, and hand on the answer or lose it."""
+        response = await proceed(crossing.request._replace(arguments={"order_id": self.order}))
+        return response if self.keeps_answer else Response()
 
     def describe(self) -> str:
         """Say what it does."""
@@ -149,29 +153,54 @@ def test_a_changed_request_is_known_and_its_answer_is_not() -> None:
     assert outcome == _dry(Redirect("A-2"), _recorded())
     assert outcome.key != _dry(Redirect("A-3"), _recorded()).key
     assert _dry(Redirect("A-1"), _recorded()).no_op
-    assert _dry(Redirect("A-2", Phase.AROUND), _recorded()) == UNPREDICTABLE
+
+
+def test_a_changed_request_whose_answer_is_not_handed_on_unseen_is_unpredictable() -> None:
+    outcome = _dry(Redirect("A-2", keeps_answer=False), _recorded())
+
+    assert (outcome.kind, outcome.deviation) == (DryKind.UNPREDICTABLE, Deviation.ASK)
 
 
 @pytest.mark.parametrize("operator", [DuplicateDelivery("first"), DuplicateDelivery("last"), Reorder()])
 def test_a_second_or_a_later_call_is_unpredictable(operator: Operator) -> None:
     recorded = Sample(Boundary.MESSAGE, Request("send", {"to": "a"}), Response(None)).recorded()[-1]
 
-    assert _dry(operator, recorded) == UNPREDICTABLE
+    outcome = _dry(operator, recorded)
+
+    assert outcome.kind is DryKind.UNPREDICTABLE
+    assert outcome.deviation is (Deviation.ASK if isinstance(operator, Reorder) else Deviation.ANSWER)
 
 
 def test_a_call_that_the_world_never_answered_is_unpredictable_unless_it_never_reaches_it() -> None:
     cancelled = _recorded()._replace(response=b"", answered=-1)
 
-    assert _dry(Delay(), cancelled) == UNPREDICTABLE
+    assert _dry(Delay(), cancelled) == DryOutcome(DryKind.UNPREDICTABLE, b"", Deviation.ANSWER)
     assert _dry(Timeout("before"), cancelled).kind is DryKind.KNOWN
 
 
-def test_an_around_operator_that_calls_is_predictable_only_when_nothing_else_acts_meanwhile() -> None:
-    around = Redirect("A-1", Phase.AROUND)
+@pytest.mark.parametrize(
+    ("operator", "deviation"),
+    [
+        (Timeout("before"), Deviation.ASK),
+        (Timeout("after"), Deviation.ANSWER),
+        (Delay(), Deviation.ANSWER),
+        (DuplicateDelivery(), Deviation.ANSWER),
+        (LateDuplicate(), Deviation.ANSWER),
+        (FalseSuccess(), Deviation.ASK),
+        (Redirect("A-2"), Deviation.ASK),
+        (Redirect("A-1"), Deviation.NEVER),
+    ],
+)
+def test_an_operator_deviates_when_it_first_does_more_than_pass_on(operator: Operator, deviation: Deviation) -> None:
+    assert _dry(operator, _recorded()).deviation is deviation
 
-    assert _dry(around, _recorded()).kind is DryKind.KNOWN
-    assert _dry(around, _recorded()._replace(alone=False)) == UNPREDICTABLE
-    assert _dry(Delay(), _recorded()._replace(alone=False)).kind is DryKind.KNOWN
+
+def test_what_an_operator_does_with_a_history_that_is_not_recorded_is_unclear() -> None:
+    recorded = Sample(Boundary.SERVICE, REQUEST, Response("shipped"), (Exchange(REQUEST, Response("paid")),)).recorded()
+    unclear = [recorded[0]._replace(history_unclear=True), recorded[1]]
+
+    assert apply_dry(FalseSuccess(), unclear[1], unclear, 0).deviation is Deviation.UNCLEAR
+    assert apply_dry(FalseSuccess(), recorded[1], recorded, 0).deviation is Deviation.ASK
 
 
 def test_a_stale_answer_comes_from_what_was_answered_before() -> None:

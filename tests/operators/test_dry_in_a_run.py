@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from chaosagent.canonical import DEPTH_MAX, Plain, plain, unpack
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.faults.crossing import Exchange, Request, Response
-from chaosagent.faults.dry import DryKind, DryOutcome, apply_dry, pack_request, pack_response
+from chaosagent.faults.dry import Deviation, DryKind, DryOutcome, apply_dry, pack_request, pack_response
 from chaosagent.faults.injection import hook_at, inject
-from chaosagent.faults.operator import OPERATORS, Operator, Phase, lattice
+from chaosagent.faults.operator import OPERATORS, Operator, lattice
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
 from chaosagent.limits import RunLimits
 from chaosagent.operators.fields import depth_of
@@ -201,7 +201,22 @@ def _check(case: Case, boundary: Boundary, *, read_only: bool) -> None:
         _, changed = cast("tuple[str, bytes]", unpack(outcome.key))
         assert _asked_in(boundary, world, position) in (None, [changed])
     else:
-        assert operator.phase is Phase.AROUND, "an answer or a request that is changed alone can always be known here"
+        assert operator.name in REACHING_THE_WORLD_LATER_OR_TWICE, "all others can always be known here"
+    here = crossings[position]
+    assert [act.position for act in execution.evaluation.acts] == [
+        at for at in [outcome.deviation.position(here.asked, here.answered)] if outcome.deviation is not Deviation.NEVER
+    ]
+
+
+REACHING_THE_WORLD_LATER_OR_TWICE = frozenset(
+    {
+        "memory.late_write",
+        "message.duplicate",
+        "message.reorder",
+        "service.duplicate_delivery",
+        "service.late_duplicate",
+    }
+)
 
 
 def _asked_in(boundary: Boundary, world: World, position: int) -> list[bytes] | None:

@@ -6,13 +6,15 @@ import contextlib
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import pytest
 
 from chaosagent.canonical import Plain
 from chaosagent.execution.execute import Execution, Experiment, execute
+from chaosagent.faults.dry import Deviation, DryKind, RecordedCrossing, apply_dry
 from chaosagent.faults.injection import Hook, Place, inject
-from chaosagent.faults.operator import OPERATORS, Operator, Phase, lattice
+from chaosagent.faults.operator import OPERATORS, Operator, lattice
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
 from chaosagent.targets.target import Run, target
 from chaosagent.trace.step import StepKind
@@ -117,17 +119,24 @@ def test_an_operator_lands_in_a_run(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_an_operator_does_not_act_on_stays_as_it_was(name: str) -> None:
-    nominal = _executed(EMPTY).trace
+    nominal = _executed(EMPTY)
 
     for operator in lattice(OPERATORS.get(name)):
         delta = _schedule(operator)
         (hook,) = (injection.hook for injection in delta)
-        trace = _executed(delta).trace
+        trace, alone = _executed(delta).trace, _answers_alone(operator, hook, nominal.evaluation.crossings)
 
-        assert _untouched(trace, hook, operator.phase) == _untouched(nominal, hook, operator.phase), operator
+        assert _untouched(trace, hook, alone=alone) == _untouched(nominal.trace, hook, alone=alone), operator
 
 
-def _untouched(trace: Trace, hook: Hook, phase: Phase) -> list[tuple[str, bytes, bytes]]:
+def _answers_alone(operator: Operator, hook: Hook, crossings: Sequence[RecordedCrossing]) -> bool:
+    """Whether an operator asks the world once, unchanged, and changes nothing but the answer."""
+    here = next(crossing for crossing in crossings if hook.matches(crossing.place))
+    outcome = apply_dry(operator, here, [one for one in crossings if one.place.interface == hook.interface], 0)
+    return outcome.kind is DryKind.KNOWN and outcome.deviation is Deviation.ANSWER
+
+
+def _untouched(trace: Trace, hook: Hook, *, alone: bool) -> list[tuple[str, bytes, bytes]]:
     """Return what crossed at all places that an injection must leave alone.
 
     One that acts on the answer leaves the request at its own place alone, and all other places; others may change what
@@ -137,7 +146,7 @@ def _untouched(trace: Trace, hook: Hook, phase: Phase) -> list[tuple[str, bytes,
     for step in trace.steps:
         is_here = hook.matches(Place(step.interface, step.agent, step.occurrence, step.attempt))
         is_later = step.interface == hook.interface and step.occurrence > hook.first
-        if step.kind is StepKind.CALL and not (is_later and phase is not Phase.AFTER):
+        if step.kind is StepKind.CALL and not (is_later and not alone):
             found.append((step.hook, step.request, b"" if is_here else step.response))
     return found
 

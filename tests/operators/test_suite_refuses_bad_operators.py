@@ -14,8 +14,8 @@ from typing import ClassVar, cast
 import pytest
 
 from chaosagent.canonical import Plain
-from chaosagent.faults.crossing import Crossing, Proceed, Request, Response
-from chaosagent.faults.operator import OPERATORS, Domain, Levels, Operator, ParameterValue, Phase, bound
+from chaosagent.faults.crossing import Crossing, Proceed, Response
+from chaosagent.faults.operator import OPERATORS, Domain, Levels, Operator, ParameterValue, bound
 from chaosagent.testing.operators import OperatorConformance
 from chaosagent.vocabulary import Boundary, Failure
 
@@ -33,10 +33,6 @@ class Clip:
     parameters: ClassVar[Mapping[str, Domain]] = {"count": Levels(2, 1, limits=(0, 5))}
 
     count: int = 2
-
-    @property
-    def phase(self) -> Phase:
-        return Phase.AFTER
 
     @property
     def magnitude(self) -> float:
@@ -110,26 +106,34 @@ class Sleeping(Clip):
         return response
 
 
-class NeverCalling(Clip):
+class Insisting(Clip):
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        return Response("done")
+        try:
+            return await proceed(crossing.request)
+        except asyncio.CancelledError:
+            return Response("too late")
 
 
-class CallingLate(Clip):
+class ActingOnCancellation(Clip):
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        await crossing.sleep(1.0)
+        try:
+            return await proceed(crossing.request)
+        except asyncio.CancelledError:
+            crossing.defer(1.0, proceed, crossing.request)
+            raise
+
+
+class WaitingElsewhere(Clip):
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        await asyncio.sleep(1.0)
         return await proceed(crossing.request)
 
 
-class ChangingRequest(Clip):
+class EarlyInARun(Clip):
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        return await proceed(Request("delete", crossing.request.arguments))
-
-
-class ChangingAnswerBefore(Clip):
-    @property
-    def phase(self) -> Phase:
-        return Phase.BEFORE
+        if "Fake" in type(crossing).__name__:
+            await crossing.sleep(1.0)
+        return await proceed(crossing.request)
 
 
 class Stumbling(Clip):
@@ -258,10 +262,15 @@ BAD: tuple[tuple[type[Operator], str, str], ...] = (
     (Larger, "its_effect_is_bounded", r"\d+ bytes out of \d+"),
     (Repeating, "its_effect_is_bounded", "100 calls out of one"),
     (Sleeping, "its_effect_is_bounded", r"it waits \[1000000000000.0\] s"),
-    (NeverCalling, "it_keeps_its_phase", "calls the world once; this one did 0 times"),
-    (CallingLate, "it_keeps_its_phase", "calls at once; this one waited first"),
-    (ChangingRequest, "it_keeps_its_phase", "leaves the request unchanged"),
-    (ChangingAnswerBefore, "it_keeps_its_phase", "hands the answer on"),
+    (Waiting, "it_waits_for_its_crossing_alone", "waits for something else than `proceed`"),
+    (WaitingElsewhere, "it_waits_for_its_crossing_alone", "waits for something else than `proceed`"),
+    (Insisting, "it_lets_the_agent_give_its_call_up", "keeps the agent from giving its call up"),
+    (ActingOnCancellation, "it_lets_the_agent_give_its_call_up", "acts because the agent gives its call up"),
+    (
+        EarlyInARun,
+        "dry_application_tells_when_it_begins_to_act",
+        "begins to act when the agent asks; dry .* says never",
+    ),
     (Stumbling, "it_survives_hostile_answers", "it raised TypeError"),
     (Nesting, "it_survives_hostile_answers", "not plain data.* nests deeper than 64"),
     (Opaque, "it_survives_hostile_answers", "not plain data"),

@@ -53,7 +53,7 @@ def proposals(unfollowed: Unfollowed, *taken: Schedule) -> set[Schedule]:
 
 
 def told(bench: Bench, *schedules: Schedule) -> Unfollowed:
-    states = States(0, bench.space.model)
+    states = States(0, bench.space.model, 0)
     unfollowed = Unfollowed(states)
     for schedule in schedules:
         states.take(bench.run(schedule))

@@ -83,7 +83,7 @@ def bench() -> Bench:
 @given(seed=st.integers(0, 999))
 def test_schedules_of_few_faults_fit_the_budget_and_end_when_all_were_tried(bench: Bench, seed: int) -> None:
     problem, rng = bench.problem("rare", BUDGET), random.Random(seed)
-    states = States(problem.monitor, bench.space.model)
+    states = States(problem.monitor, bench.space.model, 0)
     stream = CoveringStream(problem, states, Expander(bench.space, problem.seed))
     told: set[Schedule] = set()
     asked: Schedule | None = EMPTY

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -148,7 +149,8 @@ def test_its_state_is_the_log_of_what_it_was_told() -> None:
                 assert proposal.schedule not in log
                 for searcher in (first, second):
                     searcher.tell(bench.run(proposal.schedule))
-        assert first.standing == second.standing
+        # How much was pruned also depends on when the violations came that end the search behind them.
+        assert replace(first.standing, pruned={}) == replace(second.standing, pruned={})
 
 
 def test_what_it_has_heard_is_heard_again_when_it_searches_anew_with_an_interval_cut() -> None:

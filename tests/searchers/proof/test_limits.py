@@ -219,7 +219,7 @@ def test_short_runs_that_show_a_long_one_part_by_part_do_not_stand_for_it(make: 
     problem = bench.problem("termination", 2 * SPACE.cost_min)
     searcher = make(problem)
     shown = [failing(), *(failing(number, number + 2) for number in range(1, ROUNDS - 1)), failing(11), failing(12)]
-    states = States(problem.monitor, SPACE.model)
+    states = States(problem.monitor, SPACE.model, 0)
 
     for short in map(bench.run, shown):
         assert short.spent < spent_max_of(problem)

@@ -111,7 +111,7 @@ def bench_of(of: Any) -> Bench:
 
 def test_one_run_answers_for_schedules_with_one_of_its_faults_where_those_leave_nothing_behind() -> None:
     bench = bench_of(three)
-    states = States(0, bench.space.model)
+    states = States(0, bench.space.model, 0)
     nominal = bench.run(parse(""))
     states.take(nominal)
     (at_two,) = [crossing for crossing in nominal.crossings if crossing.place.interface == "service:two"]
@@ -128,7 +128,7 @@ def test_one_run_answers_for_schedules_with_one_of_its_faults_where_those_leave_
 
 def test_what_left_nothing_behind_is_no_part_of_the_way_to_a_state() -> None:
     bench = bench_of(three)
-    states = States(0, bench.space.model)
+    states = States(0, bench.space.model, 0)
     for text in ("", f"service:one[1] {LOST}; service:two[1] {LOST}; service:three[1] {LOST}"):
         states.take(bench.run(parse(text)))
     broken = bench.run(parse(text))
@@ -141,7 +141,7 @@ def test_what_left_nothing_behind_is_no_part_of_the_way_to_a_state() -> None:
 def test_a_run_that_others_have_shown_in_parts_is_foretold(known_max: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "KNOWN_MAX", known_max)
     bench = bench_of(three)
-    states = States(0, bench.space.model)
+    states = States(0, bench.space.model, 0)
     pair = parse(f"service:two[1] {LOST}; service:three[1] {LOST}")
     states.take(bench.run(parse("")))
     states.take(bench.run(parse(f"service:one[1] {LOST}; service:two[1] {LOST}")))
@@ -165,7 +165,7 @@ def test_what_may_act_at_any_agents_call_is_not_foretold_where_agents_have_names
         return Outcome("done", success=True)
 
     bench = bench_of(named)
-    states = States(0, bench.space.model)
+    states = States(0, bench.space.model, 0)
     states.take(bench.run(parse("")))
 
     assert states.foretold(parse(f"service:two[1]@planner {LOST}")) is not None
@@ -174,7 +174,7 @@ def test_what_may_act_at_any_agents_call_is_not_foretold_where_agents_have_names
 
 def test_what_may_act_at_several_calls_is_not_foretold() -> None:
     bench = bench_of(three)
-    states = States(0, bench.space.model)
+    states = States(0, bench.space.model, 0)
     states.take(bench.run(parse("")))
 
     assert states.foretold(parse(f"service:four[1] {LOST}")) is not None
@@ -195,7 +195,7 @@ def test_equal_states_that_end_otherwise_contradict_each_other() -> None:
         return Outcome("done", success=not refused)
 
     bench = bench_of(moody)
-    states = States(0, bench.space.model)
+    states = States(0, bench.space.model, 0)
 
     assert states.take(bench.run(parse("")))
     assert not states.take(bench.run(parse(f"service:one[1] {LOST}")))
@@ -222,7 +222,7 @@ def foretold_rightly(seed: int) -> int:
         assume(False)
     asked = list(bench.executed)
     monitor = bench.problem(name, COST_PAIR).monitor
-    states = States(monitor, bench.space.model)
+    states = States(monitor, bench.space.model, 0)
     for dense in ("", *map(str, dense_schedules(bench, seed))):
         states.take(bench.run(parse(dense)))
     derive(seed, "order").shuffle(asked)

@@ -1,0 +1,1 @@
+"""Attacks on what the searchers call proved: random concurrent programs against brute force."""

@@ -1,0 +1,58 @@
+"""Compares random programs with brute force: `python -m soundness --programs 10000`, in the folder `tests/lab`."""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+from functools import partial
+
+from soundness.attack import Report, compare
+from soundness.random_programs import random_case
+from soundness.strange_operators import registered
+
+
+def _one(seed: int, *, strange_every: int) -> Report:
+    report = Report()
+    with registered():
+        strange = bool(strange_every) and seed % strange_every == 0
+        compare(random_case(seed, strange=strange), report, seed)
+    return report
+
+
+def main() -> int:
+    """Compare programs, and print what was wrong; exit code 1 if anything was."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--programs", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
+    parser.add_argument("--strange-every", type=int, default=3, help="every so many-th has a stranger's operator")
+    asked = parser.parse_args()
+    total = Report()
+    seeds = range(asked.first, asked.first + asked.programs)
+    with multiprocessing.Pool(asked.jobs) as pool:
+        reports = pool.imap(partial(_one, strange_every=asked.strange_every), seeds, chunksize=4)
+        for number, report in enumerate(reports, 1):
+            _add(total, report)
+            for seed, wrongs in report.wrong.items():
+                print(f"seed {seed}: {len(wrongs)} wrong, such as {wrongs[0]}", flush=True)
+            if number % 100 == 0:
+                print(f"{number} of {asked.programs}, {len(total.wrong)} wrong", file=sys.stderr, flush=True)
+    print(f"{total.programs} programs compared, {total.too_large} too large, {total.searches} searches")
+    print(f"programs with a wrong search: {len(total.wrong)}")
+    for label, count in total.executions.items():
+        print(f"  {label}: {count} executions")
+    return 1 if total.wrong else 0
+
+
+def _add(total: Report, one: Report) -> None:
+    total.programs += one.programs
+    total.too_large += one.too_large
+    total.searches += one.searches
+    for label, count in one.executions.items():
+        total.executions[label] = total.executions.get(label, 0) + count
+    total.wrong.update(one.wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
