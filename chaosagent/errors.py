@@ -8,6 +8,7 @@ ChaosAgentError
 │   ├── SearcherError       a searcher raised, or returned what it must not
 │   └── RecordError         a replay record that is damaged, too large or of another version
 ├── TargetError             the target could not be loaded or does not keep its protocol (exit code 4)
+│   └── CrossingError       it hands over something that cannot cross a boundary
 ├── PluginError             an operator or a contract raised, or returned what it must not (exit code 4)
 └── StudyError              the study cannot go on: locked, other study's folder, too many errors (exit code 4)
 
@@ -128,6 +129,10 @@ class RecordError(UsageError):
 
 class TargetError(ChaosAgentError):
     """The target could not be loaded, or does not keep the protocol of `chaosagent.targets`."""
+
+
+class CrossingError(TargetError):
+    """The target hands over something that cannot cross a boundary, as it is not plain data."""
 
 
 class PluginError(ChaosAgentError):

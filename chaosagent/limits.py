@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,24 @@ class RunLimits:
     payload_bytes_max: int = 4_000_000
     wall_seconds_max: float = 60.0
     memory_megabytes_max: int = 4_000
+
+    @property
+    def extended(self) -> RunLimits:
+        """The limits of the second run that a schedule gets when it has reached one: `EXTENSION` times as much.
+
+        The limits of real time, memory and payloads stay.
+        """
+        return replace(
+            self,
+            steps_max=EXTENSION * self.steps_max,
+            turns_max=EXTENSION * self.turns_max,
+            turns_total_max=EXTENSION * self.turns_total_max,
+            virtual_seconds_max=EXTENSION * self.virtual_seconds_max,
+        )
+
+
+EXTENSION = 10
+"""How many times its limits a run is given before what it would still do counts as unknown."""
 
 
 @dataclass(frozen=True, slots=True)

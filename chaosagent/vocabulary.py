@@ -81,7 +81,11 @@ class Mediation(enum.Enum):
 
 
 class Ending(enum.Enum):
-    """How a run ended."""
+    """How a run ended.
+
+    `INCONCLUSIVE`: the target said that the run can show nothing further (`Run.inconclusive`). `HUNG`: the limit of
+    real time has ended it. No other ending depends on real time.
+    """
 
     FINISHED = "finished"
     CRASHED = "crashed"
@@ -89,6 +93,15 @@ class Ending(enum.Enum):
     LIVELOCK = "livelock"
     STEP_LIMIT = "step limit"
     TIME_LIMIT = "time limit"
+    INCONCLUSIVE = "inconclusive"
+    HUNG = "hung"
+
+
+LIMITS_REACHED = frozenset({Ending.LIVELOCK, Ending.STEP_LIMIT, Ending.TIME_LIMIT})
+"""Endings by a limit of the run."""
+
+CUT_OFF = LIMITS_REACHED | {Ending.INCONCLUSIVE, Ending.HUNG}
+"""Endings that the target did not come to by itself: what it would still have done is not known."""
 
 
 @dataclass(frozen=True, slots=True)

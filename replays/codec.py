@@ -42,8 +42,8 @@ from chaosagent.replays.sections import (
     write_verdict,
 )
 from chaosagent.replays.typed import ITEMS_MAX, Section
-from chaosagent.trace.trace import Trace
-from chaosagent.vocabulary import Ending, Labels, SystemConfig, Task
+from chaosagent.trace.trace import ContractVerdict, Trace
+from chaosagent.vocabulary import LIMITS_REACHED, Ending, Labels, SystemConfig, Task, Verdict
 
 MAGIC = b"CHAOSREC"
 HEADER = struct.Struct(">8sHI16s")
@@ -124,7 +124,8 @@ def decode(data: bytes, where: str) -> ReplayRecord:
     """
     body = _checked_body(data, where)
     try:
-        return _read(Section(unpack_untrusted(body, items_max=ITEMS_MAX), "record"))
+        record = _read(Section(unpack_untrusted(body, items_max=ITEMS_MAX), "record"))
+        return record if HEADER.unpack_from(data)[1] >= 2 else _as_of_version_2(record)
     except RecordError as error:
         raise RecordError(f"{where}: {error}") from None
     except UsageError as error:
@@ -133,6 +134,23 @@ def decode(data: bytes, where: str) -> ReplayRecord:
         raise RecordError(
             f"{where}: the body is no msgpack data of a record ({error}). Make the record again."
         ) from error
+
+
+def _as_of_version_2(record: ReplayRecord) -> ReplayRecord:
+    """Return a record of version 1 with what is known of a run that a limit has ended.
+
+    Of a trace that does not have the announced digest nothing is changed, so that a replay still sees that.
+    """
+    trace = record.trace
+    if trace.ending not in LIMITS_REACHED or trace.digest != record.trace_digest:
+        return record
+    verdicts = tuple(
+        ContractVerdict(one.contract, Verdict.UNKNOWN, 0.0) if one.verdict is Verdict.HOLDS else one
+        for one in trace.verdicts
+    )
+    is_real = trace.ending is Ending.TIME_LIMIT and "of real time" in trace.ending_detail
+    changed = dataclasses.replace(trace, verdicts=verdicts, ending=Ending.HUNG if is_real else trace.ending)
+    return dataclasses.replace(record, trace=changed, trace_digest=changed.digest)
 
 
 def _checked_body(data: bytes, where: str) -> bytes:

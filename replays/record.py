@@ -17,7 +17,8 @@ from chaosagent.study.plan import Plan
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import SystemConfig, Task
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""Since 2, what a run that a limit has ended does not break is unknown, and does not hold."""
 SESSION_REFERENCE = "chaosagent.proxy.session:SESSION"
 """How records of sessions of `chaosagent proxy` name their target."""
 

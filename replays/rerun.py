@@ -7,15 +7,18 @@ failure. `schedule` injects the same schedule into today's target: it tells whet
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.contracts.contract import Contract
-from chaosagent.errors import ChaosAgentError
+from chaosagent.errors import ChaosAgentError, TargetError
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.execution.frozen import AnswersInMemory, answers_of
+from chaosagent.execution.process_pool import ProcessExecutor
 from chaosagent.execution.served import serve
+from chaosagent.execution.workbench import Job, Workbench
+from chaosagent.faults.evaluation import Status
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.statistics.intervals import wilson
@@ -25,7 +28,7 @@ from chaosagent.targets.target import Target
 from chaosagent.trace.diff import first_difference
 from chaosagent.trace.step import Step
 from chaosagent.trace.trace import Trace
-from chaosagent.vocabulary import Landing, SystemConfig, Verdict
+from chaosagent.vocabulary import Ending, Landing, SystemConfig, Verdict
 
 DRAWS = 20
 
@@ -65,6 +68,9 @@ class Replay:
 def rerun_exact(record: ReplayRecord, target: Target) -> Replay:
     """Play the target against what the record holds; `REPRODUCED` when the trace is equal bit for bit."""
     notes = _changes(record, target)
+    if has_no_trace(record):
+        detail = "the limit of real time has ended the run, so there is no trace to reproduce; use --mode schedule"
+        return Replay(ReplayOutcome.NOT_LANDED, "exact", None, detail, notes)
     try:
         experiment = _experiment(record, target, record.config)
         served = serve(experiment, record.trace, record.schedule)
@@ -82,6 +88,35 @@ def rerun_exact(record: ReplayRecord, target: Target) -> Replay:
     steps = f"{count} step" if count == 1 else f"{count} steps"
     detail = f"the same {steps}, {record.contract} violated {_place(record.trace, step)}"
     return Replay(ReplayOutcome.REPRODUCED, "exact", step, detail, notes)
+
+
+def has_no_trace(record: ReplayRecord) -> bool:
+    """Whether the limit of real time has ended the run with its worker process, so that no step of it is known."""
+    return record.trace.ending is Ending.HUNG and not record.trace.steps
+
+
+def why_it_hangs(record: ReplayRecord, setup: Callable[[], Workbench]) -> str:
+    """Run the schedule of a record in worker processes, which can be ended; return why it was, twice.
+
+    Args:
+        record: Of a run that hung.
+        setup: Makes the workbench of today's target; pickled, so a function of a module with plain arguments.
+
+    Returns:
+        Empty when the run came to an end of its own.
+
+    Raises:
+        ChaosAgentError: The run cannot be made.
+    """
+    pool = ProcessExecutor(setup, workers=1, limits=record.limits)
+    try:
+        pool.submit(0, Job(record.task.id, record.seed, record.schedule))
+        told = pool.next_finished().evaluation
+    finally:
+        pool.close()
+    if told.status is Status.ERROR:
+        raise TargetError(told.error)
+    return told.detail if told.ending is Ending.HUNG else ""
 
 
 def rerun_schedule(

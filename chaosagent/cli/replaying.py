@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from chaosagent.canonical import Plain
 from chaosagent.cli.output import stdout_for_answers
-from chaosagent.errors import ChaosAgentError, RecordError, UsageError
+from chaosagent.errors import ChaosAgentError, RecordError, StudyError, TargetError, UsageError
+from chaosagent.execution.workbench import load_workbench
 from chaosagent.importable import make_importable
 from chaosagent.replays.record import ReplayRecord
-from chaosagent.replays.rerun import DRAWS, Replay, ReplayOutcome, rerun_exact, rerun_schedule
+from chaosagent.replays.rerun import (
+    DRAWS,
+    Replay,
+    ReplayOutcome,
+    has_no_trace,
+    rerun_exact,
+    rerun_schedule,
+    why_it_hangs,
+)
 from chaosagent.replays.store import find_records, read_record
 from chaosagent.report.page import Cell, Page, Span, bad, faint, good, name, notice
 from chaosagent.report.story import counted
@@ -74,7 +85,8 @@ def replay_all(
                 reruns.append(Rerun(path, None, Replay(ReplayOutcome.REFUSED, mode, None, _without(path, error))))
                 continue
             for one in ("exact", "schedule") if mode == "both" else (mode,):
-                reruns.append(Rerun(path, record, _replay(record, loaded, one, config, draws)))
+                named = record.target_reference if target is None else target
+                reruns.append(Rerun(path, record, _replay(record, loaded, one, _Asked(named, config, draws))))
     return reruns
 
 
@@ -83,23 +95,45 @@ def _without(path: Path, error: RecordError) -> str:
     return str(error).removeprefix(str(path)).removeprefix(":").lstrip(" ")
 
 
-def _replay(
-    record: ReplayRecord, target: Target | ChaosAgentError, mode: str, config: str | None, draws: int
-) -> Replay:
+class _Asked(NamedTuple):
+    """How schedules are to be replayed.
+
+    Attributes:
+        target: How the target is named.
+        config: Another configuration; `None` for the record's own.
+        draws: How often a schedule is run where a stochastic target asks what its record cannot answer.
+    """
+
+    target: str
+    config: str | None
+    draws: int
+
+
+def _replay(record: ReplayRecord, target: Target | ChaosAgentError, mode: str, asked: _Asked) -> Replay:
     if isinstance(target, ChaosAgentError):
         return Replay(ReplayOutcome.ERROR, mode, None, str(target))
     if mode == "exact":
         return rerun_exact(record, target)
-    return _rerun_schedule(record, target, config, draws)
+    return _rerun_schedule(record, target, asked)
 
 
-def _rerun_schedule(record: ReplayRecord, target: Target, config: str | None, draws: int) -> Replay:
-    """Replay a schedule; what is wrong with the record's own names is an outcome, with an option's a mistake."""
-    if config is not None:
-        target.config(config, "--config")
+def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked) -> Replay:
+    """Replay a schedule; what is wrong with the record's own names is an outcome, with an option's a mistake.
+
+    One that hung is run in a worker process first, as it may hang again.
+    """
+    if asked.config is not None:
+        target.config(asked.config, "--config")
     try:
-        return rerun_schedule(record, target, config_name=config, draws=draws)
-    except UsageError as error:
+        if has_no_trace(record):
+            names = asked.target, asked.config or record.config.name, record.contract_specs
+            why = why_it_hangs(record, partial(load_workbench, *names, limits=record.limits, folder=Path.cwd()))
+            if why:
+                return Replay(
+                    ReplayOutcome.VIOLATED, "schedule", None, f"{record.contract} violated by real time: {why}"
+                )
+        return rerun_schedule(record, target, config_name=asked.config, draws=asked.draws)
+    except (UsageError, TargetError, StudyError) as error:
         return Replay(ReplayOutcome.ERROR, "schedule", None, str(error))
 
 

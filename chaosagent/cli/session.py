@@ -62,10 +62,16 @@ class Workforce:
         if self.executor == "ray":
             require("ray", extra="ray", needed_by="--executor ray")
 
-    def open(self, study: StudyFile, plan: Plan) -> Executor:
-        """Return the executor; worker processes are started."""
+    def open(self, study: StudyFile, plan: Plan, warn: Callable[[str], object]) -> Executor:
+        """Return the executor; worker processes are started.
+
+        Args:
+            study: The study file.
+            plan: What it says.
+            warn: Called with a line on what the executor cannot do.
+        """
         if self.executor == "inline":
-            return InlineExecutor(plan.workbench())
+            return InlineExecutor(plan.workbench(), warn)
         setup, limits = worker_setup(study, plan), plan.run_limits
         if self.executor == "process":
             return ProcessExecutor(setup, workers=self.size, limits=limits)
@@ -107,7 +113,7 @@ def run_study(
         store = _store(study, out, plan, resume=resume)
         digest = ""
         stack.callback(lambda: store.close(digest))
-        executor = workforce.open(study, plan)
+        executor = workforce.open(study, plan, lambda text: printed.show(f"chaosagent: {text}"))
         stack.callback(executor.close)
         if isinstance(executor, ProcessExecutor):
             stack.callback(_leave_out, printed, executor)

@@ -41,20 +41,64 @@ class Setting:
     settings: Mapping[str, Plain] = field(default_factory=dict)
 
 
+class OutcomeMissingError(Exception):
+    """A contract has looked at something that a run did not come to; the contract's verdict on it is `UNKNOWN`."""
+
+
+class MissingOutcome(Outcome):
+    """Stands for the outcome of a run that handed none back.
+
+    It was no success, and it has the state of the world where the target declares that (`Run.state`). Whoever looks at
+    anything else of it raises an `OutcomeMissingError`.
+    """
+
+    __slots__ = ("_ending",)
+
+    def __init__(self, ending: Ending, state: Plain) -> None:
+        super().__init__(success=False, state=state)
+        object.__setattr__(self, "_ending", ending)
+
+    def __getattribute__(self, name: str) -> object:
+        if name in _MISSING or (name == "state" and super().__getattribute__("state") is None):
+            ending: Ending = super().__getattribute__("_ending")
+            remedy = " Declare it with run.state(...)." if name == "state" else ""
+            raise OutcomeMissingError(
+                f"the run ended with {ending.value} and has no outcome, so its {name} is not known.{remedy}"
+            )
+        return super().__getattribute__(name)
+
+
+_MISSING = frozenset({"message", "claims", "refused"})
+
+
 class End(NamedTuple):
-    """How a run ended.
+    """How a run ended; `end_of` makes it.
 
     Attributes:
         ending: Finished, crashed, deadlock, ...
         detail: One line on it, such as the exception.
-        outcome: What the target handed back; an empty one when it did not come to that.
+        outcome: What the target handed back; a `MissingOutcome` when it did not come to that.
         step_count: Steps of the trace.
+        exceeded: The limit that the run went beyond before it came to its end, such as `"2000 steps"`; empty when it
+            kept its limits.
     """
 
     ending: Ending
     detail: str
     outcome: Outcome
     step_count: int
+    exceeded: str = ""
+
+    @property
+    def has_outcome(self) -> bool:
+        """Whether the target handed back an outcome."""
+        return self.ending is Ending.FINISHED
+
+
+def end_of(ending: Ending, detail: str, outcome: Outcome, step_count: int, exceeded: str = "") -> End:
+    """Return what contracts are shown of the end of a run."""
+    shown = outcome if ending is Ending.FINISHED else MissingOutcome(ending, outcome.state)
+    return End(ending, detail, shown, step_count, exceeded)
 
 
 class Reading(NamedTuple):
@@ -98,7 +142,10 @@ class Monitor(Protocol):
         ...
 
     def end(self, end: End) -> Reading:
-        """Look at the end of the run and return the last reading. Not called after a violation."""
+        """Look at the end of the run and return the last reading.
+
+        Not called after a violation, nor for a run that was cut off, unless the contract says that it judges those.
+        """
         ...
 
     def state(self) -> Plain:
@@ -139,6 +186,14 @@ def sees_faults(contract: Contract) -> bool:
     """
     required = contract.requires
     return bool(getattr(contract, "sees_faults", False)) or (required is not None and sees_faults(required))
+
+
+def judges_cut_off(contract: Contract) -> bool:
+    """Whether a contract judges runs that were cut off by a limit; for the others its verdict on them is `UNKNOWN`.
+
+    Such a contract has `judges_cut_off: ClassVar[bool] = True`.
+    """
+    return bool(getattr(contract, "judges_cut_off", False))
 
 
 def needs_nominal(contract: Contract) -> bool:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar
 
-from chaosagent.canonical import Plain, pack, plain
-from chaosagent.contracts.contract import Contract, End, Nominal, Setting
+from chaosagent.canonical import Plain, pack
+from chaosagent.contracts.contract import Contract, Nominal, Setting, end_of
 from chaosagent.errors import PluginError, TargetError, UsageError
 from chaosagent.execution.asked import close_unawaited, close_unbegun
-from chaosagent.execution.crashed import place_of_crash, with_place
+from chaosagent.execution.crashed import place_of_crash
 from chaosagent.execution.failures import message_of
 from chaosagent.execution.frozen import Answers, Frozen, FrozenAnswer, asked_of
 from chaosagent.execution.injector import Injector
 from chaosagent.execution.network import close_links
-from chaosagent.execution.recorder import Recorder, redacted_identity
+from chaosagent.execution.outcome import outcome_of, redacted_claims, redacted_verdict
+from chaosagent.execution.recorder import Recorder
 from chaosagent.execution.run import LiveRun
 from chaosagent.execution.watch import Watch
 from chaosagent.faults.evaluation import Act, Evaluation, Fingerprinting
@@ -27,18 +27,15 @@ from chaosagent.limits import RunLimits
 from chaosagent.targets.target import Target
 from chaosagent.trace.provenance import origins
 from chaosagent.trace.redact import Redactor
-from chaosagent.trace.trace import ContractVerdict, Trace
+from chaosagent.trace.trace import BEYOND, Trace
 from chaosagent.virtual_time import Deadlock, Livelock, TimeLimitReached, VirtualLoop, VirtualTimeError, virtual_loop
-from chaosagent.vocabulary import Claim, ClockKind, Ending, Outcome, SystemConfig, Task
+from chaosagent.vocabulary import LIMITS_REACHED, ClockKind, Ending, Outcome, SystemConfig, Task, Verdict
 from chaosagent.wall import WallLoop
 
 AnyRun = TypeVar("AnyRun", bound=LiveRun)
 
 DRAWING_RUNS_MAX = 20
 """How often a run is made until it finds all answers frozen; each but the last froze some."""
-
-RECORD_DEPTH = 6
-"""Levels that a replay record puts around an outcome; they count against the depth that plain data may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +52,8 @@ class Experiment:
         limits: Of one run.
         answers: What pure interfaces have answered before and answer again; `None` when nothing is frozen.
         world: Which of several worlds of frozen answers; they share none.
+        exceeded: The limit that a first run under the same schedule has reached, such as `"2000 steps"`; then `limits`
+            are the extended ones.
     """
 
     target: Target
@@ -66,12 +65,17 @@ class Experiment:
     limits: RunLimits = field(default_factory=RunLimits)
     answers: Answers | None = None
     world: int = 0
+    exceeded: str = ""
 
     @property
     def scope(self) -> bytes:
         """What a frozen answer may depend on besides its place and request."""
         depends: list[Plain] = [self.target.name, self.config.digest, self.task.id, self.task.input, self.seed]
         return pack([*depends, self.world] if self.world else depends)
+
+    def beyond(self, limit: str) -> Experiment:
+        """Return the experiment with extended limits, for a run that has reached one, such as `"2000 steps"`."""
+        return replace(self, limits=self.limits.extended, exceeded=limit)
 
     def with_nominal(self) -> Experiment:
         """Return the experiment with what its run without injections did; runs it unless that is known.
@@ -110,6 +114,10 @@ def execute(
         schedule: What is injected.
         fingerprinting: What fingerprints at the target's checkpoints cover, for rule R3.
 
+    A run that reaches a limit of steps, turns or virtual time is made once more with `EXTENSION` times these limits.
+    The second one counts if it comes to an end of its own, or breaks what the first has not: so contracts are judged by
+    all that the target does, and only `termination` and `objective` by whether it kept its limits.
+
     Raises:
         TargetError: The target does not keep its protocol: it returns something else than an outcome, hands over
             what is not plain data, or exceeds a limit on payloads.
@@ -117,6 +125,21 @@ def execute(
     Determinism: equal arguments give traces with equal digests, in every process. With frozen answers only a run counts
     in which all of them were there before: one that drew some is made again.
     """
+    first = _execute_once(experiment, schedule, fingerprinting)
+    if first.trace.ending not in LIMITS_REACHED:
+        return first
+    longer = experiment.beyond(first.trace.ending_detail)
+    second = _execute_once(longer, schedule, fingerprinting)
+    settled = second.trace.ending not in LIMITS_REACHED
+    return second if settled or _violated(second) - _violated(first) else first
+
+
+def _violated(execution: Execution) -> set[str]:
+    verdicts = execution.evaluation.verdicts
+    return {verdict.contract for verdict in verdicts if verdict.verdict is Verdict.VIOLATED}
+
+
+def _execute_once(experiment: Experiment, schedule: Schedule, fingerprinting: Fingerprinting) -> Execution:
     for _ in range(DRAWING_RUNS_MAX):
         run = make_run(LiveRun, experiment, schedule, fingerprinting=fingerprinting)
         execution = conduct(experiment, run, schedule)
@@ -186,28 +209,70 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         close_unbegun(run.loop)
         close_links(run)
         raise
-    spent = _spent(run, ending)
+    spent = 1.0 if experiment.exceeded else _spent(run, ending)
     run.over = True
     run.loop.end()
     close_links(run)
-    recorder = run.recorder
     unawaited = close_unawaited(run.asked)
     run.let_go()
     if unawaited is not None and ending is Ending.FINISHED:
-        recorder.refuse(unawaited)
-    _refuse(experiment, recorder)
-    outcome = run.settled(_judged(experiment, result)) if ending is Ending.FINISHED else Outcome(success=False)
-    redactor = recorder.redactor
+        run.recorder.refuse(unawaited)
+    _refuse(experiment, run.recorder)
+    state = run.final_state()
+    outcome = Outcome(success=False, state=state)
+    if ending is Ending.FINISHED:
+        try:
+            outcome = run.settled(outcome_of(experiment, result, state, is_faulty=bool(run.acts)))
+        except TargetError as error:
+            if not run.acts:
+                raise
+            ending, detail = Ending.CRASHED, str(error)  # what it hands back under a fault is how it behaves
+    if experiment.exceeded:
+        detail = f"{detail}{'; ' if detail else ''}{BEYOND}{experiment.exceeded}"
+    trace = _judged(experiment, run, _Ended(ending, detail, crashed_at, outcome))
+    evaluation = Evaluation(
+        schedule=schedule,
+        effective=_effective(run.acts, schedule),
+        acts=tuple(sorted(run.acts, key=_position)),
+        digest=trace.digest,
+        ending=ending,
+        success=False if experiment.exceeded else trace.outcome.success,
+        step_count=len(trace.steps),
+        verdicts=trace.verdicts,
+        crossings=tuple(sorted(run.crossings, key=_asked)),
+        fingerprints=tuple(run.fingerprints),
+        support=_support(run) if experiment.target.provenance_complete and ending is Ending.FINISHED else None,
+        crashed_at=crashed_at,
+        spent=spent,
+        detail=trace.ending_detail,
+    )
+    return Execution(trace, evaluation)
+
+
+class _Ended(NamedTuple):
+    """How a run ended, and what it came to, with secrets."""
+
+    ending: Ending
+    detail: str
+    crashed_at: str
+    outcome: Outcome
+
+
+def _judged(experiment: Experiment, run: LiveRun, ended: _Ended) -> Trace:
+    """Return the trace of a run that is over, with the verdicts of all contracts and without secrets."""
+    recorder, redactor = run.recorder, run.recorder.redactor
+    ending, detail, crashed_at, outcome = ended
     if redactor is not None:
         detail = redactor.text(detail)
-        outcome = replace(outcome, claims=_redacted_claims(outcome, redactor))
+        outcome = replace(outcome, claims=redacted_claims(outcome, redactor))
     steps = tuple(recorder.steps)
     last_agent = next((step.agent for step in reversed(steps) if step.agent), "")
-    verdicts = recorder.watch.end(End(ending, detail, outcome, len(steps)), last_agent)
+    end = end_of(ending, detail, outcome, len(steps), experiment.exceeded)
+    verdicts = recorder.watch.end(end, last_agent)
     if redactor is not None:
         outcome = replace(outcome, message=redactor.text(outcome.message), state=redactor.value(outcome.state))
-        verdicts = tuple(_redacted_verdict(verdict, redactor) for verdict in verdicts)
-    trace = Trace(
+        verdicts = tuple(redacted_verdict(verdict, redactor) for verdict in verdicts)
+    return Trace(
         experiment.task.id,
         experiment.config.digest,
         experiment.seed,
@@ -219,22 +284,6 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         crashed_at,
         tuple(recorder.links),
     )
-    evaluation = Evaluation(
-        schedule=schedule,
-        effective=_effective(run.acts, schedule),
-        acts=tuple(sorted(run.acts, key=_position)),
-        digest=trace.digest,
-        ending=ending,
-        success=outcome.success,
-        step_count=len(steps),
-        verdicts=verdicts,
-        crossings=tuple(sorted(run.crossings, key=_asked)),
-        fingerprints=tuple(run.fingerprints),
-        support=_support(run) if experiment.target.provenance_complete and ending is Ending.FINISHED else None,
-        crashed_at=crashed_at,
-        spent=spent,
-    )
-    return Execution(trace, evaluation)
 
 
 def with_answers(execution: Execution, run: LiveRun) -> Execution | None:
@@ -258,7 +307,7 @@ def never_frozen(experiment: Experiment) -> TargetError:
 
 def _spent(run: LiveRun, ending: Ending) -> float:
     """Return the largest share of one of its limits that a run has used; see `Evaluation.spent`."""
-    if ending in (Ending.STEP_LIMIT, Ending.LIVELOCK, Ending.TIME_LIMIT):
+    if ending in LIMITS_REACHED:
         return 1.0
     recorder = run.recorder
     of_loop = run.loop.spent if isinstance(run.loop, VirtualLoop) else 0.0
@@ -309,8 +358,11 @@ def _play(experiment: Experiment, run: LiveRun) -> _Played:
     except BaseException as error:  # whatever else a target raises is a verdict on it
         detail = f"{type(error).__name__}: {message_of(error)}"
         played = _Played(Ending.CRASHED, detail, crashed_at=place_of_crash(error))
-    if loop.stopped is not None:  # also when the target has swallowed it
-        return _Played(_STOPPED[type(loop.stopped)], str(loop.stopped))
+    if run.recorder.inconclusive:  # also when the target has swallowed it, as with the others
+        return _Played(Ending.INCONCLUSIVE, run.recorder.inconclusive)
+    if loop.stopped is not None:
+        ending = _STOPPED[type(loop.stopped)] if isinstance(loop, VirtualLoop) else Ending.HUNG
+        return _Played(ending, str(loop.stopped))
     if run.recorder.full:
         return _Played(Ending.STEP_LIMIT, f"{experiment.limits.steps_max} steps")
     return played
@@ -329,61 +381,3 @@ def _refuse(experiment: Experiment, recorder: Recorder) -> None:
     if refused is not None:
         kind = PluginError if isinstance(refused, PluginError) else TargetError
         raise kind(f"target {experiment.target.name!r}, task {experiment.task.id!r}: {refused}") from refused
-
-
-def _judged(experiment: Experiment, result: object) -> Outcome:
-    """Return the outcome as plain data, with its objective decided."""
-    name, objective = experiment.target.name, experiment.target.objective
-    if result is None or isinstance(result, str):
-        result = Outcome(message=result or "")
-    if not isinstance(result, Outcome):
-        if inspect.iscoroutine(result):
-            result.close()
-        raise TargetError(
-            f"target {name!r} returned {type(result).__name__}; "
-            "it must return an Outcome, a text (the final message) or None."
-        )
-    outcome = _plain_outcome(name, result)
-    if outcome.success is None and objective is not None:
-        try:
-            return replace(outcome, success=bool(objective(experiment.task, outcome)))
-        except Exception as error:  # the objective's mistake must not look like a result
-            raise TargetError(
-                f"the objective of target {name!r}, task {experiment.task.id!r}, raised {with_place(error)}"
-            ) from error
-    return outcome
-
-
-_PLAIN_FACTS = frozenset({(str, bool, bool), (str, type(None), bool)})
-
-
-def _plain_outcome(name: str, outcome: Outcome) -> Outcome:
-    message, success = cast("object", outcome.message), cast("object", outcome.success)
-    plain_facts = (type(message), type(success), type(outcome.refused)) in _PLAIN_FACTS
-    if plain_facts and not outcome.claims and outcome.state is None:
-        return outcome  # most are; making it anew would cost a run of six crossings 3 %
-    if not isinstance(message, str) or not isinstance(success, bool | None):
-        raise TargetError(
-            f"target {name!r} returned Outcome(message={message!r:.60}, success={success!r:.60}); "
-            "the message must be a text, success True, False or None."
-        )
-    try:
-        claims = tuple(
-            Claim(str(claim.kind), cast("dict[str, Plain]", plain(claim.identity, RECORD_DEPTH)), str(claim.evidence))
-            for claim in outcome.claims
-        )
-        return Outcome(message, success, claims, plain(outcome.state, RECORD_DEPTH), bool(outcome.refused))
-    except (UsageError, AttributeError, TypeError) as error:
-        raise TargetError(f"target {name!r} returned an outcome that is not plain data: {error}") from error
-
-
-def _redacted_claims(outcome: Outcome, redactor: Redactor) -> tuple[Claim, ...]:
-    """Return claims as effects are stored: contracts compare the two."""
-    return tuple(claim._replace(identity=redacted_identity(claim.identity, redactor)) for claim in outcome.claims)
-
-
-def _redacted_verdict(verdict: ContractVerdict, redactor: Redactor) -> ContractVerdict:
-    violation = verdict.violation
-    if violation is None:
-        return verdict
-    return verdict._replace(violation=violation._replace(reason=redactor.text(violation.reason)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaosagent.contracts.contract import Contract, End, Nominal, Setting
+from chaosagent.contracts.contract import Contract, Nominal, Setting, end_of
 from chaosagent.execution.watch import Watch
 from chaosagent.trace.trace import ContractVerdict, Trace
 from chaosagent.vocabulary import Task
@@ -43,4 +43,6 @@ def judge(
     if not ended:
         return watch.cut_off()
     last_agent = next((step.agent for step in reversed(trace.steps) if step.agent), "")
-    return watch.end(End(trace.ending, trace.ending_detail, trace.outcome, len(trace.steps)), last_agent)
+    return watch.end(
+        end_of(trace.ending, trace.ending_detail, trace.outcome, len(trace.steps), trace.exceeded), last_agent
+    )

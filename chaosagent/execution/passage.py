@@ -10,7 +10,7 @@ from contextvars import Token
 from typing import TYPE_CHECKING
 
 from chaosagent.canonical import Plain, copied, pack_plain, plain, plain_mapping
-from chaosagent.errors import ChaosAgentError, PluginError, TargetError, UsageError
+from chaosagent.errors import ChaosAgentError, CrossingError, PluginError, TargetError, UsageError
 from chaosagent.execution.acting import INSIDE
 from chaosagent.execution.failures import failure_of, message_of
 from chaosagent.execution.late import reach_later
@@ -222,12 +222,13 @@ class Passage:
         """Turn the arguments into plain data of their own, and keep the canonical bytes of the request.
 
         Raises:
-            TargetError: They are not plain data, or too large.
+            CrossingError: They are not plain data.
+            TargetError: They are too large.
         """
         try:
             self.arguments = arguments = plain_mapping(self.arguments)
         except UsageError as error:
-            raise TargetError(f"{self.place} {self.operation} is asked with what cannot cross: {error}") from error
+            raise CrossingError(f"{self.place} {self.operation} is asked with what cannot cross: {error}") from error
         self.request_bytes = request = pack_plain((self.operation, arguments))
         if len(request) > self._run.payload_bytes_max:
             raise self._run.too_large(self.place.interface, len(request))
@@ -322,7 +323,11 @@ class Passage:
         try:
             self.value = answer = plain(value)
         except UsageError as error:
-            raise TargetError(f"{self.place} {operation} answers what cannot cross: {error}") from error
+            rejected = self._run.rejected(f"{self.place} {operation} answers what cannot cross: {error}")
+            if isinstance(rejected, ChaosAgentError):
+                raise rejected from error
+            self._take_error(rejected, is_disturbed=is_disturbed)
+            return
         door = self.door
         if operation in door.options.effects:
             self.effects += door.effects_of(operation, arguments, answer)

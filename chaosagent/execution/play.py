@@ -10,6 +10,7 @@ from chaosagent.execution.execute import (
     Execution,
     Experiment,
     conduct,
+    execute,
     make_run,
     never_frozen,
     with_answers,
@@ -19,6 +20,7 @@ from chaosagent.execution.run import LiveRun
 from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.faults.online import Policy
 from chaosagent.faults.schedule import EMPTY
+from chaosagent.vocabulary import LIMITS_REACHED
 
 
 def play(
@@ -51,6 +53,8 @@ def play(
         run = make_run(LiveRun, experiment, EMPTY, fingerprinting=fingerprinting, injector=injector)
         execution = conduct(experiment, run, EMPTY)
         settled = with_answers(execution, run)
+        if settled is not None and settled.trace.ending in LIMITS_REACHED:
+            return execute(experiment, injector.schedule, fingerprinting=fingerprinting)
         if settled is not None:
             return replace(settled, evaluation=replace(settled.evaluation, schedule=injector.schedule))
     raise never_frozen(experiment)

@@ -5,7 +5,8 @@ works longer than it may on a job, or uses more memory than it may is killed wit
 (`process_tree` says what that is) and replaced; the jobs that it had not begun go to others. What becomes of the one it
 worked on:
 
-* longer than `wall_seconds_max`: an `ERROR`;
+* longer than `wall_seconds_max`: the job is tried again in a fresh worker, with nothing beside it; if that takes as
+  long, the run under faults is `HUNG`, and one without is an `ERROR`;
 * more memory than `memory_megabytes_max`: an `ERROR`, unless the worker had run other jobs before, which may have left
   it the memory: then the job is tried again in a fresh one;
 * dead: whoever killed it may have come from outside, so the job is tried again, in a fresh worker and with nothing
@@ -24,9 +25,11 @@ from chaosagent.clock import monotonic
 from chaosagent.errors import StudyError
 from chaosagent.execution.executor import Finished
 from chaosagent.execution.memory import MemoryWatch
-from chaosagent.execution.workbench import Job, Workbench, failed
+from chaosagent.execution.workbench import Job, Workbench, failed, hung
 from chaosagent.execution.worker import Answer, Batch, Forgotten, Ready
 from chaosagent.execution.worker_process import WorkerProcess
+from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.schedule import EMPTY
 from chaosagent.limits import RunLimits
 
 AHEAD_MAX = 16
@@ -76,6 +79,7 @@ class ProcessExecutor:
         self._waiting: deque[tuple[int, Job]] = deque()
         self._finished: deque[Finished] = deque()
         self._deaths: Counter[int] = Counter()
+        self._overtimes: set[int] = set()
         self._seconds_per_job = AHEAD_SECONDS
         self.printed_bytes = 0
         self._failed_starts = self._idle_deaths = 0
@@ -230,6 +234,7 @@ class ProcessExecutor:
         self._idle_deaths = 0
         self._seconds_per_job += 0.2 * (answer.seconds - self._seconds_per_job)
         self._deaths.pop(answer.ticket, None)
+        self._overtimes.discard(answer.ticket)
         self._finished.append(Finished(answer.ticket, answer.evaluation))
 
     # ------------------------------------------------------------------ workers come and go
@@ -284,9 +289,23 @@ class ProcessExecutor:
             return
         limit = f"{self._limits.wall_seconds_max:g} s of real time (run.wall_seconds)"
         if worker.jobs:
-            self._fail(worker, f"the run took longer than {limit}; its worker was killed")
+            self._exceeded_time(worker, limit)
         else:
             self._replace(worker, f"a run that was taken back took longer than {limit}")
+
+    def _exceeded_time(self, worker: WorkerProcess, limit: str) -> None:
+        """Try the job of a worker again, once; what takes too long twice is a verdict on the target."""
+        ticket, job = worker.jobs[0]
+        if ticket not in self._overtimes:
+            self._overtimes.add(ticket)
+            self._retry(worker, f"the run took longer than {limit}")
+            return
+        self._overtimes.discard(ticket)
+        cause = f"the run took longer than {limit} in each of two fresh workers, which were killed"
+        if job.schedule == EMPTY:  # also a policy's, of which nobody knows what it has chosen
+            self._fail(worker, cause)
+        else:
+            self._end_job(worker, hung(job.schedule, cause), cause)
 
     def _bury(self, worker: WorkerProcess) -> None:
         """Find out what a worker died of, and what that means for its job."""
@@ -329,7 +348,11 @@ class ProcessExecutor:
         self._replace(worker, cause).reserved = job
 
     def _fail(self, worker: WorkerProcess, cause: str) -> None:
-        ticket, job = worker.jobs.popleft()
+        self._end_job(worker, failed(worker.jobs[0][1].schedule, cause), cause)
+
+    def _end_job(self, worker: WorkerProcess, told: Evaluation, cause: str) -> None:
+        """Let the job of a worker come to this, and replace the worker."""
+        ticket, _ = worker.jobs.popleft()
         self._deaths.pop(ticket, None)
-        self._finished.append(Finished(ticket, failed(job.schedule, cause)))
+        self._finished.append(Finished(ticket, told))
         self._replace(worker, cause)

@@ -197,7 +197,7 @@ class RayExecutor:
     def _patience(self, actor: _Actor) -> float:
         """Return the real seconds after which an actor counts as lost; jobs that hang are ended by the actor itself."""
         first = 0.0 if actor.started else START_SECONDS_MAX
-        return first + (self._limits.wall_seconds_max + START_SECONDS_MAX) * len(actor.batches[0][1])
+        return first + (2 * self._limits.wall_seconds_max + START_SECONDS_MAX) * len(actor.batches[0][1])
 
     def _take(self, actor: _Actor) -> None:
         reference, batch = actor.batches[0]

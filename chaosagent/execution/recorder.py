@@ -32,6 +32,7 @@ class Recorder:
         steps: So far.
         links: Provenance declared since the last step.
         closed: No further crossing may begin: the limit on steps is reached, or the run is worthless.
+        inconclusive: Why the run can show nothing further, as the target or the run says; empty while it can.
         refused: The first thing that makes the run worthless: the target broke its protocol, a plug-in failed.
             Whatever the target does with the exception, the run ends with this error.
     """
@@ -43,6 +44,7 @@ class Recorder:
         self._steps_max = limits.steps_max
         self._last_answered: dict[str, Place] = {}
         self.refused: ChaosAgentError | None = None
+        self.inconclusive = ""
         self.closed = self._steps_max <= 0
 
     def link(self, link: Link) -> None:
@@ -63,6 +65,10 @@ class Recorder:
         """Keep what makes the run worthless, and return it to be raised."""
         self.refused, self.closed = self.refused or error, True
         return error
+
+    def conclude(self, reason: str) -> None:
+        """Let the run end here, as it can show nothing further; what it has shown counts."""
+        self.inconclusive, self.closed = self.inconclusive or reason or "no reason given", True
 
     def append(
         self,

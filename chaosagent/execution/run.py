@@ -15,14 +15,17 @@ from typing import Any, NoReturn
 
 from chaosagent.canonical import Plain, plain
 from chaosagent.clock import Clock
-from chaosagent.errors import ChaosAgentError, PluginError, TargetError
+from chaosagent.errors import ChaosAgentError, CrossingError, PluginError, TargetError, UsageError
 from chaosagent.execution.acting import ACTING, As, check_name
 from chaosagent.execution.checkpoint import everything_at
-from chaosagent.execution.doors import DictionaryMemory, DoorOptions, LiveDoor, Mailbox, read_text, tool_list
-from chaosagent.execution.failures import exception_of, failure_of, known_by_name, message_of
+from chaosagent.execution.crashed import with_place
+from chaosagent.execution.doors import DoorOptions, LiveDoor, Mailbox
+from chaosagent.execution.failures import exception_of, failure_of, message_of
 from chaosagent.execution.frozen import Frozen
 from chaosagent.execution.injector import Injector
 from chaosagent.execution.network import Far, NetworkPassage, link_of
+from chaosagent.execution.opening import DoorOpener
+from chaosagent.execution.outcome import RECORD_DEPTH
 from chaosagent.execution.passage import Passage
 from chaosagent.execution.recorder import Recorder, RunEnded
 from chaosagent.faults.crossing import Response
@@ -41,7 +44,7 @@ ENDED_MAX = 10_000
 """How often a target that swallows everything is told that its run is over."""
 
 
-class LiveRun:
+class LiveRun(DoorOpener):
     """Implements `chaosagent.targets.target.Run`.
 
     Args:
@@ -89,55 +92,11 @@ class LiveRun:
         self.mailboxes: dict[str, Mailbox] = {}
         self.streams: dict[str, random.Random] = {}
         self.mediator: Mediator | None = None
+        self._state: Callable[[], Any] | None = None
         self.frozen: Frozen | None = None
         self.position = self._pending = self._told_of_end = 0
 
     # ------------------------------------------------------------------ doors
-
-    def service(
-        self,
-        name: str,
-        implementation: Implementation,
-        *,
-        effects: Mapping[str, EffectRule] | None = None,
-        read_only: bool | Iterable[str] = False,
-        pure: bool | Iterable[str] = False,
-        stale: Callable[[str, Mapping[str, Plain]], Plain] | None = None,
-        errors: Errors = (),
-        egress: bool = False,
-    ) -> LiveDoor:
-        """See `chaosagent.targets.target.Run`, as for the other doors."""
-        options = DoorOptions(
-            effects=dict(effects) if effects else {},
-            read_only=read_only if isinstance(read_only, bool) else frozenset(read_only),
-            pure=pure if isinstance(pure, bool) else frozenset(pure),
-            stale=stale,
-            errors=known_by_name(errors),
-            egress=egress,
-        )
-        return self._door(Boundary.SERVICE, name, implementation, options)
-
-    def retrieval(
-        self, name: str, implementation: Implementation, *, pure: bool = False, errors: Errors = ()
-    ) -> LiveDoor:
-        options = DoorOptions(read_only=True, pure=pure, errors=known_by_name(errors))
-        return self._door(Boundary.RETRIEVAL, name, implementation, options)
-
-    def memory(self, name: str, implementation: Implementation | None = None, *, errors: Errors = ()) -> LiveDoor:
-        options = DoorOptions(read_only=frozenset({"read", "keys"}), errors=known_by_name(errors))
-        return self._door(Boundary.MEMORY, name, implementation, options, default=DictionaryMemory)
-
-    def model(self, name: str, implementation: Implementation, *, pure: bool = True, errors: Errors = ()) -> LiveDoor:
-        options = DoorOptions(read_only=True, pure=pure, errors=known_by_name(errors))
-        return self._door(Boundary.MODEL, name, implementation, options)
-
-    def message(self, name: str, implementation: Implementation | None = None, *, errors: Errors = ()) -> LiveDoor:
-        options = DoorOptions(errors=known_by_name(errors))
-        return self._door(Boundary.MESSAGE, name, implementation, options, default=lambda: self._mailbox(name))
-
-    def tools(self, name: str, implementation: Implementation) -> LiveDoor:
-        behind = tool_list(implementation)
-        return self._door(Boundary.TOOLS, name, behind, DoorOptions(read_only=True))
 
     def network(
         self,
@@ -151,20 +110,12 @@ class LiveRun:
         errors: Errors = (),
     ) -> LiveDoor:
         link = link_of(self, Far(name, upstream, connect, committed), effects, read_only, errors)
-        return self._door(Boundary.NETWORK, name, link, link.options)
+        return self.open_door(Boundary.NETWORK, name, link, link.options)
 
-    def prompt(self, name: str) -> LiveDoor:
-        return self._door(Boundary.PROMPT, name, read_text, DoorOptions(read_only=True))
-
-    def receive(self, name: str, agent: str) -> Any:
-        boxes = {"receive": self._mailbox(name).receive}
-        inbox = self._door(Boundary.MESSAGE, f"{name}:inbox", boxes, DoorOptions(injectable=False))
-        return inbox("receive", agent=agent)
-
-    def _mailbox(self, name: str) -> Mailbox:
+    def mailbox(self, name: str) -> Mailbox:
         return self.mailboxes.setdefault(name, Mailbox())
 
-    def _door(
+    def open_door(
         self,
         boundary: Boundary,
         name: str,
@@ -177,17 +128,15 @@ class LiveRun:
         if known is not None:
             if implementation is None or (known.implementation == implementation and known.options == options):
                 return known
-            raise self.recorder.refuse(
-                TargetError(
-                    f"The target opens {interface!r} twice, differently. Open it once, or rename one of the doors."
-                )
+            raise self.rejected(
+                f"The target opens {interface!r} twice, differently. Open it once, or rename one of the doors."
             )
         try:
             check_name("interface", name)
             behind = default() if implementation is None and default is not None else implementation
             door = LiveDoor(self, boundary, name, behind, options)
         except TargetError as error:
-            raise self.recorder.refuse(error) from None
+            raise self.rejected(str(error)) from None
         self.doors[interface] = door
         return door
 
@@ -197,7 +146,7 @@ class LiveRun:
         try:
             return As(name, role)
         except TargetError as error:
-            raise self.recorder.refuse(error) from None
+            raise self.rejected(str(error)) from None
 
     def mediate(self, mediator: Mediator | None) -> None:
         self.mediator = mediator
@@ -221,8 +170,17 @@ class LiveRun:
         try:
             passage.take_request()
             self.recorder.append(passage, StepKind.NOTE, passage.asked_at)
+        except CrossingError as error:
+            raise self.rejected(str(error)) from None
         except ChaosAgentError as error:
             raise self.recorder.refuse(error) from None
+
+    def state(self, state: Callable[[], Any], /) -> None:
+        self._state = state
+
+    def inconclusive(self, reason: str) -> NoReturn:
+        self.recorder.conclude(reason)
+        raise RunEnded(reason)
 
     def checkpoint(self, place: str, state: Any, *, clock_matters: bool = True, artifacts_matter: bool = True) -> None:
         quiet = not self._pending and self.loop.idle
@@ -239,6 +197,9 @@ class LiveRun:
                 with_history=with_history,
             )
             self.fingerprints.append(self.recorder.watch.fingerprint(self.position, everything))
+        except UsageError as error:
+            if not self.acts:  # else a fault has put something there that is equal to nothing
+                raise self.recorder.refuse(error) from None
         except ChaosAgentError as error:
             raise self.recorder.refuse(error) from None
 
@@ -264,6 +225,8 @@ class LiveRun:
             raise self._elsewhere(door)
         try:
             passage = self._ask(door, place_of, operation, arguments)
+        except CrossingError as error:
+            raise self.rejected(str(error)) from error.__cause__
         except ChaosAgentError as error:
             raise self.recorder.refuse(error) from error.__cause__
         return await self.pass_through(passage)
@@ -366,13 +329,39 @@ class LiveRun:
         """Return what the target handed back, with what is known of the state of the world."""
         return outcome
 
+    def final_state(self) -> Plain:
+        """Return the state of the world at the end of the run, whatever it was; `None` where the target does not say.
+
+        Raises:
+            TargetError: The function that the target declared raised, or gave what is not plain data.
+        """
+        if self._state is None:
+            return None
+        try:
+            return plain(self._state(), RECORD_DEPTH)
+        except Exception as error:  # a declaration's mistake must not look like a state
+            raise TargetError(f"run.state: the function that returns the state raised {with_place(error)}") from error
+
     # ------------------------------------------------------------------ what passages ask of their run
 
-    def too_large(self, interface: str, size: int) -> TargetError:
-        return TargetError(
-            f"A payload of {size} bytes crosses {interface}; the limit is {self.payload_bytes_max} "
+    def too_large(self, interface: str, size: int) -> BaseException:
+        """Return what ends the run: as inconclusive once a fault has landed, else as a mistake in the target."""
+        text = (
+            f"a payload of {size} bytes crosses {interface}; the limit is {self.payload_bytes_max} "
             "(payload_bytes_max). Hand over less, or raise the limit in the study."
         )
+        if not self.acts:
+            return TargetError(f"A{text[1:]}")
+        self.recorder.conclude(text)
+        return RunEnded(text)
+
+    def rejected(self, text: str) -> Exception:
+        """Return what is raised for something that a run cannot take.
+
+        Before any fault has landed the run is what the nominal one is, so it is a mistake in the target, and nothing
+        comes of the run. After that it is how the target behaves under a fault, which it may handle.
+        """
+        return TypeError(text) if self.acts else self.recorder.refuse(TargetError(text))
 
     def _elsewhere(self, door: LiveDoor) -> ChaosAgentError:
         return self.recorder.refuse(

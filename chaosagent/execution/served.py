@@ -47,6 +47,8 @@ def serve(experiment: Experiment, trace: Trace, schedule: Schedule) -> Served:
     Raises:
         TargetError: The target does not keep its protocol.
     """
+    if trace.exceeded:
+        experiment = experiment.beyond(trace.exceeded)
     run = make_run(ServedRun, experiment, EMPTY)
     run.take_answers_from(trace)
     return Served(conduct(experiment, run, schedule), run.difference)
@@ -110,6 +112,10 @@ class ServedRun(LiveRun):
         """Take the state of the world, and the judgement on it, from the trace: here the world has not acted."""
         told = self._outcome
         return replace(outcome, success=told.success, state=told.state, refused=told.refused)
+
+    def final_state(self) -> Plain:
+        """Take the state of the world from the trace, as the world has not acted."""
+        return self._outcome.state
 
     async def _answer_as(self, known: Step, passage: Passage) -> Plain:
         passage.effects = known.effects

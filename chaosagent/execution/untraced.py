@@ -161,6 +161,12 @@ class UntracedRun:
     def note(self, kind: str, /, **facts: Any) -> None:
         """Nobody reads it."""
 
+    def state(self, state: Callable[[], Any], /) -> None:
+        """Nobody asks for it."""
+
+    def inconclusive(self, reason: str) -> NoReturn:
+        raise RuntimeError(f"the run can show nothing further: {reason}")
+
     def link(self, source: str, relation: str, target: str) -> None:
         """Nobody reads it."""
 

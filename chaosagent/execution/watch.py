@@ -7,13 +7,23 @@ from hashlib import blake2b
 from typing import TypeAlias
 
 from chaosagent.canonical import DIGEST_BYTES, pack
-from chaosagent.contracts.contract import HOLDS, Contract, End, Looks, Monitor, Reading, Setting
+from chaosagent.contracts.contract import (
+    HOLDS,
+    Contract,
+    End,
+    Looks,
+    Monitor,
+    OutcomeMissingError,
+    Reading,
+    Setting,
+    judges_cut_off,
+)
 from chaosagent.errors import PluginError
 from chaosagent.execution.crashed import with_place
 from chaosagent.faults.evaluation import Fingerprint
 from chaosagent.trace.step import Step
 from chaosagent.trace.trace import ContractVerdict, Violation
-from chaosagent.vocabulary import Verdict
+from chaosagent.vocabulary import CUT_OFF, Ending, Verdict
 
 Look: TypeAlias = "Callable[[Step], Reading | None]"
 
@@ -21,10 +31,10 @@ Look: TypeAlias = "Callable[[Step], Reading | None]"
 class _Watched:
     """One contract's monitor and its last reading."""
 
-    __slots__ = ("contract_id", "looks", "monitor", "reading", "violation")
+    __slots__ = ("_judges_cut_off", "contract_id", "looks", "monitor", "reading", "violation")
 
     def __init__(self, contract: Contract, setting: Setting) -> None:
-        self.contract_id = contract.id
+        self.contract_id, self._judges_cut_off = contract.id, judges_cut_off(contract)
         try:
             self.monitor: Monitor = contract.monitor(setting)
         except Exception as error:  # a plug-in's mistake must not look like one of the target
@@ -40,6 +50,21 @@ class _Watched:
             return False
         self.violation = Violation(step, agent, reading.reason)
         return True
+
+    def at_end(self, end: End) -> Reading:
+        """Return what the monitor says at the end; `UNKNOWN` for what the run did not come to.
+
+        Raises:
+            PluginError: The monitor raised something.
+        """
+        if end.ending is Ending.INCONCLUSIVE or (end.ending in CUT_OFF and not self._judges_cut_off):
+            return Reading(Verdict.UNKNOWN, 0.0, f"the run was cut off: {end.detail}")
+        try:
+            return self.monitor.end(end)
+        except OutcomeMissingError as error:
+            return Reading(Verdict.UNKNOWN, 0.0, str(error))
+        except Exception as error:  # a plug-in's mistake must not look like one of the target
+            raise self.failed(error) from error
 
     def failed(self, error: Exception) -> PluginError:
         """Return what is raised when the monitor raised something."""
@@ -104,11 +129,7 @@ class Watch:
             PluginError: A monitor raised something.
         """
         for watched in self._active:
-            try:
-                reading = watched.monitor.end(end)
-            except Exception as error:  # as above
-                raise watched.failed(error) from error
-            watched.note(reading, end.step_count, last_agent)
+            watched.note(watched.at_end(end), end.step_count, last_agent)
         verdicts = []
         for number, watched in enumerate(self._watched):
             reading, violation, required = watched.reading, watched.violation, self._required.get(number)

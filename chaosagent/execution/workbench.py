@@ -14,6 +14,7 @@ from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.errors import ChaosAgentError
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.execution.frozen import Answers, AnswersInMemory, AnswersOnDisk
+from chaosagent.execution.judging import judge
 from chaosagent.execution.online_injector import OnlineInjector
 from chaosagent.execution.play import play
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
@@ -22,7 +23,8 @@ from chaosagent.faults.schedule import Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.targets.loading import load_target
 from chaosagent.targets.target import Target
-from chaosagent.vocabulary import SystemConfig
+from chaosagent.trace.trace import Trace
+from chaosagent.vocabulary import Ending, Outcome, SystemConfig
 
 
 class Answering(enum.Enum):
@@ -118,6 +120,20 @@ class Workbench:
             return play(experiment, job.policy, fingerprinting=job.fingerprinting, on_begun=on_begun)
         return execute(experiment, job.schedule, fingerprinting=job.fingerprinting)
 
+    def hung(self, job: Job, cause: str) -> Execution:
+        """Return what a run comes to that the limit of real time has ended twice: no step of it is known.
+
+        Args:
+            job: What was run.
+            cause: Which limit has ended it.
+        """
+        experiment = self.experiment(job.task_id, job.seed, job.answering, job.world)
+        task, outcome = experiment.task, Outcome(success=False)
+        bare = Trace(task.id, experiment.config.digest, job.seed, (), Ending.HUNG, cause, outcome, ())
+        trace = replace(bare, verdicts=judge(bare, self.contracts, task, experiment.nominal))
+        told = replace(hung(job.schedule, cause), digest=trace.digest, verdicts=trace.verdicts)
+        return Execution(trace, told)
+
     def evaluate(self, job: Job) -> Evaluation:
         """Run a job and return what it told; whatever goes wrong becomes an evaluation with status `ERROR`."""
         begun: list[OnlineInjector] = []
@@ -161,3 +177,11 @@ def load_workbench(
 def failed(schedule: Schedule, error: str) -> Evaluation:
     """Return the evaluation of a run that could not be executed."""
     return Evaluation(schedule, Status.ERROR, error[:2_000] or "unknown error")
+
+
+def hung(schedule: Schedule, cause: str) -> Evaluation:
+    """Return the evaluation of a run that the limit of real time has ended, twice.
+
+    What landed nobody knows, so all of it counts; `Workbench.hung` adds what contracts say.
+    """
+    return Evaluation(schedule, effective=schedule, ending=Ending.HUNG, detail=cause)

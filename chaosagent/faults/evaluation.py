@@ -78,6 +78,7 @@ class Evaluation:
             not declare its provenance complete.
         spent: The largest share of one of its limits (steps, virtual time, turns) that the run has used, in [0, 1]; 1
             when it was ended by one. No part of what a run is, so not compared.
+        detail: One line on how the run ended, such as the exception or the limit; for people, not compared.
         crashed_at: Where in the user's code the exception came from that ended the run; for people, not compared.
     """
 
@@ -95,6 +96,7 @@ class Evaluation:
     fingerprints: tuple[Fingerprint, ...] = ()
     asked: bytes = b""
     support: tuple[Place, ...] | None = None
+    detail: str = field(default="", compare=False)
     crashed_at: str = field(default="", compare=False)
     instability: float = field(default=0.0, compare=False)
     spent: float = field(default=0.0, compare=False)

@@ -29,6 +29,7 @@ from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.plan import OBJECTIVE, Plan
 from chaosagent.study.result import SearchResult
 from chaosagent.study.searcher import Problem
+from chaosagent.vocabulary import Ending
 
 LEVELS_MAX = 1_000
 
@@ -291,8 +292,8 @@ def _draw(plan: Plan, evaluator: Evaluator, at: Experimental, budget: float, dra
 
 
 def _success(evaluation: Evaluation, at: Experimental) -> bool | None:
-    """Return whether the objective was met; `None` for a run that could not be executed."""
-    if evaluation.status is Status.ERROR:
+    """Return whether the objective was met; `None` for a run that could not be executed, or not to its end."""
+    if evaluation.status is Status.ERROR or evaluation.ending in (Ending.INCONCLUSIVE, Ending.HUNG):
         return None
     if evaluation.success is None:
         raise UsageError(

@@ -204,6 +204,8 @@ def _proof(found: Counterexample) -> Span:
     certificate = found.certificate
     if found.confirmation is not None and not found.confirmation.confirmed:
         return notice(MAY_BE_CHANCE)
+    if certificate.by_real_time:
+        return notice("by real time")
     if certificate.certified:
         return notice(shown_below(certificate)) if certificate.frozen else good("certified")
     if _says_a_bound(certificate):

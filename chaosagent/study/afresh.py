@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.frozen import FrozenAnswer
 from chaosagent.execution.workbench import Answering, Job, Workbench
+from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.minimise import violates
+from chaosagent.vocabulary import ClockKind, Ending
 
 ATTEMPTS_MAX = 20
 """How often a schedule that did not repeat is run until it violates again."""
@@ -18,22 +22,28 @@ class Afresh:
 
     Args:
         workbench: Of this process.
+        known: Returns what a schedule has told, `None` when it was not run.
 
     Attributes:
         answering: How pure interfaces answer.
     """
 
-    def __init__(self, workbench: Workbench) -> None:
-        self._workbench = workbench
+    def __init__(self, workbench: Workbench, known: Callable[[Experimental, Schedule], Evaluation | None]) -> None:
+        self._workbench, self._known = workbench, known
         self._kept: dict[tuple[Experimental, Schedule], Execution] = {}
         self.answering = Answering.LIVE
 
     def run(self, at: Experimental, schedule: Schedule) -> Execution:
-        """Run a schedule; one that was run before is not run again, once."""
-        known = self._kept.pop((at, schedule), None)
-        if known is not None:
-            return known
-        return self._workbench.execute(Job(at.task_id, at.seed, schedule, answering=self.answering, world=at.world))
+        """Run a schedule; one that was run before is not run again, once, and one that hung is not run here."""
+        kept = self._kept.pop((at, schedule), None)
+        if kept is not None:
+            return kept
+        job = Job(at.task_id, at.seed, schedule, answering=self.answering, world=at.world)
+        known = self._known(at, schedule)
+        ends_itself = self._workbench.target.clock is ClockKind.WALL
+        if known is not None and known.ending is Ending.HUNG and not ends_itself:
+            return self._workbench.hung(job, known.detail)
+        return self._workbench.execute(job)
 
     def keep(self, at: Experimental, schedule: Schedule) -> Execution:
         """Run a schedule before its search is over; the run is kept until it is asked for."""

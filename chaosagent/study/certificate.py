@@ -64,6 +64,8 @@ class Certificate:
         broken_anyway: Of a stochastic target: how often the contract breaks without injections, where it was seen to.
         near_limit: Share of a limit that some run has used, so that rule R3 was given up; 0 where it was not.
         disproved: What the searcher claimed and a run has contradicted; empty while nothing did.
+        by_real_time: The counterexample is a run that the limit of real time has ended: confirmed, as it was made in
+            two fresh workers, and never certified.
     """
 
     level: str
@@ -90,6 +92,7 @@ class Certificate:
     broken_anyway: NominalShare | None = None
     near_limit: float = 0.0
     disproved: str = ""
+    by_real_time: bool = False
 
     @property
     def _missed(self) -> str:
@@ -126,7 +129,9 @@ class Certificate:
     @property
     def certified(self) -> bool:
         """Whether the counterexample is shown to be a cheapest one: proved, where the target is deterministic."""
-        return self.reproduced and self.cost is not None and self.level != "C0" and self.lower_bound >= self.cost
+        if self.by_real_time or not self.reproduced or self.cost is None:
+            return False
+        return self.level != "C0" and self.lower_bound >= self.cost
 
     @property
     def safe(self) -> bool:
@@ -136,7 +141,9 @@ class Certificate:
     @property
     def complete(self) -> bool:
         """Whether every minimal counterexample within the budget is known, where that was wanted."""
-        return self.reproduced and self.answers is not None and self.level != "C0" and self.known_below > self.budget
+        if self.by_real_time or not self.reproduced or self.answers is None:
+            return False
+        return self.level != "C0" and self.known_below > self.budget
 
     def __str__(self) -> str:
         work = f"{self.executed} executed"
@@ -160,6 +167,8 @@ class Certificate:
             return f"nothing is proved: a run went another way when it was made again: {work}"
         if self.disproved:
             return f"nothing is proved: {self.disproved}: {work}"
+        if self.by_real_time:
+            work += ", broken by a limit of real time, which is no proof"
         if self.frozen:
             work += ", for the frozen answers of this study"
         work += self._by_chance

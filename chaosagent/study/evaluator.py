@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from chaosagent.execution.execute import Execution
 from chaosagent.execution.executor import Executor
-from chaosagent.execution.workbench import Answering, Job
+from chaosagent.execution.workbench import Answering, Job, failed
 from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.foresight import Foresight
@@ -19,6 +20,7 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.likely_cause import likely_cause
 from chaosagent.study.sharing import Sharing
 from chaosagent.trace.diff import Difference
+from chaosagent.vocabulary import Ending
 
 REPEATED = 64
 """One of about so many runs is repeated."""
@@ -51,6 +53,7 @@ class Evaluator:
         fingerprinting: What fingerprints cover.
         on_executed: Called with each run that was executed, in the order in which it ended.
         on_differing: Called for the first repeat of a task and seed that went another way, with how it did.
+        judge_hung: Says what contracts make of a run that the limit of real time has ended, and why it did.
 
     Attributes:
         executions: Runs that the study has needed so far, those of an earlier session among them; repeats and fresh
@@ -66,10 +69,11 @@ class Evaluator:
         fingerprinting: Fingerprinting,
         on_executed: Callable[[Experimental, Evaluation], None] | None = None,
         on_differing: Callable[[Experimental, str], None] | None = None,
+        judge_hung: Callable[[Job, str], Execution] | None = None,
     ) -> None:
         self._executor, self._fingerprinting = executor, fingerprinting
         self._on_executed = on_executed or _ignore
-        self._on_differing = on_differing or _ignore
+        self._on_differing, self._judge_hung = on_differing or _ignore, judge_hung
         self._known: dict[tuple[Experimental, Schedule], Evaluation] = {}
         self._remembered: dict[tuple[Experimental, Schedule], Evaluation] = {}
         self._out: dict[tuple[Experimental, Schedule], int] = {}
@@ -175,10 +179,11 @@ class Evaluator:
     def _submit(self, at: Experimental, schedule: Schedule, answering: Answering, policy: Policy | None = None) -> int:
         ticket = self._next_ticket
         self._next_ticket += 1
-        self._executor.submit(
-            ticket, Job(at.task_id, at.seed, schedule, self._fingerprinting, answering, policy, at.world)
-        )
+        self._executor.submit(ticket, self._job(at, schedule)._replace(answering=answering, policy=policy))
         return ticket
+
+    def _job(self, at: Experimental, schedule: Schedule) -> Job:
+        return Job(at.task_id, at.seed, schedule, self._fingerprinting, self.answering, world=at.world)
 
     def known(self, at: Experimental, schedule: Schedule) -> Evaluation | None:
         """Return what a schedule told, `None` while it is out."""
@@ -191,7 +196,9 @@ class Evaluator:
         if finished.ticket in self._repeats:
             self._compare(*self._repeats.pop(finished.ticket), finished.evaluation)
         elif finished.ticket in self._draws:
-            self._draws.pop(finished.ticket)(finished.evaluation)
+            drawn = finished.evaluation
+            is_hung = drawn.ending is Ending.HUNG
+            self._draws.pop(finished.ticket)(failed(drawn.schedule, drawn.detail) if is_hung else drawn)
         elif finished.ticket in self._plays:
             self._take_play(*self._plays.pop(finished.ticket), finished.evaluation)
         if key is None:
@@ -202,7 +209,7 @@ class Evaluator:
 
     def _repeat_some(self, at: Experimental, told: Evaluation) -> None:
         """Repeat one of about `REPEATED` runs, and the first in which something landed."""
-        if told.status is not Status.OK:
+        if told.status is not Status.OK or told.ending is Ending.HUNG:  # such a one was made twice already
             return
         among_first = bool(told.effective) and self._repeated.get(at, 0) < REPEATED_FIRST
         self._repeated[at] = self._repeated.get(at, 0) + among_first
@@ -226,6 +233,8 @@ class Evaluator:
         return at._replace(world=0) in self.unlike
 
     def _keep(self, key: tuple[Experimental, Schedule], evaluation: Evaluation) -> None:
+        if evaluation.ending is Ending.HUNG and not evaluation.verdicts and self._judge_hung is not None:
+            evaluation = self._judge_hung(self._job(*key), evaluation.detail).evaluation
         self._sharing.share(key[1], evaluation)
         self._known[key] = evaluation
         foresight = self._foresights.get(key[0])

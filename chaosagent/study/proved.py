@@ -6,6 +6,7 @@ from chaosagent.study.certificate import Certificate
 from chaosagent.study.nominal_share import NominalShare
 from chaosagent.study.search import Search
 from chaosagent.study.searcher import Standing
+from chaosagent.vocabulary import Ending
 
 
 def certificate_of(
@@ -47,4 +48,5 @@ def certificate_of(
         broken_anyway=broken_anyway,
         near_limit=standing.near_limit,
         disproved=search.searcher.disproved,
+        by_real_time=any(one.ending is Ending.HUNG for one in (*filter(None, [found.best]), *found.minimal)),
     )

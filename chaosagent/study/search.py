@@ -21,7 +21,7 @@ from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
 from chaosagent.study.shrinker import WAITING_MAX, WAITING_MAX_ALL, Shrinker
 from chaosagent.study.trial import Trial
 from chaosagent.study.worlds import standing_of_both
-from chaosagent.vocabulary import Verdict
+from chaosagent.vocabulary import CUT_OFF, Ending, Verdict
 
 SHRINKING_SHARE = 0.5
 """Largest share of the trials in flight that shrink a violation, where more than one is."""
@@ -318,6 +318,10 @@ class Search:
     def _unknown_under(self, evaluation: Evaluation) -> str:
         """Say under what a trial told nothing of the contract, and why, where that is known."""
         under = f"under {evaluation.schedule}" if evaluation.schedule != EMPTY else "without injections"
+        if evaluation.ending in CUT_OFF:
+            return f"{under}: {evaluation.detail or evaluation.ending.value}"
+        if evaluation.ending is not Ending.FINISHED:
+            return f"{under}: the run ended with {evaluation.ending.value} and has no outcome to judge"
         objective = isinstance(self.contract, Objective)
         return f"{under}: nobody says whether its outcome is a success" if objective else under
 

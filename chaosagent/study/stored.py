@@ -47,6 +47,7 @@ def encode_evaluation(evaluation: Evaluation) -> bytes:
             evaluation.asked,
             evaluation.support,
             evaluation.spent,
+            evaluation.detail,
         ]
     )
 
@@ -57,21 +58,21 @@ _position = attrgetter("position")
 def _positions(evaluation: Evaluation) -> list[int]:
     """Return when each injection that landed began to act, in the order of the schedule."""
     found = {act.injection: act.position for act in evaluation.acts}
-    return [found[injection] for injection in evaluation.effective]
+    return [found.get(injection, -1) for injection in evaluation.effective]  # of a run that hung nobody knows
 
 
 def decode_evaluation(data: bytes) -> Evaluation:
     """Return the evaluation that some bytes describe; the inverse of `encode_evaluation`."""
     parts = cast("list[Any]", unpack(data))
     schedule, status, error, landed, positions, digest, ending, success, step_count, *lists = parts
-    verdicts, crossings, fingerprints, *rest = lists
+    verdicts, crossings, fingerprints, crashed_at, asked, support, spent, detail = lists
     effective = parse(landed, "stored schedule")
     return Evaluation(
         schedule=parse(schedule, "stored schedule"),
         status=Status(status),
         error=error,
         effective=effective,
-        acts=tuple(sorted(map(Act, positions, effective), key=_position)),
+        acts=tuple(sorted((Act(*one) for one in zip(positions, effective, strict=True) if one[0] >= 0), key=_position)),
         digest=digest,
         ending=Ending(ending),
         success=success,
@@ -86,8 +87,9 @@ def decode_evaluation(data: bytes) -> Evaluation:
         fingerprints=tuple(
             Fingerprint(position, common, tuple(monitors)) for position, common, monitors in fingerprints
         ),
-        crashed_at=rest[0] if rest else "",  # studies of the first versions did not keep it
-        asked=rest[1] if len(rest) > 1 else b"",
-        support=tuple(Place(*place) for place in rest[2]) if len(rest) > 2 and rest[2] is not None else None,
-        spent=rest[3] if len(rest) > 3 else 0.0,
+        crashed_at=crashed_at,
+        asked=asked,
+        support=None if support is None else tuple(Place(*place) for place in support),
+        spent=spent,
+        detail=detail,
     )

@@ -66,7 +66,7 @@ class Study:
         self._executor, self._elsewhere, self._earlier = executor, elsewhere, earlier
         depth = Fingerprinting.STATE_AND_HISTORY if plan.space.reads_history else Fingerprinting.STATE
         self._workbench = plan.workbench()
-        self._evaluator = Evaluator(executor, depth, self._tell_executed, self._tell_differing)
+        self._evaluator = Evaluator(executor, depth, self._tell_executed, self._tell_differing, self._workbench.hung)
         self._evaluator.unlike.update(earlier.unlike)
         for at, evaluation in earlier.evaluations:
             self._evaluator.remember(at, evaluation)
@@ -79,7 +79,7 @@ class Study:
         self._interrupted = False
         self._nature = DETERMINISTIC
         self._costs: list[float] = []
-        self._afresh = Afresh(self._workbench)
+        self._afresh = Afresh(self._workbench, self._evaluator.known)
 
     def run(self) -> StudyResult:
         """Search until every search has ended or a limit is reached.

@@ -7,7 +7,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias, overload
+from typing import Any, Literal, NoReturn, Protocol, TypeAlias, overload
 
 from chaosagent.canonical import Plain
 from chaosagent.clock import Clock
@@ -195,6 +195,26 @@ class Run(Protocol):
 
     def note(self, kind: str, /, **facts: Any) -> None:
         """Write into the trace what the target itself noticed or did, such as `note("detected", hook=...)`."""
+        ...
+
+    def state(self, state: Callable[[], Any], /) -> None:
+        """Say how the state of the world is found at the end of the run, whatever that is.
+
+        Contracts and the objective see it as `outcome.state`, also when the run crashes, waits for ever or reaches a
+        limit, so that there is no other outcome; an outcome that has a state of its own keeps it. The function is
+        called once, when nothing of the target runs any more; it returns plain data.
+        """
+        ...
+
+    def inconclusive(self, reason: str) -> NoReturn:
+        """End the run, as it can show nothing further: a recorded conversation, say, has no answer to what was asked.
+
+        What was broken before counts; of everything else the verdict is `UNKNOWN`, and nothing is proved beyond the
+        cheapest such run. A run that ends in another way counts as what the target does.
+
+        Args:
+            reason: One line for people; equal reasons are counted together.
+        """
         ...
 
     def link(self, source: str, relation: str, target: str) -> None:

@@ -43,6 +43,10 @@ class ContractVerdict(NamedTuple):
     unfair: bool = False
 
 
+BEYOND = "beyond the limit of "
+"""How the detail of an ending names the limit that the run went beyond."""
+
+
 @dataclass(frozen=True, slots=True)
 class Trace:
     """A Message-Action Trace: immutable, ordered.
@@ -53,7 +57,7 @@ class Trace:
         seed: Of the run.
         steps: In the order in which the agents had their answers.
         ending: How the run ended.
-        ending_detail: One line on it, such as the exception.
+        ending_detail: One line on it, such as the exception, and the limit that the run went beyond.
         outcome: What the target handed back; an empty one when it did not come to that.
         verdicts: One for each contract, in the contracts' order.
         crashed_at: Where in the user's code the exception came from that ended the run, `"agent.py:117 in pay"`. It is
@@ -107,6 +111,11 @@ class Trace:
     def landed(self) -> tuple[Landed, ...]:
         """What the injections did, in order."""
         return tuple(step.landed for step in self.steps if step.landed is not None)
+
+    @property
+    def exceeded(self) -> str:
+        """The limit that the run went beyond before it came to its end, such as `"2000 steps"`; empty if it did not."""
+        return self.ending_detail.partition(BEYOND)[2]
 
     def verdict(self, contract: str) -> ContractVerdict:
         """Return the verdict of one contract; `KeyError` when it was not checked."""

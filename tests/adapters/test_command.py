@@ -194,7 +194,7 @@ def test_nothing_is_left_of_it_when_it_ends_or_does_not(tmp_path: Path) -> None:
     )
 
     assert ended.outcome.message == "done"
-    assert cut.ending is Ending.TIME_LIMIT
+    assert cut.ending is Ending.HUNG
     assert f"it did not end within {after:g} s" in late.ending_detail
     assert _comes_true(lambda: all(_gone(pid) for pid in pids()))
 

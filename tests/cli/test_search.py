@@ -135,7 +135,10 @@ def test_what_breaks_without_faults_is_left_out_of_what_is_proved(chaosagent: Co
 
 def test_runs_that_fail_say_why_and_leave_the_search_failed(chaosagent: Command, folder: Path) -> None:
     agent = folder / "agent.py"
-    agent.write_text(agent.read_text("utf-8").replace("await run.clock.sleep(1)", "return 7"), encoding="utf-8")
+    agent.write_text(
+        agent.read_text("utf-8").replace("await run.clock.sleep(1)", "return run.state(lambda: 1 / 0)"),
+        encoding="utf-8",
+    )
     options = ("--task", "late", "--contract", "no-crash")
 
     answer = chaosagent("search", "study.yaml", *options)
@@ -144,7 +147,8 @@ def test_runs_that_fail_say_why_and_leave_the_search_failed(chaosagent: Command,
     assert answer.code == 4
     lines = answer.out.splitlines()
     told = lines.index("Two runs ended as errors; no certificate reaches above them.")
-    returned = "target 'shop' returned int; it must return an Outcome, a text (the final message) or None."
+    returned = "run.state: the function that returns the state raised ZeroDivisionError: division by zero"
+    returned += " (at agent.py:30 in <lambda>)"
     assert lines[told + 1] == f"  {returned}"
     first = "service:payments[1] service.lost_response(when=before)"
     assert lines[told + 2] == f"    two runs, the first in task late, seed 0, under: {first}"
@@ -193,7 +197,7 @@ def test_a_record_that_a_later_run_no_longer_finds_is_removed(chaosagent: Comman
 def test_a_record_stays_while_its_search_is_open(chaosagent: Command, folder: Path) -> None:
     options = ("study.yaml", "--out", "here", "--json")
     assert len(chaosagent("search", *options).json["counterexamples"]) == 2
-    change(folder, "await run.clock.sleep(1)", "return 7")
+    change(folder, "await run.clock.sleep(1)", "return run.state(lambda: 1 / 0)")
 
     failed = chaosagent("search", *options)
 
@@ -206,7 +210,7 @@ def test_a_record_stays_while_its_search_is_open(chaosagent: Command, folder: Pa
     names = ", ".join(path.name for path in records)
     assert f"Two records of an earlier run kept: not found this time, but the search is open: {names}" in page
     assert "elsewhere" not in page
-    change(folder, "return 7", "await run.clock.sleep(1)")
+    change(folder, "return run.state(lambda: 1 / 0)", "await run.clock.sleep(1)")
     change(folder, WITHOUT_KEYS, ONE_WITH_KEYS)
     assert len(chaosagent("search", *options).json["removed"]) == 1
 

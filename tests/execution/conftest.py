@@ -96,6 +96,17 @@ class Say(_Tiny):
 
 
 @dataclass(frozen=True, slots=True)
+class Nothing(_Tiny):
+    """Answers nothing."""
+
+    name: ClassVar[str] = "test/nothing"
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        await proceed(crossing.request)
+        return Response(None)
+
+
+@dataclass(frozen=True, slots=True)
 class Same(_Tiny):
     """Changes nothing."""
 
@@ -169,7 +180,7 @@ class Broken(_Tiny):
         return "not a response"  # type: ignore[return-value]  # the mistake
 
 
-KINDS = (Hold, Fail, Ask, Say, Same, Twice, Later, Earlier, Draw, Broken)
+KINDS = (Hold, Fail, Ask, Say, Nothing, Same, Twice, Later, Earlier, Draw, Broken)
 
 
 @pytest.fixture(autouse=True)

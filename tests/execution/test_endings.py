@@ -183,7 +183,7 @@ async def _stubborn(run: Any) -> str:
 async def _careless(run: Any) -> str:
     door = opened(run)
     while not run.clock.now():
-        await asyncio.gather(*(door("get") for _ in range(7)), return_exceptions=True)
+        await asyncio.gather(*(door("get") for _ in range(70)), return_exceptions=True)
         await run.clock.sleep(1)
     return "all is well"
 
@@ -191,7 +191,7 @@ async def _careless(run: Any) -> str:
 async def _grouped(run: Any) -> str:
     door = opened(run)
     async with asyncio.TaskGroup() as group:
-        for _ in range(9):
+        for _ in range(90):
             group.create_task(door("get"))
     return "all is well"
 

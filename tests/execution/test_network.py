@@ -361,7 +361,7 @@ class TestWithToxiproxy:
 
         trace = _executed(_paying(bank), delta, seconds=0.5).trace
 
-        assert trace.ending is Ending.TIME_LIMIT
+        assert trace.ending is Ending.HUNG
         assert toxiproxy.proxies() == []
 
     @pytest.mark.parametrize("raised", [ValueError("crash"), KeyboardInterrupt()])

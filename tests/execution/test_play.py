@@ -21,7 +21,7 @@ from chaosagent.faults.space import Choices, Space
 from chaosagent.targets.target import Run, target
 from chaosagent.testing.programs import target_of
 from chaosagent.testing.random_programs import random_program
-from chaosagent.vocabulary import Outcome, Task
+from chaosagent.vocabulary import Effect, Outcome, Task
 
 SPACE = Space()
 DEPTH = Fingerprinting.STATE_AND_HISTORY
@@ -132,12 +132,13 @@ def test_frozen_answers_serve_policies_as_they_serve_schedules() -> None:
 
 @target(name="touchy", tasks=[Task("only")])
 async def touchy(task: Task, run: Run) -> Outcome:
-    """Hands over what is not plain data once it has seen two failures."""
+    """Commits, once it has seen two failures, what its declaration of effects does not expect."""
     del task
-    crm, failures = run.service("crm", {"get": lambda order: {"order": order}}), 0
+    got = {"get": lambda asked, _: Effect("get", {"order": asked["order"] + 0})}
+    crm, failures = run.service("crm", {"get": lambda order: {"order": order}}, effects=got), 0
     for number in range(5):
         try:
-            await crm("get", order=object() if failures > 1 else number)
+            await crm("get", order="two" if failures > 1 else number)
         except (TimeoutError, ConnectionError):
             failures += 1
     return Outcome("done")
@@ -151,6 +152,6 @@ def test_an_error_tells_what_was_chosen_before_it() -> None:
     told = bench.evaluate(Job("only", 0, EMPTY, policy=made))
 
     assert told.status is Status.ERROR
-    assert "cannot cross" in told.error
-    assert [injection.hook.first for injection in told.schedule] == [1, 2]
+    assert "effects of service:crm, get: TypeError" in told.error
+    assert [injection.hook.first for injection in told.schedule] == [1, 2, 3]
     assert bench.evaluate(Job("only", 0, told.schedule)) == told

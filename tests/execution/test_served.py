@@ -264,7 +264,7 @@ def test_nothing_of_the_world_is_called() -> None:
     assert called == []
 
 
-def _nesting(*, waits: bool) -> Target:
+def _nesting(*, waits: bool, rounds: int = 3) -> Target:
     """Return a target whose payment asks a ledger behind its door, and which asks the ledger itself, too."""
 
     @target(tasks=[Task("t")])
@@ -279,7 +279,7 @@ def _nesting(*, waits: bool) -> Target:
 
         pay = run.service("pay", {"charge": charge})
         told: list[Plain] = []
-        for n in range(3):
+        for n in range(rounds):
             try:
                 async with asyncio.timeout(4.0):
                     told.append(await pay("charge", n=n))
@@ -313,7 +313,11 @@ def test_a_world_that_calls_other_doors_is_served(schedule: str, *, waits: bool)
 
 @pytest.mark.parametrize("steps_max", [1, 2, 3, 4, 5, 6, 7])
 def test_a_world_that_calls_other_doors_is_served_up_to_any_limit(steps_max: int) -> None:
-    assert check(experiment_of(_nesting(waits=True), steps_max=steps_max)) is Ending.STEP_LIMIT
+    assert check(experiment_of(_nesting(waits=True, rounds=30), steps_max=steps_max)) is Ending.STEP_LIMIT
+
+
+def test_a_run_that_ends_beyond_its_limit_is_served_beyond_it() -> None:
+    assert check(experiment_of(_nesting(waits=True), steps_max=4)) is Ending.FINISHED
 
 
 @target(tasks=[Task("t")])
@@ -322,7 +326,7 @@ def plainly_nesting(_: Task, run: Run) -> Outcome:
     inner = run.service("inner", {"get": lambda n: n})
     outer = run.service("outer", {"get": lambda n: [inner("get", n=n), inner("get", n=n + 1)]})
     told: list[Plain] = []
-    for n in range(2):
+    for n in range(12):
         try:
             told.append(outer("get", n=n))
         except (TimeoutError, StatusError):

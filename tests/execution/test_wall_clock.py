@@ -104,7 +104,7 @@ def test_a_delay_lasts_as_long_as_it_says() -> None:
 def test_a_run_in_real_time_ends_at_its_limit() -> None:
     trace = _executed(waiting, seconds=0.1).trace
 
-    assert trace.ending is Ending.TIME_LIMIT
+    assert trace.ending is Ending.HUNG
     assert "0.1 s of real time" in trace.ending_detail
 
 

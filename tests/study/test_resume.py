@@ -14,11 +14,9 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 import pytest
 
-from chaosagent.canonical import Plain, pack_plain, unpack
 from chaosagent.clock import monotonic
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.errors import StudyError, UsageError
@@ -80,14 +78,24 @@ def test_an_evaluation_is_read_back_as_it_was(schedule: str) -> None:
     assert decode_evaluation(encode_evaluation(evaluation)) == evaluation
 
 
-def test_where_a_run_crashed_is_read_back_and_may_be_missing() -> None:
-    evaluation = Evaluation(EMPTY, ending=Ending.CRASHED, crashed_at="agent.py:3 in pay")
-    data = encode_evaluation(evaluation)
-    older = pack_plain(cast("list[Plain]", unpack(data))[:-4])
+def test_how_and_where_a_run_crashed_is_read_back() -> None:
+    evaluation = Evaluation(EMPTY, ending=Ending.CRASHED, detail="KeyError: 'id'", crashed_at="agent.py:3 in pay")
 
-    assert decode_evaluation(data).crashed_at == "agent.py:3 in pay"
-    assert decode_evaluation(older) == evaluation
-    assert decode_evaluation(older).crashed_at == ""
+    read = decode_evaluation(encode_evaluation(evaluation))
+
+    assert (read.detail, read.crashed_at) == ("KeyError: 'id'", "agent.py:3 in pay")
+
+
+def test_a_store_of_another_format_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    StudyStore.create(tmp_path, plan(), "").close()
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
+        connection.execute("UPDATE study SET value = '0.1.0' WHERE key = 'chaosagent'")
+        connection.commit()
+
+    with pytest.raises(
+        UsageError, match=r"holds a study of chaosagent 0\.1\.0; this is .*, store format 2.* Search anew"
+    ):
+        StudyStore.resume(tmp_path, plan())
 
 
 def test_a_second_process_is_refused_with_the_holder(tmp_path: Path) -> None:

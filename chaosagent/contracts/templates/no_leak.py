@@ -85,7 +85,7 @@ class _NoLeakMonitor:
         return violated(f"{found} left through {step.interface} {step.operation}")
 
     def end(self, end: End) -> Reading:
-        found = "" if self._idle else self._search(end.outcome.message)
+        found = self._search(end.outcome.message) if end.has_outcome and not self._idle else ""
         return violated(f"{found} is in the final message") if found else HOLDS
 
     def state(self) -> Plain:

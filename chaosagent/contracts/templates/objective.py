@@ -20,10 +20,11 @@ class Objective(Terms):
     """A run whose outcome is not a success is a violation.
 
     A run that finished without anybody saying whether that was a success is `UNKNOWN`: the target has no objective.
-    A run that did not finish was no success.
+    A run that did not finish, or not within its limits, was no success.
     """
 
     outcome_only: ClassVar[bool] = True
+    judges_cut_off: ClassVar[bool] = True
 
     id: str = "objective"
 
@@ -33,11 +34,15 @@ class Objective(Terms):
 
 
 def _judge(end: End) -> Reading:
+    if end.ending is Ending.HUNG:
+        return Reading(Verdict.UNKNOWN, 0.0, "the limit of real time has ended the run, which is no evidence")
+    if end.ending is not Ending.FINISHED:
+        return violated(f"the objective was not met: the run ended with {end.ending.value}")
+    if end.exceeded:
+        return violated(f"the objective was not met within the limit of {end.exceeded}")
     success = end.outcome.success
     if success is True:
         return HOLDS
-    if end.ending is not Ending.FINISHED:
-        return violated(f"the objective was not met: the run ended with {end.ending.value}")
     if success is None:
         return Reading(Verdict.UNKNOWN, 0.0, "nobody says whether the outcome is a success")
     return violated("the objective was not met")

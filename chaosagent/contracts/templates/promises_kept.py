@@ -45,7 +45,7 @@ class _PromisesKeptMonitor:
         return None
 
     def end(self, end: End) -> Reading:
-        claims = end.outcome.claims
+        claims = end.outcome.claims if end.has_outcome else ()  # who says nothing promises nothing
         if not claims:
             return HOLDS
         identities: dict[str, list[Mapping[str, Plain]]] = {}

@@ -50,7 +50,7 @@ class _SupportedClaimsMonitor:
         return None
 
     def end(self, end: End) -> Reading:
-        claims = end.outcome.claims
+        claims = end.outcome.claims if end.has_outcome else ()
         unsupported = [claim for claim in claims if claim.evidence not in self._answers]
         if not unsupported:
             return HOLDS

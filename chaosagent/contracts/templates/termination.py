@@ -6,14 +6,15 @@ Source: failure class F1 of the assurance framework (non-termination). A crash i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from chaosagent.contracts.at_end import AtEnd
 from chaosagent.contracts.contract import End, Monitor, Reading, Setting, violated
 from chaosagent.contracts.terms import Terms, check_whole
 from chaosagent.limits import RunLimits
-from chaosagent.vocabulary import Ending, Verdict
+from chaosagent.vocabulary import LIMITS_REACHED, Ending, Verdict
 
-_ENDLESS = frozenset({Ending.DEADLOCK, Ending.LIVELOCK, Ending.STEP_LIMIT, Ending.TIME_LIMIT})
+_ENDLESS = LIMITS_REACHED | {Ending.DEADLOCK, Ending.HUNG}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,8 @@ class Termination(Terms):
     Attributes:
         steps_max: The step limit of the runs, for the margin.
     """
+
+    judges_cut_off: ClassVar[bool] = True
 
     id: str = "termination"
     steps_max: int = RunLimits().steps_max
@@ -41,4 +44,6 @@ class Termination(Terms):
         if end.ending in _ENDLESS:
             detail = f": {end.detail}" if end.detail else ""
             return violated(f"the run did not terminate: {end.ending.value}{detail}")
+        if end.exceeded:
+            return violated(f"the run did not terminate within its limit of {end.exceeded}")
         return Reading(Verdict.HOLDS, max(0.0, 1.0 - end.step_count / self.steps_max))

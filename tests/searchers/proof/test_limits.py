@@ -178,11 +178,11 @@ def test_the_share_follows_from_how_many_injections_the_budget_allows() -> None:
 
 
 def test_what_a_run_has_used_is_told_and_kept() -> None:
-    ended: Evaluation = NEAR._replace(steps_max=2).bench.run(EMPTY)
+    ended: Evaluation = NEAR._replace(steps_max=2).bench.run(EMPTY)  # it takes three, so it ends beyond its limit
     slow = NEAR._replace(waits=30.0, seconds_max=60.0, steps_max=2_000).bench
     places = [crossing.place for crossing in slow.run(EMPTY).crossings]
 
-    assert (ended.ending, ended.spent) == (Ending.STEP_LIMIT, 1.0)
+    assert (ended.ending, ended.detail, ended.spent) == (Ending.FINISHED, "beyond the limit of 2 steps", 1.0)
     assert NEAR.bench.run(EMPTY).spent == pytest.approx(3 / 22)
     assert len(places) == 3
     assert decode_evaluation(encode_evaluation(ended)).spent == 1.0

@@ -1,0 +1,94 @@
+"""What a target hands back: as plain data, judged by its objective, and without secrets."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from chaosagent.canonical import Plain, plain
+from chaosagent.errors import TargetError, UsageError
+from chaosagent.execution.crashed import with_place
+from chaosagent.execution.recorder import redacted_identity
+from chaosagent.trace.redact import Redactor
+from chaosagent.trace.trace import ContractVerdict
+from chaosagent.vocabulary import Claim, Outcome
+
+if TYPE_CHECKING:
+    from chaosagent.execution.execute import Experiment
+
+RECORD_DEPTH = 6
+"""Levels that a replay record puts around an outcome; they count against the depth that plain data may have."""
+
+
+def outcome_of(experiment: Experiment, result: object, state: Plain, *, is_faulty: bool) -> Outcome:
+    """Return what a target handed back as plain data, with its objective decided.
+
+    Args:
+        experiment: Target and task.
+        result: What the target handed back.
+        state: Of the world, where the outcome does not say it.
+        is_faulty: A fault has landed; then nobody knows whether an outcome is right that makes the objective raise.
+
+    Raises:
+        TargetError: It is no outcome, or the objective raised without any fault.
+    """
+    name, objective = experiment.target.name, experiment.target.objective
+    if result is None or isinstance(result, str):
+        result = Outcome(message=result or "")
+    if not isinstance(result, Outcome):
+        if inspect.iscoroutine(result):
+            result.close()
+        raise TargetError(
+            f"target {name!r} returned {type(result).__name__}; "
+            "it must return an Outcome, a text (the final message) or None."
+        )
+    outcome = _plain_outcome(name, result)
+    if outcome.state is None and state is not None:
+        outcome = replace(outcome, state=state)
+    if outcome.success is None and objective is not None:
+        try:
+            return replace(outcome, success=bool(objective(experiment.task, outcome)))
+        except Exception as error:  # the objective's mistake must not look like a result
+            if is_faulty:
+                return outcome
+            raise TargetError(
+                f"the objective of target {name!r}, task {experiment.task.id!r}, raised {with_place(error)}"
+            ) from error
+    return outcome
+
+
+_PLAIN_FACTS = frozenset({(str, bool, bool), (str, type(None), bool)})
+
+
+def _plain_outcome(name: str, outcome: Outcome) -> Outcome:
+    message, success = cast("object", outcome.message), cast("object", outcome.success)
+    plain_facts = (type(message), type(success), type(outcome.refused)) in _PLAIN_FACTS
+    if plain_facts and not outcome.claims and outcome.state is None:
+        return outcome  # most are; making it anew would cost a run of six crossings 3 %
+    if not isinstance(message, str) or not isinstance(success, bool | None):
+        raise TargetError(
+            f"target {name!r} returned Outcome(message={message!r:.60}, success={success!r:.60}); "
+            "the message must be a text, success True, False or None."
+        )
+    try:
+        claims = tuple(
+            Claim(str(claim.kind), cast("dict[str, Plain]", plain(claim.identity, RECORD_DEPTH)), str(claim.evidence))
+            for claim in outcome.claims
+        )
+        return Outcome(message, success, claims, plain(outcome.state, RECORD_DEPTH), bool(outcome.refused))
+    except (UsageError, AttributeError, TypeError) as error:
+        raise TargetError(f"target {name!r} returned an outcome that is not plain data: {error}") from error
+
+
+def redacted_claims(outcome: Outcome, redactor: Redactor) -> tuple[Claim, ...]:
+    """Return claims as effects are stored: contracts compare the two."""
+    return tuple(claim._replace(identity=redacted_identity(claim.identity, redactor)) for claim in outcome.claims)
+
+
+def redacted_verdict(verdict: ContractVerdict, redactor: Redactor) -> ContractVerdict:
+    """Return a verdict without secrets."""
+    violation = verdict.violation
+    if violation is None:
+        return verdict
+    return verdict._replace(violation=violation._replace(reason=redactor.text(violation.reason)))
