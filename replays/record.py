@@ -15,7 +15,7 @@ from chaosagent.study.confirmation import Confirmation
 from chaosagent.study.counterexample import Counterexample, Signature
 from chaosagent.study.plan import Plan
 from chaosagent.trace.trace import Trace
-from chaosagent.vocabulary import SystemConfig, Task
+from chaosagent.vocabulary import Ending, SystemConfig, Task
 
 FORMAT_VERSION = 2
 """Since 2, what a run that a limit has ended does not break is unknown, and does not hold."""
@@ -90,6 +90,11 @@ class ReplayRecord:
     def stochastic(self) -> bool:
         """Whether some answers came by chance."""
         return self.confirmation is not None or bool(self.answers)
+
+    @property
+    def has_no_trace(self) -> bool:
+        """Whether the limit of real time has ended the run with its worker process, so that no step of it is known."""
+        return self.trace.ending is Ending.HUNG and not self.trace.steps
 
     @property
     def is_session(self) -> bool:

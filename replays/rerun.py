@@ -68,7 +68,7 @@ class Replay:
 def rerun_exact(record: ReplayRecord, target: Target) -> Replay:
     """Play the target against what the record holds; `REPRODUCED` when the trace is equal bit for bit."""
     notes = _changes(record, target)
-    if has_no_trace(record):
+    if record.has_no_trace:
         detail = "the limit of real time has ended the run, so there is no trace to reproduce; use --mode schedule"
         return Replay(ReplayOutcome.NOT_LANDED, "exact", None, detail, notes)
     try:
@@ -88,11 +88,6 @@ def rerun_exact(record: ReplayRecord, target: Target) -> Replay:
     steps = f"{count} step" if count == 1 else f"{count} steps"
     detail = f"the same {steps}, {record.contract} violated {_place(record.trace, step)}"
     return Replay(ReplayOutcome.REPRODUCED, "exact", step, detail, notes)
-
-
-def has_no_trace(record: ReplayRecord) -> bool:
-    """Whether the limit of real time has ended the run with its worker process, so that no step of it is known."""
-    return record.trace.ending is Ending.HUNG and not record.trace.steps
 
 
 def why_it_hangs(record: ReplayRecord, setup: Callable[[], Workbench]) -> str:

@@ -19,7 +19,6 @@ from chaosagent.replays.rerun import (
     DRAWS,
     Replay,
     ReplayOutcome,
-    has_no_trace,
     rerun_exact,
     rerun_schedule,
     why_it_hangs,
@@ -125,7 +124,7 @@ def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked) -> Repl
     if asked.config is not None:
         target.config(asked.config, "--config")
     try:
-        if has_no_trace(record):
+        if record.has_no_trace:
             names = asked.target, asked.config or record.config.name, record.contract_specs
             why = why_it_hangs(record, partial(load_workbench, *names, limits=record.limits, folder=Path.cwd()))
             if why:

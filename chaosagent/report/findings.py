@@ -18,6 +18,7 @@ from chaosagent.report.overlaps import broken_cell, broken_elsewhere, tell_overl
 from chaosagent.report.page import Cell, Page, Part, Span, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
 from chaosagent.report.story import counted, replay_command
+from chaosagent.report.unproved import tell_unproved
 from chaosagent.report.weaknesses import contracts_table, is_unfinished, rank_of, tell_weaknesses
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.counterexample import Counterexample
@@ -289,6 +290,7 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
             "the target is not deterministic. Find what it keeps between runs, or draws outside run.rng and run.clock.",
         )
     _tell_errors(page, findings)
+    tell_unproved(page, findings.plan, findings.result, findings.notes)
     tell_empty_proofs(page, findings.plan, findings.result, has_errors=findings.errors > 0)
     limited = [search for search in findings.unfinished if search.certificate.limit_reached]
     unreduced = sum(search.unreduced for search in limited)
@@ -349,7 +351,7 @@ def work_of(result: StudyResult) -> str:
     return (
         f"{_many(result.trials, 'trial')} in {_many(result.executions, 'run')}, {_many(result.errors, 'error')}, "
         f"{result.seconds:.1f} s{rate}; "
-        f"{audited:,} of the schedules ruled out run as a check; digest {result.digest[:16]}"
+        f"{audited:,} pruned schedules re-run as an audit; digest {result.digest[:16]}"
     )
 
 

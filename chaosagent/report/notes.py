@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from chaosagent.faults.evaluation import Status
+from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.result import SearchResult
 from chaosagent.study.sink import Sink
 from chaosagent.study.trial import Trial
-from chaosagent.vocabulary import Verdict
+from chaosagent.vocabulary import CUT_OFF, Ending, Verdict
 
 KINDS_MAX = 20
 
@@ -29,6 +29,27 @@ class FailedRuns:
     """
 
     error: str
+    task_id: str
+    seed: int
+    schedule: Schedule
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CutOffRuns:
+    """Runs that did not come to an end of their own, in the same way.
+
+    Attributes:
+        ending: By a limit, or as they could show nothing further.
+        reason: Which limit, or why.
+        task_id: Of the one with the fewest injections.
+        seed: Of the same.
+        schedule: Of the same.
+        count: How many there were.
+    """
+
+    ending: Ending
+    reason: str
     task_id: str
     seed: int
     schedule: Schedule
@@ -61,7 +82,22 @@ class Notes(Sink):
     def __init__(self) -> None:
         self._failed: dict[str, FailedRuns] = {}
         self._counted: set[tuple[Experimental, Schedule]] = set()
+        self._cut_off: dict[tuple[Ending, str], CutOffRuns] = {}
         self._nominal: dict[tuple[str, int, str], NominalViolation] = {}
+
+    def executed(self, at: Experimental, evaluation: Evaluation) -> None:
+        """Note a run that was cut off."""
+        if evaluation.status is Status.ERROR or evaluation.ending not in CUT_OFF:
+            return
+        key = evaluation.ending, evaluation.detail
+        known = self._cut_off.get(key)
+        if known is None and len(self._cut_off) >= KINDS_MAX:
+            key = evaluation.ending, "other reasons"
+            known = self._cut_off.get(key)
+        if known is None or len(evaluation.schedule) < len(known.schedule):
+            count = 0 if known is None else known.count
+            known = CutOffRuns(*key, at.task_id, at.seed, evaluation.schedule, count)
+        self._cut_off[key] = replace(known, count=known.count + 1)
 
     def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
         """Note an error, or how the run without injections breaks its contract."""
@@ -87,6 +123,11 @@ class Notes(Sink):
             self._failed[error] = replace(known, count=known.count + 1)
         elif len(self._failed) < KINDS_MAX:
             self._failed[error] = FailedRuns(error, at.task_id, at.seed, schedule)
+
+    @property
+    def cut_off(self) -> Sequence[CutOffRuns]:
+        """The runs that did not come to an end of their own, by how and why, in the order in which they came."""
+        return tuple(self._cut_off.values())
 
     @property
     def failed(self) -> Sequence[FailedRuns]:

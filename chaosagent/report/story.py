@@ -255,6 +255,9 @@ def _tell_effects(page: Page, record: ReplayRecord) -> None:
     nominal = Counter(described(effect) for effect in record.nominal.effects)
     effects = list(dict.fromkeys([*committed, *nominal]))
     page.heading("What was committed, and what the agents were told")
+    if record.has_no_trace:
+        page.line("not known: the worker process was ended, and its steps with it", indent=2)
+        return
     if not effects:
         page.line("nothing was committed, nor is it in the run without faults", indent=2)
         return

@@ -48,7 +48,7 @@ class Certificate:
         audited_of: How many of the audited were pruned by each rule.
         errors: Trials that ended as errors; the bound stays below the cheapest of them.
         unknown: Trials that told nothing of the contract; the bound stays below the cheapest of them, too.
-        unknown_under: The first of those, as its schedule, and why, where that is known.
+        unknown_under: One of those with the fewest injections, as its schedule, and why, where that is known.
         limit_reached: The search ended at its limit of trials or seconds.
         reproduced: The counterexample and a sample of all runs went the same way when they were run again; without
             that nothing is proved.
@@ -162,7 +162,9 @@ class Certificate:
         if self.unknown:
             work += f", {_many(self.unknown, 'trial')} told nothing of the contract"
             if self.unknown_under:
-                work += f" ({'' if self.unknown == 1 else 'the first '}{self.unknown_under})"
+                work += f" ({'' if self.unknown == 1 else 'such as '}{self.unknown_under})"
+            if self.cost is None:
+                work += f", no violation in the {self.executed - self.unknown - self.errors} others"
         if not self.reproduced:
             return f"nothing is proved: a run went another way when it was made again: {work}"
         if self.disproved:

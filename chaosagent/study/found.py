@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import COST_TOLERANCE
@@ -11,6 +12,7 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.counterexample import Signature
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
+from chaosagent.study.result import AboveBudget
 from chaosagent.study.shrinker import Shrinker
 
 
@@ -44,6 +46,7 @@ class Found:
         self.best: Evaluation | None = None
         self.best_cost = math.inf
         self.satisfied = False
+        self._above: AboveBudget | None = None
         self._signatures: dict[Schedule, Signature] = {}
         self._changes_counted = 0
 
@@ -57,8 +60,16 @@ class Found:
         """Take a run as the best one if it is a cheaper violation within the budget, or as dear and varies less."""
         if violates(evaluation, self._contract):
             cost = self._cost(evaluation)
-            if self._affordable(cost) and (cost < self.best_cost or self._is_stabler(evaluation, cost)):
+            if not self._affordable(cost):
+                seen = AboveBudget(cost, evaluation.effective)
+                self._above = seen if self._above is None else min(self._above, seen, key=_cost)
+            elif cost < self.best_cost or self._is_stabler(evaluation, cost):
                 self.best, self.best_cost = evaluation, cost
+
+    @property
+    def above_budget(self) -> AboveBudget | None:
+        """The cheapest violation seen above the budget; `None` where one was found within."""
+        return self._above if self.best is None else None
 
     def _is_stabler(self, evaluation: Evaluation, cost: float) -> bool:
         if self.best is None or cost > self.best_cost or self.violated_nominally:
@@ -133,3 +144,6 @@ class Found:
 
     def _affordable(self, cost: float) -> bool:
         return cost <= self._plan.budget + COST_TOLERANCE
+
+
+_cost = attrgetter("cost")

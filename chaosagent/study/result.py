@@ -5,11 +5,25 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from chaosagent.faults.schedule import Schedule
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.determinism import DETERMINISTIC, Nature
 from chaosagent.study.racing import Doubtful
+
+
+class AboveBudget(NamedTuple):
+    """The cheapest violation that was seen above the budget.
+
+    Attributes:
+        cost: Of what landed; not reduced, so less may do.
+        schedule: What landed.
+    """
+
+    cost: float
+    schedule: Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +43,7 @@ class SearchResult:
         unreduced: Further violations that were met, but not reduced before the search ended at a limit; each may hold
             a minimal counterexample that is not among those found.
         doubtful: What was seen violating once, and was not confirmed by fresh runs, cheapest first.
+        above_budget: The cheapest violation seen above the budget, where none was found within.
     """
 
     task_id: str
@@ -42,6 +57,7 @@ class SearchResult:
     effect_count: int = 0
     unreduced: int = 0
     doubtful: tuple[Doubtful, ...] = ()
+    above_budget: AboveBudget | None = None
 
     @property
     def counterexample(self) -> Counterexample | None:

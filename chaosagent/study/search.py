@@ -47,7 +47,7 @@ class Search:
         heard: How many runs of other searches it has learned from.
         errors: How many trials ended as errors.
         unknown: How many runs told nothing of the contract.
-        unknown_under: Under what the first of those was, and why; empty while there is none.
+        unknown_under: Under what the one with the fewest injections was, and why; empty while there is none.
     """
 
     def __init__(
@@ -77,6 +77,7 @@ class Search:
         self.errors = 0
         self.unknown = 0
         self.unknown_under = ""
+        self._unknown_size = 0
         self.limit_reached = False
         self._window: deque[Proposal] = deque()
         self._asked = self._shrinking = 0
@@ -307,7 +308,9 @@ class Search:
             self.errors += 1
         elif (verdict := evaluation.verdict(self.contract.id)) is None or verdict.verdict is Verdict.UNKNOWN:
             self.unknown += 1
-            self.unknown_under = self.unknown_under or self._unknown_under(evaluation)
+            if not self.unknown_under or len(evaluation.schedule) < self._unknown_size:
+                self._unknown_size = len(evaluation.schedule)
+                self.unknown_under = self._unknown_under(evaluation)
         self._is_torn = True
         (tell or self.searcher.tell)(evaluation)
         self._is_torn = False

@@ -370,6 +370,7 @@ class Study:
             effect_count=0 if nominal is None else len(nominal.effects),
             unreduced=len(search.found.unreduced) if self._plan.wants_several else 0,
             doubtful=() if search.racer is None else search.racer.doubtful,
+            above_budget=None if search.racer is not None else search.found.above_budget,
         )
 
     def _is_injectable(self, at: Experimental) -> bool:

@@ -62,6 +62,8 @@ def plan_of(study: StudyFile) -> Plan:
         limits=StudyLimits(settings.search.trials, settings.search.seconds, settings.search.error_share),
         run_limits=RunLimits(
             steps_max=settings.run.steps,
+            turns_max=settings.run.turns,
+            turns_total_max=settings.run.turns_total,
             virtual_seconds_max=settings.run.virtual_seconds,
             wall_seconds_max=settings.run.wall_seconds,
             memory_megabytes_max=settings.run.memory_megabytes,

@@ -51,6 +51,8 @@ class RunSettings(_Strict):
     """What one run may use; see `RunLimits`."""
 
     steps: Annotated[int, Field(ge=1, le=10_000_000)] = RunLimits().steps_max
+    turns: Annotated[int, Field(ge=1, le=1_000_000_000)] = RunLimits().turns_max
+    turns_total: Annotated[int, Field(ge=1, le=1_000_000_000)] = RunLimits().turns_total_max
     virtual_seconds: Amount = RunLimits().virtual_seconds_max
     wall_seconds: Amount = RunLimits().wall_seconds_max
     memory_megabytes: Annotated[int, Field(ge=1, le=1_000_000_000)] = RunLimits().memory_megabytes_max

@@ -48,7 +48,7 @@ class _FinalMonitor:
         return None
 
     def end(self, end: End) -> Reading:
-        final = _final(end.outcome)
+        final = _final(end.outcome if end.has_outcome else Outcome(success=False))
         if self._nominal is None or final == self._nominal or not _hit(final, self._needle.share, self._needle.number):
             return HOLDS
         return violated("the needle")

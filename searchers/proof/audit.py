@@ -117,15 +117,14 @@ class Audit:
             told: What was run.
             below: Finds what lies below.
         """
-        rules = sorted(rule for rule, kept in self._kept.items() if kept)
+        pools = [(rule, self._pool(rule, told)) for rule in sorted(self._kept)]
+        pools = sorted(((rule, pool) for rule, pool in pools if pool), key=lambda one: len(one[1]))
         chosen: list[Sample] = []
-        for number, rule in enumerate(rules):
-            share = count // len(rules) + (number < count % len(rules))
-            kept, deeper = self._kept[rule], share // BELOW_EVERY
-            if rule == ORDER:
-                kept, deeper = [sample for sample in kept if sample.schedule not in told], 0
-            chosen += self._rng.sample(kept, min(share - deeper, len(kept)))
-            found = [below(self._rng.choice(kept), self._rng) for _ in range(deeper)]
+        for number, (rule, pool) in enumerate(pools):
+            share = -(-(count - len(chosen)) // (len(pools) - number))  # what a small pool leaves goes to the others
+            deeper = 0 if rule == ORDER else share // BELOW_EVERY
+            chosen += self._rng.sample(pool, min(share - deeper, len(pool)))
+            found = [below(self._rng.choice(pool), self._rng) for _ in range(deeper)]
             chosen += [sample for sample in found if sample.below]
         self._chosen.update((sample.schedule, sample) for sample in chosen)
         purposes: dict[Schedule, Purpose] = {}
@@ -135,6 +134,11 @@ class Audit:
                     purposes.setdefault(twin, Purpose.CERTIFY)
             purposes[sample.schedule] = Purpose.AUDIT
         return [Proposal(schedule, purpose) for schedule, purpose in purposes.items()]
+
+    def _pool(self, rule: str, told: Told) -> list[Sample]:
+        """Return what is to be chosen from: of what R1 pruned, only what was not run in another order."""
+        kept = self._kept[rule]
+        return [sample for sample in kept if sample.schedule not in told] if rule == ORDER else kept
 
     def contradicted(self, told: Told) -> Iterator[str]:
         """Compare what was chosen and has been run, and yield the rule of each sample that is not like its twin."""
@@ -176,8 +180,8 @@ def order_is_wrong(run: Evaluation, told: Told) -> bool:
         return False
     *before, last = run.acts
     shorter = told.get(run.effective.without(last.injection))
-    if shorter is None or shorter.status is Status.ERROR:
-        return False
+    if shorter is None or shorter.status is Status.ERROR or len(shorter.acts) != len(shorter.effective):
+        return False  # of one that hung, or for which another stands, nobody knows when what acted
     here = last.injection.place
     return [*shorter.acts] != before or not any(
         crossing.place == here and last.position in (crossing.asked, crossing.answered)

@@ -39,7 +39,7 @@ def test_a_trial_that_told_nothing_is_named_with_the_reason() -> None:
 
     assert not search.certificate.safe
     assert (
-        "2 trials told nothing of the contract (the first under service:shop[1] service.lost_response(when=before): "
+        "2 trials told nothing of the contract (such as under service:shop[1] service.lost_response(when=before): "
         "nobody says whether its outcome is a success)"
     ) in str(search.certificate)
 
@@ -48,7 +48,7 @@ def test_a_trial_that_told_nothing_is_named_with_the_reason() -> None:
     ("unknown", "told"),
     [
         (1, ", 1 trial told nothing of the contract (without injections)"),
-        (3, ", 3 trials told nothing of the contract (the first without injections)"),
+        (3, ", 3 trials told nothing of the contract (such as without injections)"),
     ],
 )
 def test_the_first_of_several_such_trials_is_named(unknown: int, told: str) -> None:

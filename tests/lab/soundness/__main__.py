@@ -1,4 +1,4 @@
-"""Compares random programs with brute force: `python -m soundness --programs 10000`, in the folder `tests/lab`."""
+"""Compares random programs with brute force: `python -m tests.lab.soundness --programs 10000`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import multiprocessing
 import sys
 from functools import partial
 
-from soundness.attack import Report, compare
-from soundness.random_programs import random_case
-from soundness.strange_operators import registered
+from tests.lab.soundness.attack import Report, compare
+from tests.lab.soundness.random_programs import random_case
+from tests.lab.soundness.strange_operators import registered
 
 
 def _one(seed: int, *, strange_every: int) -> Report:

@@ -24,8 +24,8 @@ from chaosagent.targets.target import Target
 from chaosagent.testing.enumeration import drive
 from chaosagent.trace.trace import ContractVerdict, Violation
 from chaosagent.vocabulary import Verdict
-from soundness.programs import target_of
-from soundness.random_programs import Case
+from tests.lab.soundness.programs import target_of
+from tests.lab.soundness.random_programs import Case
 
 CONTRACT = "final-state"
 RUNS_MAX = 3_000

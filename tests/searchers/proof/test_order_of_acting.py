@@ -9,9 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from soundness.attack import Report, compare
-from soundness.random_programs import random_case
-from soundness.strange_operators import registered
 
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.faults.evaluation import Evaluation
@@ -24,6 +21,9 @@ from chaosagent.testing.bench import Bench
 from chaosagent.testing.enumeration import drive
 from chaosagent.testing.random_cases import needles
 from chaosagent.vocabulary import Effect, Outcome, Task
+from tests.lab.soundness.attack import Report, compare
+from tests.lab.soundness.random_programs import random_case
+from tests.lab.soundness.strange_operators import registered
 
 BUDGET = 2.3
 DELAY = Choices("service.delay", {"seconds": (5.0,)})

@@ -1,0 +1,169 @@
+"""What lies outside of what a study proves: runs cut off, violations above the budget, operators not tried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from chaosagent.canonical import Plain
+from chaosagent.faults.operator import OPERATORS, searched_by_default
+from chaosagent.limits import EXTENSION, RunLimits
+from chaosagent.report.notes import CutOffRuns, Notes
+from chaosagent.report.page import Cell, Page, faint, notice
+from chaosagent.report.printable import printable
+from chaosagent.report.story import counted
+from chaosagent.study.plan import Plan
+from chaosagent.study.result import SearchResult, StudyResult
+from chaosagent.vocabulary import Ending
+
+ROWS_MAX = 10
+NAMES_MAX = 6
+REASONS_MAX = 3
+REASON_CHARACTERS_MAX = 200
+
+
+def tell_unproved(page: Page, plan: Plan, result: StudyResult, notes: Notes) -> None:
+    """Say what no certificate of the study reaches, and what to do about it.
+
+    Args:
+        page: Where to say it.
+        plan: What was to be done.
+        result: What came of it.
+        notes: What single runs told.
+    """
+    _tell_above_budget(page, plan, result)
+    _tell_limits(page, plan, notes)
+    _tell_inconclusive(page, result, notes)
+    _tell_not_tried(page, plan)
+
+
+def _tell_above_budget(page: Page, plan: Plan, result: StudyResult) -> None:
+    broken = [search for search in result.searches if search.above_budget is not None]
+    if not broken:
+        return
+    page.gap().line(
+        notice(f"{counted(len(broken), 'search', 'searches').capitalize()} broken above your budget of "),
+        f"{plan.budget:g}. These schedules were met on the way, and not reduced; raise --budget to search there.",
+    )
+    rows = [_row(search) for search in sorted(broken, key=_cost)[:ROWS_MAX]]
+    page.table(("contract", "task", "broken at", "schedule"), rows)
+    if len(broken) > ROWS_MAX:
+        page.line(faint(f"... {len(broken) - ROWS_MAX} more (--json lists them)"), indent=2)
+
+
+def _row(search: SearchResult) -> Sequence[Cell]:
+    above = search.above_budget
+    assert above is not None
+    return (search.contract, search.task_id, f"{above.cost:g}", str(above.schedule))
+
+
+def _cost(search: SearchResult) -> float:
+    return 0.0 if search.above_budget is None else search.above_budget.cost
+
+
+def _tell_limits(page: Page, plan: Plan, notes: Notes) -> None:
+    """Say in one sentence how many runs had no end, and which limits would have to be raised."""
+    kinds = [runs for runs in notes.cut_off if runs.ending is not Ending.INCONCLUSIVE]
+    if not kinds:
+        return
+    by_key: dict[str, int] = {}
+    for runs in kinds:
+        key = limit_of(runs)
+        by_key[key] = by_key.get(key, 0) + runs.count
+    number = sum(by_key.values())
+    listed = " and ".join(f"{count} at {key} ({_limit_text(key, plan.run_limits)})" for key, count in by_key.items())
+    page.gap().line(
+        notice(f"{counted(number, 'run').capitalize()} did not end: "),
+        f"{listed}. What they would do later is unknown, so no certificate reaches above the cheapest of them. If "
+        f"your agent may take that long, raise {' and '.join(by_key)}.",
+    )
+
+
+def limit_of(runs: CutOffRuns) -> str:
+    """Return the key of the study file with the limit that has ended some runs."""
+    if runs.ending is Ending.LIVELOCK:
+        return "run.turns_total" if "in one run" in runs.reason else "run.turns"
+    return {Ending.STEP_LIMIT: "run.steps", Ending.TIME_LIMIT: "run.virtual_seconds"}.get(
+        runs.ending, "run.wall_seconds"
+    )
+
+
+def _limit_text(key: str, limits: RunLimits) -> str:
+    values: Mapping[str, float] = {
+        "run.steps": limits.steps_max,
+        "run.turns": limits.turns_max,
+        "run.turns_total": limits.turns_total_max,
+        "run.virtual_seconds": limits.virtual_seconds_max,
+    }
+    if key not in values:
+        return f"{limits.wall_seconds_max:g} s of real time, twice"
+    return f"{values[key]:,.0f}, and {EXTENSION} times that in a second run"
+
+
+def _tell_inconclusive(page: Page, result: StudyResult, notes: Notes) -> None:
+    kinds = [runs for runs in notes.cut_off if runs.ending is Ending.INCONCLUSIVE]
+    if not kinds:
+        return
+    number = sum(runs.count for runs in kinds)
+    on_track = result.executions - number
+    clean = "" if result.counterexamples else ", and no violation was found there"
+    page.gap().line(
+        notice(f"{counted(number, 'run').capitalize()} could show nothing further, "),
+        f"so no certificate reaches above the cheapest of them. {counted(on_track, 'run').capitalize()} stayed on track"
+        f"{clean}.",
+    )
+    for runs in kinds[:REASONS_MAX]:
+        reason = printable(runs.reason, characters_max=REASON_CHARACTERS_MAX)
+        under = str(runs.schedule) or "no injection"
+        page.line(f"{counted(runs.count, 'run')}, such as under {under}: {reason}", indent=2)
+    if len(kinds) > REASONS_MAX:
+        page.line(faint(f"... {len(kinds) - REASONS_MAX} more reasons (--json lists them)"), indent=2)
+
+
+def not_tried(plan: Plan) -> list[str]:
+    """Return the operators that are off by default, fit an interface that was called, and are not in the space."""
+    boundaries = {interface.partition(":")[0] for interface in plan.space.interfaces}
+    tried = {choices.operator for choices in plan.space.choices}
+    return [
+        name
+        for name in OPERATORS
+        if name not in tried
+        and name not in searched_by_default()
+        and boundaries & {boundary.value for boundary in OPERATORS.get(name).boundaries}
+    ]
+
+
+def _tell_not_tried(page: Page, plan: Plan) -> None:
+    names = not_tried(plan)
+    if not names:
+        return
+    attacks = [name for name in names if "goal" in OPERATORS.get(name).parameters]
+    shown = [*attacks, *(name for name in names if name not in attacks)]
+    listed = ", ".join(shown[:NAMES_MAX]) + (f" and {len(shown) - NAMES_MAX} more" if len(shown) > NAMES_MAX else "")
+    page.gap().line(
+        faint(
+            f"Not tried, as these operators are off by default: {listed}. Name them in the study file to search them; "
+            "`chaosagent list operators` describes them."
+        )
+    )
+
+
+def cut_off_json(notes: Notes) -> list[Plain]:
+    """Return the runs that were cut off as plain data."""
+    return [
+        {
+            "ending": runs.ending.value,
+            "limit": None if runs.ending is Ending.INCONCLUSIVE else limit_of(runs),
+            "reason": runs.reason,
+            "runs": runs.count,
+            "task": runs.task_id,
+            "seed": runs.seed,
+            "schedule": runs.schedule.text,
+        }
+        for runs in notes.cut_off
+    ]
+
+
+def above_budget_json(search: SearchResult) -> Plain:
+    """Return the cheapest violation that was seen above the budget as plain data."""
+    above = search.above_budget
+    return None if above is None else {"cost": above.cost, "schedule": above.schedule.text}

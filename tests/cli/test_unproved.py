@@ -1,0 +1,189 @@
+"""What a search says of what it could not prove: runs without an end, hangs, and what lies outside of the search."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.workbench import Job, Workbench
+from chaosagent.faults.schedule import EMPTY
+from chaosagent.limits import RunLimits
+from chaosagent.targets.target import target
+from tests.cli.conftest import Command
+
+AGENT = """
+from chaosagent import Outcome, StatusError, Task, effect, target
+
+
+@target(tasks=[Task("hangs"), Task("polls"), Task("polls-and-pays"), Task("records"), Task("needs-three")])
+async def agent(task, run):
+    payments = run.service("payments", {"pay": lambda order: order}, effects={"pay": effect("order")})
+    status = run.service("status", {"get": lambda: "paid"}, read_only=True)
+    await payments("pay", order="A-1")
+    failures = 0
+    for _ in range(3 if task.id == "needs-three" else 1):
+        try:
+            await status("get")
+        except ConnectionError:
+            failures += 1
+    if task.id == "hangs" and failures:
+        while True:
+            pass
+    polls = {"polls": 10**9, "polls-and-pays": 60}.get(task.id, 0)
+    for _ in range(polls if failures else 0):
+        await run.clock.sleep(60)
+        run.note("waiting")
+    if failures and task.id == "polls-and-pays" or failures == 3:
+        await payments("pay", order="A-1")
+    if failures and task.id == "records":
+        run.inconclusive("the recording has no second answer")
+    return Outcome("paid", success=True)
+"""
+STUDY = """target: agent.py:agent
+contracts: [at-most-once, termination]
+budget: 1.3
+operators: [{operator: service.lost_response, when: [before], interfaces: ["service:status"]}]
+run: {steps: 20}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with an agent whose tasks end in different ways under a fault, and work in it."""
+    (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
+    (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def searches(answer: Any) -> dict[str, Any]:
+    return {search["contract"]: search for search in answer.json["searches"]}
+
+
+def test_what_a_run_would_do_beyond_its_limits_is_not_proved(chaosagent: Command) -> None:
+    answer = chaosagent("search", "study.yaml", "--task", "polls", "--json")
+    page = chaosagent("search", "study.yaml", "--task", "polls").out
+
+    found = searches(answer)
+    assert answer.code == 1
+    assert found["termination"]["certified"]
+    assert not found["at-most-once"]["safe"]
+    assert found["at-most-once"]["lower_bound"] == 1.1
+    assert "no violation in the 1 others" in found["at-most-once"]["certificate"]
+    (cut,) = answer.json["cut_off"]
+    assert (cut["limit"], cut["runs"]) == ("run.steps", 1)
+    assert "One run did not end: 1 at run.steps (20, and 10 times that in a second run)." in page
+    assert "raise run.steps" in page
+
+
+def test_what_it_does_within_ten_times_its_limits_is_found(chaosagent: Command) -> None:
+    answer = chaosagent("search", "study.yaml", "--task", "polls-and-pays", "--out", "here", "--json")
+
+    found = searches(answer)
+    assert found["at-most-once"]["certified"]
+    assert found["termination"]["certified"]
+    assert answer.json["cut_off"] == []
+    assert chaosagent("replay", "here/replays", "--mode", "exact").code == 0
+
+
+def test_a_run_that_can_show_nothing_further_holds_the_bound_down(chaosagent: Command) -> None:
+    answer = chaosagent("search", "study.yaml", "--task", "records", "--json")
+    page = chaosagent("search", "study.yaml", "--task", "records").out
+
+    assert answer.code == 3
+    assert {search["lower_bound"] for search in answer.json["searches"]} == {1.1}
+    assert "One run could show nothing further, so no certificate reaches above" in page
+    assert "One run stayed on track, and no violation was found there." in page
+    assert "such as under service:status[1] service.lost_response(when=before): the recording has no second" in page
+
+
+def test_what_is_broken_above_the_budget_is_reported_as_that(chaosagent: Command) -> None:
+    options = ("--task", "needs-three", "--contract", "at-most-once", "--budget", "2.5")
+    answer = chaosagent("search", "study.yaml", *options, "--json")
+    page = chaosagent("search", "study.yaml", *options).out
+
+    (search,) = answer.json["searches"]
+    assert (answer.code, search["safe"]) == (0, True)
+    assert search["above_budget"]["cost"] == pytest.approx(3.3)
+    assert "One search broken above your budget of 2.5." in page
+    assert "3.3" in page
+
+
+def test_operators_that_are_off_by_default_are_listed_as_not_tried(chaosagent: Command, folder: Path) -> None:
+    (folder / "study.yaml").write_text("target: agent.py:agent\nbudget: 1\n", encoding="utf-8")
+    answer = chaosagent("search", "study.yaml", "--task", "records", "--json")
+    page = chaosagent("search", "study.yaml", "--task", "records").out
+
+    assert "service.late_duplicate" in answer.json["not_tried"]
+    assert not {name for name in answer.json["not_tried"] if not name.startswith("service.")}
+    assert "Not tried, as these operators are off by default: service.false_success, " in page
+
+
+@pytest.mark.slow
+def test_a_hang_under_a_fault_is_a_counterexample_by_real_time(chaosagent: Command, folder: Path) -> None:
+    study = folder / "study.yaml"
+    study.write_text(STUDY.replace("{steps: 20}", "{wall_seconds: 1.5}"), encoding="utf-8")
+    options = ("study.yaml", "--task", "hangs", "--executor", "process", "--workers", "1")
+
+    answer = chaosagent("search", *options, "--json")
+
+    found = searches(answer)
+    (counterexample,) = answer.json["counterexamples"]
+    assert answer.code == 1
+    assert (counterexample["contract"], counterexample["confirmed"]) == ("termination", True)
+    assert (counterexample["certified"], found["termination"]["by_real_time"]) == (False, True)
+    assert found["at-most-once"]["lower_bound"] == 1.1
+    assert not found["at-most-once"]["safe"]
+    record = counterexample["record"]
+    assert "not known: the worker process was ended" in chaosagent("show", record).out
+    assert chaosagent("replay", record).code == 1
+    assert chaosagent("replay", record, "--mode", "exact").code == 3
+    (folder / "agent.py").write_text(AGENT.replace("while True:", "while False:"), encoding="utf-8")
+    for name in [name for name in sys.modules if name.startswith("chaosagent_file_")]:
+        del sys.modules[name]  # as another process would not know the agent of before
+    fixed = chaosagent("replay", record, "--json")
+    assert [one["outcome"] for one in fixed.json["records"]] == ["HELD"]
+
+
+@target
+async def slow(task: object, run: object) -> str:
+    """Wait until somebody has noticed."""
+    del task, run
+    NOTICED.wait(60.0)
+    return "done"
+
+
+class _Noticed:
+    """What the executor says, and who waits for it."""
+
+    def __init__(self) -> None:
+        self._event, self.texts = threading.Event(), list[str]()
+
+    def wait(self, seconds: float) -> None:
+        self._event.wait(seconds)
+
+    def say(self, text: str) -> None:
+        self.texts.append(text)
+        self._event.set()
+
+
+NOTICED = _Noticed()
+
+
+def test_in_this_process_a_run_that_takes_too_long_can_only_be_told() -> None:
+    bench = Workbench(slow, slow.config("default"), (), RunLimits(wall_seconds_max=0.05))
+    executor = InlineExecutor(bench, NOTICED.say)
+    executor.submit(0, Job("default", 0, EMPTY))
+
+    told = executor.next_finished().evaluation
+
+    executor.close()
+    assert told.ending.value == "finished"
+    (text,) = NOTICED.texts
+    assert "longer than 0.05 s of real time (run.wall_seconds)" in text
+    assert "without injections. --executor process ends such runs" in text
