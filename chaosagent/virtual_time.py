@@ -184,7 +184,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         """
         self._ended = True
         self._works.close()
-        left = [task for task in self._tasks if not task.done()]
+        left = self.tasks_left
         generators = [generator for known in self._generators if (generator := known()) is not None]
         if left or generators:
             self._turns, self._turns_before, self._turns_total_max = 0, 0, self._turns_max
@@ -205,7 +205,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def _let_threads_go(self) -> None:
         """Cancel what threads still ask of the loop: they wait for it, and the pool waits for them."""
         for _ in range(2):
-            for task in [task for task in self._tasks if not task.done()]:
+            for task in self.tasks_left:
                 task.cancel()
             while (asked := self._works.take_call()) is not None:
                 self._ready.append(asked)
@@ -248,6 +248,11 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             and not (self._threads_out is not None and self._threads_out())
             and all(callback._cancelled for *_, callback in self._timers)
         )
+
+    @property
+    def tasks_left(self) -> list[asyncio.Task[Any]]:
+        """The tasks that have not ended, in the order of their making."""
+        return [task for task in self._tasks if not task.done()]
 
     # ------------------------------------------------------------------ what asyncio asks of a loop
 

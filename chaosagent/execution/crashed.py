@@ -44,6 +44,11 @@ def with_place(error: BaseException) -> str:
     return f"{type(error).__name__}: {message_of(error)}" + (f" (at {place})" if place else "")
 
 
+def is_users(frame: FrameType) -> bool:
+    """Whether a function is the user's: neither chaosagent's nor Python's, nor of an installed package."""
+    return _kind_of(frame) == "user"
+
+
 def _kind_of(frame: FrameType) -> str:
     module = str(frame.f_globals.get("__name__", ""))
     if f"{module}.".startswith(f"{PACKAGE}.") and not f"{module}.".startswith(f"{NOT_OURS}."):

@@ -19,6 +19,7 @@ from chaosagent.execution.network import close_links
 from chaosagent.execution.outcome import outcome_of, redacted_claims, redacted_verdict
 from chaosagent.execution.recorder import Recorder
 from chaosagent.execution.run import LiveRun
+from chaosagent.execution.undeclared import survey_of
 from chaosagent.execution.watch import Watch
 from chaosagent.faults.evaluation import Act, Evaluation, Fingerprinting
 from chaosagent.faults.injection import Place
@@ -190,6 +191,8 @@ def make_run(
         synchronous=target.synchronous,
         fingerprinting=fingerprinting,
     )
+    if fingerprinting is not Fingerprinting.OFF and injector is None:
+        run.survey = survey_of(schedule)
     if experiment.answers is not None:
         run.frozen = Frozen(experiment.answers, experiment.scope)
     return run
@@ -241,6 +244,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         verdicts=trace.verdicts,
         crossings=tuple(sorted(run.crossings, key=_asked)),
         fingerprints=tuple(run.fingerprints),
+        undeclared=() if run.survey is None else tuple(run.survey.found),
         support=_support(run) if experiment.target.provenance_complete and ending is Ending.FINISHED else None,
         crashed_at=crashed_at,
         spent=spent,

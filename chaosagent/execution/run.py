@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractContextManager
@@ -28,6 +29,7 @@ from chaosagent.execution.opening import DoorOpener
 from chaosagent.execution.outcome import RECORD_DEPTH
 from chaosagent.execution.passage import Passage
 from chaosagent.execution.recorder import Recorder, RunEnded
+from chaosagent.execution.undeclared import Survey
 from chaosagent.faults.crossing import Response
 from chaosagent.faults.dry import RecordedCrossing, pack_response
 from chaosagent.faults.evaluation import Act, Fingerprint, Fingerprinting
@@ -94,6 +96,7 @@ class LiveRun(DoorOpener):
         self.mediator: Mediator | None = None
         self._state: Callable[[], Any] | None = None
         self.frozen: Frozen | None = None
+        self.survey: Survey | None = None
         self.position = self._pending = self._told_of_end = 0
 
     # ------------------------------------------------------------------ doors
@@ -197,6 +200,8 @@ class LiveRun(DoorOpener):
                 with_history=with_history,
             )
             self.fingerprints.append(self.recorder.watch.fingerprint(self.position, everything))
+            if self.survey is not None:
+                self.survey.look(self, place, state, sys._getframe(1))
         except UsageError as error:
             if not self.acts:  # else a fault has put something there that is equal to nothing
                 raise self.recorder.refuse(error) from None

@@ -42,6 +42,32 @@ class Fingerprint(NamedTuple):
     monitors: tuple[bytes, ...]
 
 
+class Variable(NamedTuple):
+    """A variable that a function of the target may still read at a checkpoint, and that is not in its state.
+
+    Attributes:
+        name: With the function or the class that it belongs to, as `tries in ask` or `Desk.tries`.
+        digest: Of its content.
+    """
+
+    name: str
+    digest: bytes
+
+
+class Undeclared(NamedTuple):
+    """What the future of a run may have depended on at a checkpoint besides the fingerprint.
+
+    Attributes:
+        number: Of the checkpoint, among those with a fingerprint.
+        place: That the checkpoint names.
+        variables: By name.
+    """
+
+    number: int
+    place: str
+    variables: tuple[Variable, ...]
+
+
 class Act(NamedTuple):
     """An injection that landed in a run.
 
@@ -76,6 +102,7 @@ class Evaluation:
             far as there were any (Instab of Eq. 9); of the search and not of the run, so not compared.
         support: The calls, each as its first attempt, that the outcome was derived from; `None` where the target does
             not declare its provenance complete.
+        undeclared: Variables that checkpoints of the run do not declare; of few runs, as finding them takes time.
         spent: The largest share of one of its limits (steps, virtual time, turns) that the run has used, in [0, 1]; 1
             when it was ended by one. No part of what a run is, so not compared.
         detail: One line on how the run ended, such as the exception or the limit; for people, not compared.
@@ -96,6 +123,7 @@ class Evaluation:
     fingerprints: tuple[Fingerprint, ...] = ()
     asked: bytes = b""
     support: tuple[Place, ...] | None = None
+    undeclared: tuple[Undeclared, ...] = field(default=(), compare=False)
     detail: str = field(default="", compare=False)
     crashed_at: str = field(default="", compare=False)
     instability: float = field(default=0.0, compare=False)

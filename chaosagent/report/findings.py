@@ -20,7 +20,7 @@ from chaosagent.report.printable import printable
 from chaosagent.report.story import counted, replay_command
 from chaosagent.report.unproved import tell_unproved
 from chaosagent.report.weaknesses import contracts_table, is_unfinished, rank_of, tell_weaknesses
-from chaosagent.study.certificate import Certificate
+from chaosagent.study.certificate import Certificate, listed
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
@@ -277,10 +277,13 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
     certificates = [search.certificate for search in result.searches]
     contradictions = sum(certificate.contradictions for certificate in certificates)
     if contradictions and not result.unlike:
+        undeclared = tuple(dict.fromkeys(name for one in certificates if one.contradictions for name in one.undeclared))
         page.gap().line(
             bad(f"The audit contradicted a rule {counted(contradictions, 'time')}: "),
-            "the rule was switched off and what it had pruned was searched. A label of the target, such as read_only "
-            "or an effect, does not say what the target does.",
+            "the rule was switched off and what it had pruned was searched. ",
+            f"Checkpoints of the target do not declare {listed(undeclared)}, on which the contract may depend."
+            if undeclared
+            else "A label of the target, such as read_only or an effect, does not say what the target does.",
         )
     tell_disproved(page, result)
     unsteady = [found for found in result.counterexamples if not found.confirmed]

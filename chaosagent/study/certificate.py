@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chaosagent.statistics.sequential import clean_share_max
@@ -63,6 +63,7 @@ class Certificate:
         worlds_searched: How many worlds of frozen answers were searched.
         broken_anyway: Of a stochastic target: how often the contract breaks without injections, where it was seen to.
         near_limit: Share of a limit that some run has used, so that rule R3 was given up; 0 where it was not.
+        undeclared: Variables that differed at merged checkpoints, which do not declare them: the audit began there.
         disproved: What the searcher claimed and a run has contradicted; empty while nothing did.
         by_real_time: The counterexample is a run that the limit of real time has ended: confirmed, as it was made in
             two fresh workers, and never certified.
@@ -91,6 +92,7 @@ class Certificate:
     worlds_searched: int = 1
     broken_anyway: NominalShare | None = None
     near_limit: float = 0.0
+    undeclared: tuple[str, ...] = ()
     disproved: str = ""
     by_real_time: bool = False
 
@@ -155,6 +157,8 @@ class Certificate:
             else "no contradiction"
         )
         work += self._missed
+        if self.undeclared:
+            work += f", first where checkpoints do not declare {listed(self.undeclared)}"
         if self.near_limit:
             work += f", rule R3 given up as a run has used {math.floor(100 * self.near_limit)} % of one of its limits"
         if self.errors:
@@ -195,6 +199,17 @@ class Certificate:
         )
         ended = ", ended at its limit" if self.limit_reached else ""
         return f"{self.level}: {bound}: {work}{ended}"
+
+
+VARIABLES_MAX = 3
+"""How many undeclared variables are listed by name."""
+
+
+def listed(variables: Sequence[str]) -> str:
+    """Return the names of undeclared variables in one phrase, and how many more there are."""
+    shown = ", ".join(variables[:VARIABLES_MAX])
+    left = len(variables) - VARIABLES_MAX
+    return f"{shown} and {_many(left, 'other variable')}" if left > 0 else shown
 
 
 def _many(number: int, singular: str) -> str:

@@ -47,6 +47,7 @@ def certificate_of(
         worlds_searched=1 if racer is None else racer.worlds_searched,
         broken_anyway=broken_anyway,
         near_limit=standing.near_limit,
+        undeclared=standing.undeclared,
         disproved=search.searcher.disproved,
         by_real_time=any(one.ending is Ending.HUNG for one in (*filter(None, [found.best]), *found.minimal)),
     )

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from chaosagent.canonical import pack_plain, unpack
 from chaosagent.faults.dry import RecordedCrossing
-from chaosagent.faults.evaluation import Act, Evaluation, Fingerprint, Status
+from chaosagent.faults.evaluation import Act, Evaluation, Fingerprint, Status, Undeclared, Variable
 from chaosagent.faults.injection import Place
 from chaosagent.faults.schedule import parse
 from chaosagent.trace.trace import ContractVerdict, Violation
@@ -48,6 +48,7 @@ def encode_evaluation(evaluation: Evaluation) -> bytes:
             evaluation.support,
             evaluation.spent,
             evaluation.detail,
+            evaluation.undeclared,
         ]
     )
 
@@ -65,7 +66,7 @@ def decode_evaluation(data: bytes) -> Evaluation:
     """Return the evaluation that some bytes describe; the inverse of `encode_evaluation`."""
     parts = cast("list[Any]", unpack(data))
     schedule, status, error, landed, positions, digest, ending, success, step_count, *lists = parts
-    verdicts, crossings, fingerprints, crashed_at, asked, support, spent, detail = lists
+    verdicts, crossings, fingerprints, crashed_at, asked, support, spent, detail, undeclared = lists
     effective = parse(landed, "stored schedule")
     return Evaluation(
         schedule=parse(schedule, "stored schedule"),
@@ -92,4 +93,8 @@ def decode_evaluation(data: bytes) -> Evaluation:
         support=None if support is None else tuple(Place(*place) for place in support),
         spent=spent,
         detail=detail,
+        undeclared=tuple(
+            Undeclared(number, place, tuple(Variable(*one) for one in variables))
+            for number, place, variables in undeclared
+        ),
     )

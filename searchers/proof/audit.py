@@ -1,8 +1,9 @@
 """The audit of rules: a random sample of what they pruned, and of what lies below it, is run and compared.
 
 Rules R2 and R3 say that what they pruned behaves like something else, its twin. Both are run; where they differ the
-rule is wrong. Rule R1 says that a run in which several injections act is, up to the last act, the run without the last
-one. So what R1 pruned is run with all its parts of one injection less, and compared with the right one of these.
+rule is wrong. For rule R3 chains below merges are run, too (`proof.chains`). Rule R1 says that a run in which several
+injections act is, up to the last act, the run without the last one. So what R1 pruned is run with all its parts of one
+injection less, and compared with the right one of these.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import Schedule
+from chaosagent.searchers.proof.chains import Chains
 from chaosagent.searchers.seen.told import Told
 from chaosagent.study.searcher import Proposal, Purpose
 
@@ -21,13 +23,13 @@ SAMPLES_MAX = 64
 """How many of the pruned schedules of each rule are kept for the audit."""
 
 BELOW_EVERY = 4
-"""Every so many-th of what is audited lies below a pruned schedule, where something does; it is not counted for the
-rule, as what is printed of an audit is said of what was pruned itself."""
+"""Every so many-th of what rule R2 pruned is audited with a further injection below it, if one fits. It is not counted
+for the rule: the printed figures of an audit are about the pruned schedules themselves."""
 
-ORDER = "R1"
-"""The rule on the order in which injections act."""
+ORDER, DRY, MERGE = "R1", "R2", "R3"
+"""The rules on the order in which injections act, dry application, and equal checkpoints."""
 
-TO_THE_LETTER = frozenset({"R2"})
+TO_THE_LETTER = frozenset({DRY})
 """Rules by which twins are equal in all that the target does, and not only in what comes of it."""
 
 
@@ -65,19 +67,23 @@ class Audit:
     Attributes:
         judged: How many pruned schedules of each rule were compared with their twins.
         judged_below: How many that lie below them.
+        undeclared: Variables that differed where runs were merged, when this was last looked at.
 
     Args:
         contract: Id of the contract that is searched.
+        chains: Finds chains below merges.
     """
 
-    def __init__(self, contract: str) -> None:
-        self._contract = contract
+    def __init__(self, contract: str, chains: Chains) -> None:
+        self._contract, self._chains = contract, chains
+        self._asked_chains: set[Schedule] = set()
         self._kept: defaultdict[str, list[Sample]] = defaultdict(list)
         self._seen: Counter[str] = Counter()
         self._chosen: dict[Schedule, Sample] = {}
         self._rng = random.Random(0)
         self.judged: Counter[str] = Counter()
         self.judged_below = 0
+        self.undeclared: tuple[str, ...] = ()
 
     def begin(self, rng: random.Random) -> None:
         """Forget what was pruned, as the search begins anew; what was compared still counts.
@@ -117,15 +123,20 @@ class Audit:
             told: What was run.
             below: Finds what lies below.
         """
+        self.undeclared = self._chains.undeclared
         pools = [(rule, self._pool(rule, told)) for rule in sorted(self._kept)]
         pools = sorted(((rule, pool) for rule, pool in pools if pool), key=lambda one: len(one[1]))
         chosen: list[Sample] = []
+        chains: list[Schedule] = []
         for number, (rule, pool) in enumerate(pools):
             share = -(-(count - len(chosen)) // (len(pools) - number))  # what a small pool leaves goes to the others
-            deeper = 0 if rule == ORDER else share // BELOW_EVERY
+            if rule == MERGE:
+                chains = self._chains.choose(count, told)
+            deeper = share // BELOW_EVERY if rule == DRY else 0
             chosen += self._rng.sample(pool, min(share - deeper, len(pool)))
             found = [below(self._rng.choice(pool), self._rng) for _ in range(deeper)]
             chosen += [sample for sample in found if sample.below]
+        self._asked_chains.update(chains)
         self._chosen.update((sample.schedule, sample) for sample in chosen)
         purposes: dict[Schedule, Purpose] = {}
         for sample in chosen:
@@ -133,7 +144,13 @@ class Audit:
                 if twin not in told:  # it was pruned itself, and must be run to be compared with
                     purposes.setdefault(twin, Purpose.CERTIFY)
             purposes[sample.schedule] = Purpose.AUDIT
+        purposes.update((chain, Purpose.PROBE) for chain in chains if chain not in purposes)  # some exceed the budget
         return [Proposal(schedule, purpose) for schedule, purpose in purposes.items()]
+
+    @property
+    def total(self) -> int:
+        """How many schedules were compared."""
+        return self.judged.total() + self.judged_below
 
     def _pool(self, rule: str, told: Told) -> list[Sample]:
         """Return what is to be chosen from: of what R1 pruned, only what was not run in another order."""
@@ -141,7 +158,13 @@ class Audit:
         return [sample for sample in kept if sample.schedule not in told] if rule == ORDER else kept
 
     def contradicted(self, told: Told) -> Iterator[str]:
-        """Compare what was chosen and has been run, and yield the rule of each sample that is not like its twin."""
+        """Compare what was chosen and has been run, and yield the rule of each sample that is not like its twin.
+
+        Chains are only counted: the states notice when one does not end as predicted.
+        """
+        run_chains = {chain for chain in self._asked_chains if chain in told}
+        self._asked_chains -= run_chains
+        self.judged_below += sum(told[chain].status is Status.OK for chain in run_chains)
         for sample in list(self._chosen.values()):
             mine, twins = told.get(sample.schedule), [told.get(twin) for twin in sample.twins]
             runs = [run for run in (mine, *twins) if run is not None]

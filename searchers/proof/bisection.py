@@ -89,6 +89,7 @@ class BisectingSearcher:
         self._pruned = 0
         self._contradictions = self._inner_contradictions = 0
         self._judged: Counter[str] = Counter()
+        self._undeclared: tuple[str, ...] = ()
 
     # ------------------------------------------------------------------ ask and tell
 
@@ -177,6 +178,7 @@ class BisectingSearcher:
             audited=judged.total() + standing.audited - sum(standing.audited_of.values()),
             audited_of=dict(judged),
             contradictions=standing.contradictions + self._inner_contradictions + self._contradictions,
+            undeclared=self._undeclared or standing.undeclared,
         )
 
     def audit(self, count: int) -> list[Proposal]:
@@ -223,6 +225,7 @@ class BisectingSearcher:
         """Search anew what is known, and so run nothing again."""
         standing, rules = self._inner.standing, self._inner.rules
         self._judged.update(standing.audited_of)
+        self._undeclared = self._undeclared or standing.undeclared
         self._inner_contradictions += standing.contradictions
         self._stand_ins.clear()
         self._pruned = sum(number for _, number in self._stood_for())

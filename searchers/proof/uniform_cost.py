@@ -39,6 +39,7 @@ from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.proof.audit import ORDER, Audit, Sample, order_is_wrong
+from chaosagent.searchers.proof.chains import Chains
 from chaosagent.searchers.proof.frontier import Child, Family, Origin
 from chaosagent.searchers.proof.limits import spent_max_of
 from chaosagent.searchers.proof.owners import Owners
@@ -74,10 +75,11 @@ class ExactSearcher:
         self._contradictions = 0
         self._spent_max, self._near_limit = spent_max_of(problem), 0.0
         self._cheapest = problem.space.cost_min
-        self._audit = Audit(problem.contract)
         self.expander = self._new_expander()
         self.told = Told()
         self.states = States(problem.monitor, problem.space.model, problem.seed)
+        self._chains = Chains(self.states, problem.space.model, problem.budget)
+        self._audit = Audit(problem.contract, self._chains)
         self._restart()
 
     def _restart(self) -> None:
@@ -89,13 +91,8 @@ class ExactSearcher:
         self._asked: set[Schedule] = set()
         self._waiting = 0
         self._open: dict[Schedule, float] = {}
-        self._owners = Owners(
-            self.states,
-            problem.space.model,
-            spent_max=self._spent_max,
-            is_used=self._rules["R3"],
-            all_minimal=problem.all_minimal,
-        )
+        model, used, several = problem.space.model, self._rules["R3"], problem.all_minimal
+        self._owners = Owners(self.states, model, spent_max=self._spent_max, is_used=used, all_minimal=several)
         self._pruned: Counter[str] = Counter()
         self._unknown_cost = self._best_cost = float("inf")
         self._violations = MinimalSets(problem.space.model)
@@ -155,6 +152,7 @@ class ExactSearcher:
         self._settled = None
         if self.told.take(evaluation):
             self._notice(evaluation)
+            self._chains.take(evaluation)
             if self._rules["R3"]:
                 self._take_states(evaluation)
         cost = self._open.pop(schedule, None)
@@ -225,18 +223,17 @@ class ExactSearcher:
     @property
     def standing(self) -> Standing:
         bound = self.lower_bound
-        proved = "C2" if self._pruned["R3"] else "C1"
-        level = proved if bound > 0.0 else "C0"  # where nothing is proved, no rule was needed for it
+        level = "C0" if bound <= 0.0 else "C2" if self._pruned["R3"] else "C1"  # without a proof no rule was needed
         pruned = {rule: self._pruned[rule] for rule, is_used in self._rules.items() if is_used}
-        judged, below = dict(self._audit.judged), self._audit.judged_below
-        audited = sum(judged.values()) + below
-        return Standing(bound, level, pruned, audited, self._contradictions, judged, self._near_limit)
+        audit, wrong = self._audit, self._contradictions
+        judged, undeclared = dict(audit.judged), audit.undeclared
+        return Standing(bound, level, pruned, audit.total, wrong, judged, self._near_limit, undeclared)
 
     def audit(self, count: int) -> list[Proposal]:
         return self._audit.choose(count, self.told, self._below)
 
     def _below(self, sample: Sample, rng: random.Random) -> Sample:
-        """Return a sample and its twin with one injection more, which acts where the two are alike."""
+        """Return a sample and its twin with one more injection, which acts where the two are alike."""
         twin = self.told.get(sample.twin)
         if sample.alike_after is None or twin is None or twin.effective != sample.twin:
             return sample
@@ -251,8 +248,8 @@ class ExactSearcher:
         if not further:
             return sample
         more = rng.choice(further)
-        schedule, twin_schedule = sample.schedule.with_injection(more), sample.twin.with_injection(more)
-        return sample._replace(schedule=schedule, twins=(twin_schedule,), below=True)
+        twins = (sample.twin.with_injection(more),)
+        return sample._replace(schedule=sample.schedule.with_injection(more), twins=twins, below=True)
 
     def _withdraw(self, rule: str) -> None:
         """Search anew without a rule that was found wrong."""
@@ -357,8 +354,8 @@ class ExactSearcher:
         ]
         for number, slot in self._audit.slots("R3", len(comparable)):
             injection = comparable[number]
-            sample = Sample("R3", origin.schedule.with_injection(injection), (owner.with_injection(injection),), -1)
-            self._audit.keep(slot, sample)
+            twins = (owner.with_injection(injection),)
+            self._audit.keep(slot, Sample("R3", origin.schedule.with_injection(injection), twins))
 
     def known_to_hold(self, schedule: Schedule) -> bool:
         """Whether other runs have shown that a run of a schedule does not break the contract."""

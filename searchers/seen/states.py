@@ -8,7 +8,7 @@ One run with many injections thus shows what many schedules with few of them wou
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import inf
 from typing import NamedTuple, TypeAlias
 
@@ -207,6 +207,18 @@ class States:
     def following(self, state: State) -> Mapping[frozenset[Injection], Stretch]:
         """Return what is known to follow on a state, by what acts behind it."""
         return self._stretches.get(state, _UNKNOWN)
+
+    def quiet(self) -> Iterator[Injection]:
+        """Yield the injections that led to the same next checkpoint as no injection, each once."""
+        seen: set[Injection] = set()
+        for known in self._stretches.values():
+            undisturbed = known.get(NOTHING)
+            if undisturbed is None or undisturbed.next_state is None:
+                continue
+            for acted, stretch in known.items():
+                if len(acted) == 1 and stretch.next_state == undisturbed.next_state and not acted <= seen:
+                    seen |= acted
+                    yield from acted
 
     def ways(self, state: State) -> Iterable[tuple[State | None, frozenset[Injection]]]:
         """Return what is known to follow on a state, `None` for an end, each with the fewest injections it takes."""

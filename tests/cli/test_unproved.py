@@ -187,3 +187,34 @@ def test_in_this_process_a_run_that_takes_too_long_can_only_be_told() -> None:
     (text,) = NOTICED.texts
     assert "longer than 0.05 s of real time (run.wall_seconds)" in text
     assert "without injections. --executor process ends such runs" in text
+
+
+FORGETFUL = """
+from chaosagent import Outcome, effect, target
+
+
+@target
+async def agent(task, run):
+    pay = run.service("pay", {"pay": lambda order: order}, effects={"pay": effect("order")})
+    short = 0
+    for name in ("a", "b", "c"):
+        answer = await run.service(name, {"get": lambda: [1, 2, 3]}, read_only=True)("get")
+        short += isinstance(answer, list) and len(answer) < 3
+        run.checkpoint(name, None, clock_matters=False, artifacts_matter=False)
+    for _ in range(2 if short == 3 else 1):
+        await pay("pay", order="A")
+    return Outcome("paid", success=True)
+"""
+LISTS = "{operator: service.partial_response, share: [0.5], interfaces: ['service:a', 'service:b', 'service:c']}"
+
+
+def test_a_variable_that_checkpoints_forget_is_named_where_it_made_a_proof_wrong(
+    folder: Path, chaosagent: Command
+) -> None:
+    (folder / "forgetful.py").write_text(FORGETFUL, encoding="utf-8")
+    study = f"target: forgetful.py:agent\ncontracts: [at-most-once]\nbudget: 4\noperators: [{LISTS}]\n"
+    (folder / "forgetful.yaml").write_text(study, encoding="utf-8")
+
+    page = chaosagent("search", "forgetful.yaml", "--searcher", "exact").out
+
+    assert "Checkpoints of the target do not declare short in agent" in " ".join(page.split())

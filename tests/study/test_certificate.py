@@ -103,3 +103,13 @@ def test_every_level_and_every_rule_is_explained() -> None:
     assert set(LEVELS) == {"C0", "C1", "C2", "C3", "C4", "S"}
     assert set(RULES) == {"R1", "R2", "R3", "monotone", "lineage"}
     assert len({*LEVELS.values(), *RULES.values()}) == len(LEVELS) + len(RULES)
+
+
+def test_undeclared_variables_are_named_and_many_are_counted() -> None:
+    names = tuple(f"v{number} in agent (checkpoint 'read')" for number in range(5))
+
+    one = str(Certificate("C2", None, 2.0, 3.0, 40, undeclared=names[:1]))
+    many = str(Certificate("C2", None, 2.0, 3.0, 40, undeclared=names))
+
+    assert "first where checkpoints do not declare v0 in agent (checkpoint 'read')" in one
+    assert "v2 in agent (checkpoint 'read') and 2 other variables" in many

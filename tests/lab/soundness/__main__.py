@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import multiprocessing
 import sys
 from functools import partial
 
 from tests.lab.soundness.attack import Report, compare
+from tests.lab.soundness.forgetful import HIDING_PLACES, Forgetful, search
 from tests.lab.soundness.random_programs import random_case
 from tests.lab.soundness.strange_operators import registered
 
@@ -27,7 +29,10 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--strange-every", type=int, default=3, help="every so many-th has a stranger's operator")
+    parser.add_argument("--forgetful", type=int, default=0, help="instead: agents with incomplete checkpoints")
     asked = parser.parse_args()
+    if asked.forgetful:
+        return _forgetful(asked.first, asked.forgetful)
     total = Report()
     seeds = range(asked.first, asked.first + asked.programs)
     with multiprocessing.Pool(asked.jobs) as pool:
@@ -43,6 +48,19 @@ def main() -> int:
     for label, count in total.executions.items():
         print(f"  {label}: {count} executions")
     return 1 if total.wrong else 0
+
+
+def _forgetful(first: int, count: int) -> int:
+    """Print how often the audit missed that checkpoints are incomplete; exit code 1 if it ever did."""
+    missed = 0
+    for searcher, size in itertools.product(("exact", "anytime"), (2, 3)):
+        cases = [Forgetful(first + number, size, place) for number in range(count) for place in HIDING_PLACES]
+        found = [search(case, searcher) for case in cases]
+        wrong = sum(one.is_wrong for one in found)
+        caught = sum(one.is_caught for one in found)
+        print(f"{searcher}, {size} faults: {len(cases)} agents, {caught} caught, {wrong} wrong proofs", flush=True)
+        missed += wrong
+    return 1 if missed else 0
 
 
 def _add(total: Report, one: Report) -> None:
