@@ -382,8 +382,29 @@ def test_a_team_fails_with_the_text_of_its_agents_failure_alone() -> None:
     assert "Traceback" not in execution.trace.ending_detail
 
 
-def test_a_team_whose_run_is_at_its_limit_of_steps_ends_there() -> None:
-    assert _executed(_target(_swarm()), steps_max=4).trace.ending is Ending.STEP_LIMIT
+def test_a_team_that_never_ends_is_stopped_at_the_limit_of_steps() -> None:
+    stopped_by: list[str] = []
+
+    def endless() -> Any:
+        def passes_on_to(name: str) -> Policy:
+            return lambda *_: uses((f"transfer_to_{name}", {}))
+
+        support = _agent(passes_on_to("accountant"), [], handoffs=["accountant"], name="support")
+        return Swarm([support, _agent(passes_on_to("support"), [], handoffs=["support"], name="accountant")])
+
+    @target
+    async def desk(_: Task, run: Run) -> Outcome:
+        doors = through_doors(run, endless())
+        try:
+            return Outcome(str(await doors.runner.run(task=WISH)))
+        except BaseException as error:
+            stopped_by.append(type(error).__name__)
+            raise
+
+    trace = _executed(desk, steps_max=4).trace
+
+    assert (trace.ending, len(trace.steps)) == (Ending.STEP_LIMIT, 4)
+    assert stopped_by == ["RunEnded"] * 3, "the run, its repetition with extended limits, and the exact replay"
 
 
 def test_an_agent_that_is_a_tool_is_handed_its_task_in_a_message() -> None:

@@ -321,8 +321,22 @@ def test_a_failure_of_the_model_ends_the_run_as_the_framework_does() -> None:
     assert execution.trace.ending_detail.startswith("AgentGenerationError: Error while generating output")
 
 
-def test_a_run_at_its_limit_of_steps_ends_there() -> None:
-    assert _executed(_target(_agent()), steps_max=4).trace.ending is Ending.STEP_LIMIT
+def test_an_agent_that_never_ends_is_stopped_at_the_limit_of_steps() -> None:
+    stopped_by: list[str] = []
+
+    @target
+    def desk(_: Task, run: Run) -> Outcome:
+        doors = through_doors(run, _agent(lambda _: uses(("get_note", {"order": "7"})), max_steps=1_000))
+        try:
+            return Outcome(str(doors.agent.run(WISH)))
+        except BaseException as error:
+            stopped_by.append(type(error).__name__)
+            raise
+
+    trace = _executed(desk, steps_max=4).trace
+
+    assert (trace.ending, len(trace.steps)) == (Ending.STEP_LIMIT, 4)
+    assert stopped_by == ["RunEnded"] * 3, "the run, its repetition with extended limits, and the exact replay"
 
 
 def _managed() -> Any:

@@ -247,24 +247,56 @@ def test_inline_says_that_it_enforces_no_real_time(
     assert answer.err.count(note) == said
 
 
+@pytest.fixture
+def bad_after_a_fault(bad: Callable[..., None]) -> Callable[..., None]:
+    """Write a target with a body for when its answer is lost, and a study of that fault alone."""
+
+    def written(body: str, more: str = "") -> None:
+        bad(f"try:\n    await service('get')\nexcept ConnectionError:\n    {body}", more)
+        study = Path("bad.yaml").read_text(encoding="utf-8")
+        Path("bad.yaml").write_text(study.replace("[service.lost_response]", ONE_FAULT), encoding="utf-8")
+
+    return written
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("body", ["while True:\n        pass", "time.sleep(1_000)"])
+def test_a_target_that_hangs_under_a_fault_violates_termination_by_real_time(
+    bad_after_a_fault: Callable[..., None], body: str
+) -> None:
+    bad_after_a_fault(body, "run: {wall_seconds: 12}\n")  # a run that is merely slow does not take so long
+
+    done = in_a_process(*SEARCH, "--executor", "process", "--workers", "1")
+
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)
+    (counterexample,) = found["counterexamples"]
+    assert "longer than 12 s of real time" in counterexample["reason"]
+    assert "lost_response" in counterexample["schedule"]
+    assert (counterexample["contract"], counterexample["confirmed"]) == ("termination", True)
+    assert not counterexample["certified"]
+    assert {search["contract"]: search["by_real_time"] for search in found["searches"]} == {
+        "no-crash": False,
+        "termination": True,
+    }
+    assert [(one["ending"], one["runs"]) for one in found["cut_off"]] == [("hung", 1)]
+    assert (found["executions"], found["errors"]) == (2, 0)
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "error"),
     [
-        ("while True:\n        pass", "longer than 12 s of real time"),
-        ("time.sleep(1_000)", "longer than 12 s of real time"),
         ("os._exit(7)", "exit code 7"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "signal 9"),
         ("raise KeyboardInterrupt", "KeyboardInterrupt"),
     ],
 )
-def test_a_target_that_spins_or_kills_its_worker_is_an_error_of_that_run(
-    bad: Callable[..., None], body: str, error: str
+def test_a_target_that_ends_its_worker_is_an_error_of_that_run(
+    bad_after_a_fault: Callable[..., None], body: str, error: str
 ) -> None:
-    # A limit that no run reaches which is merely slow, and one fault, so that it is waited for once.
-    bad(f"try:\n    await service('get')\nexcept ConnectionError:\n    {body}", "run: {wall_seconds: 12}\n")
-    study = Path("bad.yaml").read_text(encoding="utf-8")
-    Path("bad.yaml").write_text(study.replace("[service.lost_response]", ONE_FAULT), encoding="utf-8")
+    bad_after_a_fault(body)
 
     done = in_a_process(*SEARCH, "--executor", "process", "--workers", "1")
 
