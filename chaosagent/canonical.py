@@ -143,13 +143,13 @@ def plain_mapping(value: Mapping[str, object], depth: int = 0) -> dict[str, Plai
                 return {only: item}  # type: ignore[dict-item]  # the atoms are plain
     try:
         keys = sorted(value) if len(value) > 1 else value
-    except TypeError:
+    except Exception:  # of keys that cannot be compared
         keys = value
     result: dict[str, Plain] = {}
     for key in keys:
         if type(key) is not str:
             raise UsageError(
-                f"A mapping that crosses a boundary has the key {key!r:.80} of type {type(key).__name__}; "
+                f"A mapping that crosses a boundary has the key {_shown(key)} of type {type(key).__name__}; "
                 "keys must be strings. Convert it with str() where the target makes it."
             )
         item = value[key]
@@ -157,7 +157,26 @@ def plain_mapping(value: Mapping[str, object], depth: int = 0) -> dict[str, Plai
     return result
 
 
+def _shown(key: object) -> str:
+    """Return a key as people read it; of a stranger's type that might fail, or differ in the next process."""
+    return repr(key)[:80] if type(key) in _ATOMS else "..."
+
+
 def _plain_other(value: object, depth: int) -> Plain:
+    """Return what is of a stranger's type as plain data, whatever its methods raise."""
+    try:
+        return _plain_of_type(value, depth)
+    except (UsageError, MemoryError):
+        raise
+    except Exception as error:
+        kind = type(value)
+        raise UsageError(
+            f"{kind.__module__}.{kind.__qualname__} crosses a boundary and cannot be read as plain data: it raises "
+            f"{type(error).__name__}. Convert it in the function behind the door."
+        ) from error
+
+
+def _plain_of_type(value: object, depth: int) -> Plain:
     if isinstance(value, enum.Enum):
         return plain(value.value, depth + 1)
     if isinstance(value, str):

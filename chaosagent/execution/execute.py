@@ -221,14 +221,15 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
     if unawaited is not None and ending is Ending.FINISHED:
         run.recorder.refuse(unawaited)
     _refuse(experiment, run.recorder)
-    state = run.final_state()
-    outcome = Outcome(success=False, state=state)
-    if ending is Ending.FINISHED:
-        try:
-            outcome = run.settled(outcome_of(experiment, result, state, is_faulty=bool(run.acts)))
-        except TargetError as error:
-            if not run.acts:
-                raise
+    outcome = Outcome(success=False)
+    try:
+        outcome = replace(outcome, state=run.final_state())
+        if ending is Ending.FINISHED:
+            outcome = run.settled(outcome_of(experiment, result, outcome.state, is_faulty=run.is_faulty))
+    except TargetError as error:
+        if not run.is_faulty:
+            raise
+        if ending is Ending.FINISHED:
             ending, detail = Ending.CRASHED, str(error)  # what it hands back under a fault is how it behaves
     if experiment.exceeded:
         detail = f"{detail}{'; ' if detail else ''}{BEYOND}{experiment.exceeded}"

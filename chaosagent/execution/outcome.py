@@ -67,9 +67,10 @@ def _plain_outcome(name: str, outcome: Outcome) -> Outcome:
     if plain_facts and not outcome.claims and outcome.state is None:
         return outcome  # most are; making it anew would cost a run of six crossings 3 %
     if not isinstance(message, str) or not isinstance(success, bool | None):
+        kinds = type(message).__name__, type(success).__name__  # how a stranger's looks may differ from run to run
         raise TargetError(
-            f"target {name!r} returned Outcome(message={message!r:.60}, success={success!r:.60}); "
-            "the message must be a text, success True, False or None."
+            f"target {name!r} returned an Outcome whose message is of type {kinds[0]} and whose success is of type "
+            f"{kinds[1]}; the message must be a text, success True, False or None."
         )
     try:
         claims = tuple(
@@ -77,8 +78,12 @@ def _plain_outcome(name: str, outcome: Outcome) -> Outcome:
             for claim in outcome.claims
         )
         return Outcome(message, success, claims, plain(outcome.state, RECORD_DEPTH), bool(outcome.refused))
-    except (UsageError, AttributeError, TypeError) as error:
+    except MemoryError:
+        raise
+    except UsageError as error:
         raise TargetError(f"target {name!r} returned an outcome that is not plain data: {error}") from error
+    except Exception as error:  # of a claim that is none
+        raise TargetError(f"target {name!r} returned an outcome that is not plain data: {with_place(error)}") from error
 
 
 def redacted_claims(outcome: Outcome, redactor: Redactor) -> tuple[Claim, ...]:

@@ -225,6 +225,9 @@ class Passage:
             CrossingError: They are not plain data.
             TargetError: They are too large.
         """
+        if not isinstance(self.operation, str):
+            kind = type(self.operation).__name__
+            raise CrossingError(f"{self.place}: the operation must be a text, and is of type {kind}.")
         try:
             self.arguments = arguments = plain_mapping(self.arguments)
         except UsageError as error:

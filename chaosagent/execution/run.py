@@ -45,6 +45,9 @@ from chaosagent.wall import WallLoop
 ENDED_MAX = 10_000
 """How often a target that swallows everything is told that its run is over."""
 
+STATE_MISSING = "run.state:"
+"""How the text begins that says why the state of the world could not be found."""
+
 
 class LiveRun(DoorOpener):
     """Implements `chaosagent.targets.target.Run`.
@@ -161,6 +164,9 @@ class LiveRun(DoorOpener):
         return stream
 
     def link(self, source: str, relation: str, target: str) -> None:
+        for part in (source, relation, target):
+            if not isinstance(part, str):
+                raise self.rejected(f"run.link is given what is of type {type(part).__name__}; it must be a text.")
         self.recorder.link(Link(source, relation, target))
 
     def artifact(self) -> str:
@@ -203,7 +209,7 @@ class LiveRun(DoorOpener):
             if self.survey is not None:
                 self.survey.look(self, place, state, sys._getframe(1))
         except UsageError as error:
-            if not self.acts:  # else a fault has put something there that is equal to nothing
+            if not self.is_faulty:  # else a fault has put something there that is equal to nothing
                 raise self.recorder.refuse(error) from None
         except ChaosAgentError as error:
             raise self.recorder.refuse(error) from None
@@ -345,9 +351,16 @@ class LiveRun(DoorOpener):
         try:
             return plain(self._state(), RECORD_DEPTH)
         except Exception as error:  # a declaration's mistake must not look like a state
-            raise TargetError(f"run.state: the function that returns the state raised {with_place(error)}") from error
+            raise TargetError(
+                f"{STATE_MISSING} the function that returns the state raised {with_place(error)}"
+            ) from error
 
     # ------------------------------------------------------------------ what passages ask of their run
+
+    @property
+    def is_faulty(self) -> bool:
+        """Whether a fault has landed by now."""
+        return bool(self.acts)
 
     def too_large(self, interface: str, size: int) -> BaseException:
         """Return what ends the run: as inconclusive once a fault has landed, else as a mistake in the target."""
@@ -355,7 +368,7 @@ class LiveRun(DoorOpener):
             f"a payload of {size} bytes crosses {interface}; the limit is {self.payload_bytes_max} "
             "(payload_bytes_max). Hand over less, or raise the limit in the study."
         )
-        if not self.acts:
+        if not self.is_faulty:
             return TargetError(f"A{text[1:]}")
         self.recorder.conclude(text)
         return RunEnded(text)
@@ -366,7 +379,7 @@ class LiveRun(DoorOpener):
         Before any fault has landed the run is what the nominal one is, so it is a mistake in the target, and nothing
         comes of the run. After that it is how the target behaves under a fault, which it may handle.
         """
-        return TypeError(text) if self.acts else self.recorder.refuse(TargetError(text))
+        return TypeError(text) if self.is_faulty else self.recorder.refuse(TargetError(text))
 
     def _elsewhere(self, door: LiveDoor) -> ChaosAgentError:
         return self.recorder.refuse(

@@ -8,20 +8,20 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from chaosagent.canonical import Plain
-from chaosagent.errors import ChaosAgentError
+from chaosagent.errors import ChaosAgentError, TargetError
 from chaosagent.execution.doors import DoorOptions, LiveDoor, read_text
 from chaosagent.execution.execute import Execution, Experiment, conduct, make_run
 from chaosagent.execution.failures import exception_of
 from chaosagent.execution.passage import Passage
 from chaosagent.execution.recorder import RunEnded
-from chaosagent.execution.run import LiveRun
+from chaosagent.execution.run import STATE_MISSING, LiveRun
 from chaosagent.faults.dry import unpack_request, unpack_response
 from chaosagent.faults.injection import Place
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.trace.diff import Difference
 from chaosagent.trace.step import Step, StepKind
-from chaosagent.trace.trace import Trace
-from chaosagent.vocabulary import Boundary, Ending, Mediation, Outcome
+from chaosagent.trace.trace import BEYOND, Trace
+from chaosagent.vocabulary import Boundary, Ending, Landing, Mediation, Outcome
 
 
 class Served(NamedTuple):
@@ -63,9 +63,16 @@ class ServedRun(LiveRun):
 
     difference: Difference | None = None
 
+    @property
+    def is_faulty(self) -> bool:
+        """Whether a fault has landed in the trace: when, does not matter to a target that does as it did there."""
+        return self._is_faulty
+
     def take_answers_from(self, trace: Trace) -> None:
         """Serve the steps of a trace, and its judgement on the final state of the world."""
         self._outcome, self._steps, self._ending = trace.outcome, trace.steps, trace.ending
+        self._detail = trace.ending_detail.removesuffix(f"{BEYOND}{trace.exceeded}").removesuffix("; ")
+        self._is_faulty = any(landed.landing is Landing.LANDED for landed in trace.landed)
         self._known: dict[Place, Step] = {}
         self._unasked: dict[int, Step] = {}
         self._nested: dict[tuple[str, str], list[int]] = {}
@@ -114,7 +121,9 @@ class ServedRun(LiveRun):
         return replace(outcome, success=told.success, state=told.state, refused=told.refused)
 
     def final_state(self) -> Plain:
-        """Take the state of the world from the trace, as the world has not acted."""
+        """Take the state of the world from the trace, as the world has not acted; or what kept it from being found."""
+        if self._ending is Ending.CRASHED and self._detail.startswith(STATE_MISSING):
+            raise TargetError(self._detail)
         return self._outcome.state
 
     async def _answer_as(self, known: Step, passage: Passage) -> Plain:
