@@ -20,8 +20,10 @@ _KINDS: dict[str, type[Exception]] = {
     "status": StatusError,
     "blocked": ActionBlocked,
 }
-_KNOWN: dict[str, type[Exception]] = {
-    name: kind for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, Exception)
+_KNOWN: dict[str, type[Exception] | type[SystemExit]] = {
+    name: kind
+    for name, kind in vars(builtins).items()
+    if isinstance(kind, type) and issubclass(kind, Exception | SystemExit)
 }
 _KNOWN |= {kind.__name__: kind for kind in (ServiceFault, StatusError, ActionBlocked, JSONDecodeError)}
 MESSAGE_MAX = 2_000
@@ -113,7 +115,7 @@ def known_by_name(errors: Sequence[type[Exception]]) -> dict[str, type[Exception
     return {error.__name__: error for error in errors} if errors else {}
 
 
-def _made(kind: type[Exception], failure: Failure) -> Exception | None:
+def _made(kind: type[BaseException], failure: Failure) -> BaseException | None:
     """Return an exception as it was; its class's own `__init__` is passed by, as it may want what nobody has kept."""
     args = failure.args or ((failure.message,) if failure.message else ())
     builtin = next(base for base in kind.__mro__ if base.__module__ == "builtins")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from chaosagent.canonical import Plain, plain
 from chaosagent.errors import TargetError, UsageError
 from chaosagent.execution.crashed import with_place
+from chaosagent.execution.failures import message_of
 from chaosagent.execution.recorder import redacted_identity
 from chaosagent.trace.redact import Redactor
 from chaosagent.trace.trace import ContractVerdict
@@ -67,10 +68,9 @@ def _plain_outcome(name: str, outcome: Outcome) -> Outcome:
     if plain_facts and not outcome.claims and outcome.state is None:
         return outcome  # most are; making it anew would cost a run of six crossings 3 %
     if not isinstance(message, str) or not isinstance(success, bool | None):
-        kinds = type(message).__name__, type(success).__name__  # how a stranger's looks may differ from run to run
         raise TargetError(
-            f"target {name!r} returned an Outcome whose message is of type {kinds[0]} and whose success is of type "
-            f"{kinds[1]}; the message must be a text, success True, False or None."
+            f"target {name!r} returned Outcome(message={_shown(message)}, success={_shown(success)}); "
+            "the message must be a text, success True, False or None."
         )
     try:
         claims = tuple(
@@ -83,7 +83,12 @@ def _plain_outcome(name: str, outcome: Outcome) -> Outcome:
     except UsageError as error:
         raise TargetError(f"target {name!r} returned an outcome that is not plain data: {error}") from error
     except Exception as error:  # of a claim that is none
-        raise TargetError(f"target {name!r} returned an outcome that is not plain data: {with_place(error)}") from error
+        raise TargetError(f"target {name!r} returned an outcome that is not plain data: {message_of(error)}") from error
+
+
+def _shown(value: object) -> str:
+    """Return a value as people read it; how a stranger's looks may differ from run to run."""
+    return repr(value)[:60] if type(value) in (str, bytes, bool, float, type(None)) else f"<{type(value).__name__}>"
 
 
 def redacted_claims(outcome: Outcome, redactor: Redactor) -> tuple[Claim, ...]:

@@ -14,6 +14,7 @@ from chaosagent.errors import ChaosAgentError, CrossingError, PluginError, Targe
 from chaosagent.execution.acting import INSIDE
 from chaosagent.execution.failures import failure_of, message_of
 from chaosagent.execution.late import reach_later
+from chaosagent.execution.recorder import RunEnded
 from chaosagent.execution.supervised import Supervised
 from chaosagent.faults.crossing import Exchange, Proceed, Request, Response, Toxic
 from chaosagent.faults.dry import (
@@ -30,6 +31,7 @@ from chaosagent.faults.injection import Injection, Place, injection_at
 from chaosagent.governance.action import Action
 from chaosagent.governance.mediator import ALLOW, Mediator
 from chaosagent.trace.step import ALLOWED, Decision
+from chaosagent.virtual_time import VirtualTimeError
 from chaosagent.vocabulary import ActionBlocked, Boundary, Effect, Failure, Mediation
 
 if TYPE_CHECKING:
@@ -287,7 +289,7 @@ class Passage:
             if hasattr(value, "__await__"):
                 is_answered = self.at_once = False
                 return self._wait_for(value, operation, arguments, token, is_disturbed=is_disturbed)
-        except (Exception, asyncio.CancelledError) as error:  # what the world raises is its answer
+        except BaseException as error:  # what the world raises is its answer
             self._take_error(error, is_disturbed=is_disturbed)
         else:
             self._take_answer(value, operation, arguments, is_disturbed=is_disturbed)
@@ -307,7 +309,7 @@ class Passage:
     ) -> None:
         try:
             value = await answer
-        except (Exception, asyncio.CancelledError) as error:
+        except BaseException as error:
             self._take_error(error, is_disturbed=is_disturbed)
         else:
             self._take_answer(value, operation, arguments, is_disturbed=is_disturbed)
@@ -315,7 +317,7 @@ class Passage:
             INSIDE.reset(token)
 
     def _take_error(self, error: BaseException, *, is_disturbed: bool) -> None:
-        if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+        if not _is_answer(error):
             raise error
         self.value, self.exception = None, error
         self._take_response(pack_plain((None, failure_of(error))), is_disturbed=is_disturbed)
@@ -371,7 +373,11 @@ class Passage:
         return tuple.__new__(RecordedCrossing, fields)  # half the time of calling the class, at every crossing
 
 
-def _is_cancelled() -> bool:
-    """Whether the target gives up on the call: a world may also raise `CancelledError` of its own."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+def _is_answer(error: BaseException) -> bool:
+    """Whether what the world raises is its answer, as a tool's `sys.exit` is; and not the end of the call or the run."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(map(_is_answer, error.exceptions))
+    if isinstance(error, asyncio.CancelledError):  # the target gives up on the call; a world may also raise it itself
+        task = asyncio.current_task()
+        return task is None or task.cancelling() == 0
+    return not isinstance(error, KeyboardInterrupt | GeneratorExit | RunEnded | VirtualTimeError)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from chaosagent.canonical import Plain, plain
 from chaosagent.errors import ChaosAgentError
-from chaosagent.execution.passage import Passage
 from chaosagent.execution.watch import Watch
 from chaosagent.faults.injection import Place
 from chaosagent.limits import RunLimits
 from chaosagent.trace.redact import Redactor
 from chaosagent.trace.step import Landed, Link, Step, StepKind
 from chaosagent.vocabulary import Effect, Failure
+
+if TYPE_CHECKING:
+    from chaosagent.execution.passage import Passage
 
 
 class RunEnded(BaseException):

@@ -173,3 +173,42 @@ def test_a_checkpoint_with_such_a_state_changes_nothing(play: Play, kind: str) -
     ]
 
     assert traces[0].digest == traces[1].digest
+
+
+@pytest.mark.parametrize("error", [SystemExit(2), BaseExceptionGroup("both", [SystemExit(2)])])
+def test_what_a_tool_raises_to_end_the_process_is_an_answer_at_a_place_of_its_own(
+    play: Play, error: BaseException
+) -> None:
+    def tool() -> None:
+        raise error
+
+    async def agent(run: Any) -> str:
+        try:
+            await run.service("cli", {"run": tool})("run")
+        except BaseException as told:
+            return type(told).__name__
+        return "done"
+
+    plain_run, disturbed = play(agent), play(agent, "service:cli[1] test/nothing")
+
+    assert plain_run.trace.outcome.message == type(error).__name__
+    assert [str(crossing.place) for crossing in plain_run.evaluation.crossings] == ["service:cli[1]"]
+    assert plain_run.trace.steps[0].failure.kind == type(error).__name__  # type: ignore[union-attr]  # there is one
+    assert disturbed.trace.outcome.message == "done"
+
+
+def test_an_exact_replay_ends_the_process_again() -> None:
+    def tool() -> None:
+        raise SystemExit(2)
+
+    @target(name="careless", tasks=[Task("t")])
+    async def system(_: Task, run: Run) -> None:
+        await run.service("crm", {"get": lambda: "A-1"})("get")
+        await run.service("cli", {"run": tool})("run")
+
+    schedule = parse("service:crm[1] test/nothing")
+    experiment = Experiment(system, system.tasks["t"], system.config("default"), 0)
+    trace = execute(experiment, schedule).trace
+
+    assert trace.ending_detail == "SystemExit: 2"
+    assert serve(experiment, trace, schedule).execution.trace.digest == trace.digest
