@@ -293,6 +293,8 @@ class _DryCrossing:
     @property
     def history(self) -> list[Exchange]:
         self.reads_history = True
+        if self.sleeps and not self.executed:
+            raise self.unknown()  # others may have been answered while it waited
         now = self._recorded.answered if self.executed else self._recorded.asked
         if any(crossing.history_unclear and crossing.asked < now for crossing in self._crossings):
             raise self.unknown()

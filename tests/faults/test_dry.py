@@ -203,6 +203,30 @@ def test_what_an_operator_does_with_a_history_that_is_not_recorded_is_unclear() 
     assert apply_dry(FalseSuccess(), recorded[1], recorded, 0).deviation is Deviation.ASK
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Waits, and answers what others have been answered by then."""
+
+    name: ClassVar[str] = "test/waiting"
+    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
+    parameters: ClassVar[Mapping[str, Domain]] = {}
+    magnitude: ClassVar[float] = 1.0
+    tokens: ClassVar[int] = 0
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:  # noqa: ARG002  # the protocol's
+        await crossing.sleep(1.0)
+        return Response(len(crossing.history))
+
+    def describe(self) -> str:
+        return "waits"
+
+
+def test_the_history_behind_a_wait_is_not_known_as_others_may_have_been_answered_meanwhile() -> None:
+    outcome = _dry(Waiting(), _recorded())
+
+    assert (outcome.kind, outcome.deviation) == (DryKind.UNPREDICTABLE, Deviation.ASK)
+
+
 def test_a_stale_answer_comes_from_what_was_answered_before() -> None:
     sample = Sample(Boundary.SERVICE, REQUEST, Response("shipped"), (Exchange(REQUEST, Response("paid")),))
     recorded = sample.recorded()

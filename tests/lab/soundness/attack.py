@@ -126,6 +126,14 @@ class Truth:
                 return
             universe = seen
 
+    def check_what_did_not_land(self) -> None:
+        """Compare each run in which something did not land with the run of what landed: they must be equal."""
+        for wanted, (evaluation, state) in list(self._known.items()):
+            if evaluation.effective != wanted:
+                alike, its_state = self.run(evaluation.effective)
+                same = (evaluation.crossings, evaluation.acts, state) == (alike.crossings, alike.acts, its_state)
+                assert same, f"{wanted} is not like {evaluation.effective}, which is all of it that landed"
+
     def _injections(self, evaluation: Evaluation) -> dict[Injection, float]:
         return {
             inject(hook_at(crossing.place), priced.operator): priced.cost
@@ -172,6 +180,7 @@ def compare(case: Case, report: Report, seed: int) -> None:
     space = Space(case.choices)
     try:
         truth = Truth(target_of(case.program), space, case.budget)
+        truth.check_what_did_not_land()
         costs = truth.costs()
     except TooLargeError:
         report.too_large += 1

@@ -1,149 +1,45 @@
-"""A small language of concurrent agents, and the target that runs a program in it.
-
-Its statements are what makes pruning hard: races, cancellation, task groups, time-outs, locks, queues, background work
-that outlives the run, doors behind doors, slow message channels, shared memory, retries and compensation.
-"""
+"""The target that runs a program in the language of `statements`, and the world that it acts on."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 from chaosagent.canonical import Plain
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Effect, Outcome, StatusError, Task
+from tests.lab.soundness.statements import (
+    Attempt,
+    AwaitSignal,
+    Body,
+    Call,
+    Compensate,
+    Completed,
+    Gather,
+    Group,
+    Keep,
+    Limit,
+    Locked,
+    OnCancel,
+    Post,
+    Put,
+    Race,
+    Recall,
+    Receive,
+    Send,
+    Shielded,
+    Signal,
+    Spawn,
+    Statement,
+    Take,
+    Unless,
+    Wait,
+)
 
 FAILURES = (TimeoutError, ConnectionError, StatusError)
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """Ask a service.
-
-    Attributes:
-        door: `look` (reads), `pay` (commits), `undo` (takes the last payment back) or `relay` (whose world pays through
-            a door of its own).
-        amount: Name of the variable that is sent; anything but a number counts as 1.
-        into: Name of the variable for the answer.
-        retries: How often a failure is followed by another call.
-        raises: A failure is raised at the end, and not only kept as an empty variable.
-    """
-
-    door: str
-    amount: str
-    into: str
-    retries: int = 0
-    raises: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Send:
-    """Send a variable over the message channel, which may be slow."""
-
-    of: str
-
-
-@dataclass(frozen=True, slots=True)
-class Keep:
-    """Write a variable into the shared memory."""
-
-    of: str
-
-
-@dataclass(frozen=True, slots=True)
-class Recall:
-    """Read a variable from the shared memory."""
-
-    into: str
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """Let virtual time pass."""
-
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Race:
-    """Do several things at once; the first that ends wins, and the others are cancelled."""
-
-    branches: tuple[Body, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Do two things in a task group: one that raises cancels the other."""
-
-    branches: tuple[Body, Body]
-
-
-@dataclass(frozen=True, slots=True)
-class Gather:
-    """Do several things at once and wait for all of them."""
-
-    branches: tuple[Body, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """Do something within a time limit."""
-
-    seconds: float
-    body: Body
-
-
-@dataclass(frozen=True, slots=True)
-class Locked:
-    """Do something while holding a lock."""
-
-    body: Body
-
-
-@dataclass(frozen=True, slots=True)
-class Put:
-    """Put a variable into the queue."""
-
-    of: str
-
-
-@dataclass(frozen=True, slots=True)
-class Take:
-    """Take a variable from the queue, waiting at most so many seconds."""
-
-    into: str
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Spawn:
-    """Do something in the background; nobody waits for it."""
-
-    body: Body
-
-
-@dataclass(frozen=True, slots=True)
-class Compensate:
-    """Do something, and take the last payment back if it raises."""
-
-    body: Body
-
-
-@dataclass(frozen=True, slots=True)
-class Unless:
-    """Do something unless a variable is set."""
-
-    of: str
-    body: Body
-
-
-Statement: TypeAlias = (
-    "Call | Send | Keep | Recall | Wait | Race | Group | Gather | Limit | Locked | Put | Take | Spawn | Compensate "
-    "| Unless"
-)
-Body: TypeAlias = tuple["Statement", ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +52,10 @@ class Program:
         counting: Whether lookups return a number that grows with each call.
         keyed: Whether payments carry an idempotency key, one per amount.
         checkpoints: Whether the target offers checkpoints between the statements of its body.
+        agents: Whether those who act at the same time have names of their own.
+        serial: Whether the world takes one payment after the other.
+        later: Whether the world answers a payment at once, and commits it a second later.
+        refuses: Whether the world refuses payments of 2.
     """
 
     body: Body
@@ -163,6 +63,10 @@ class Program:
     counting: bool = False
     keyed: bool = False
     checkpoints: bool = True
+    agents: bool = False
+    serial: bool = False
+    later: bool = False
+    refuses: bool = False
 
 
 @dataclass(slots=True)
@@ -175,6 +79,9 @@ class World:
     ledger: list[Plain] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
     inbox: list[Plain] = field(default_factory=list)
+    entries: dict[str, Plain] = field(default_factory=dict)
+    counter: asyncio.Lock = field(default_factory=asyncio.Lock)
+    committing: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def look(self, amount: int) -> Plain:
         """Answer a lookup."""
@@ -184,13 +91,38 @@ class World:
 
     async def pay(self, amount: int) -> Plain:
         """Pay, once per key where there are keys."""
+        if not self.program.serial:
+            return await self._pay(amount)
+        async with self.counter:
+            return await self._pay(amount)
+
+    async def _pay(self, amount: int) -> Plain:
         await self._take_time("pay")
+        if self.program.refuses and amount == 2:
+            raise StatusError(409, "not twice")
         key = str(amount)
         if self.program.keyed and key in self.keys:
             return {"new": False, "amount": amount}
         self.keys.add(key)
-        self.ledger.append(amount)
+        if self.program.later:
+            self.committing.append(asyncio.create_task(self._commit(amount)))
+        else:
+            self.ledger.append(amount)
         return {"new": True, "amount": amount}
+
+    async def _commit(self, amount: int) -> None:
+        await asyncio.sleep(1.0)
+        self.ledger.append(amount)
+
+    async def write(self, key: str, value: Plain) -> None:
+        """Keep a note."""
+        await self._take_time("notes")
+        self.entries[key] = value
+
+    async def read(self, key: str) -> Plain:
+        """Return a note."""
+        await self._take_time("notes")
+        return self.entries.get(key)
 
     async def undo(self, amount: int) -> Plain:
         """Take the last payment back."""
@@ -220,7 +152,13 @@ class World:
     def state(self) -> list[Plain]:
         """Return everything that later answers depend on."""
         keys: list[Plain] = [*sorted(self.keys)]
-        return [self.looks if self.program.counting else 0, list(self.ledger), keys, list(self.inbox)]
+        return [
+            self.looks if self.program.counting else 0,
+            list(self.ledger),
+            keys,
+            list(self.inbox),
+            dict(self.entries),
+        ]
 
 
 def _paid(asked: Mapping[str, Plain], answer: Plain) -> Effect | None:
@@ -253,14 +191,22 @@ class Interpreter:
             "relay": run.service("relay", {"relay": world.relay}),
         }
         self.desk = run.message("desk", world.send)
-        self.notes = run.memory("notes")
-        self.lock = asyncio.Lock()
+        self.post = run.message("post")
+        self.notes = run.memory("notes", {"read": world.read, "write": world.write})
+        self.lock, self.signal = asyncio.Lock(), asyncio.Event()
         self.queue: asyncio.Queue[Plain] = asyncio.Queue()
         self.variables: dict[str, Plain] = {}
         self.background: list[asyncio.Task[None]] = []
 
     async def play(self) -> Outcome:
         """Run the body, and hand back all that came of it."""
+        with self._acting("main"):
+            return await self._play()
+
+    def _acting(self, name: str) -> AbstractContextManager[None]:
+        return self.run.agent(name) if self.program.agents else nullcontext()
+
+    async def _play(self) -> Outcome:
         for place, statement in enumerate(self.program.body):
             if self.program.checkpoints:
                 self.run.checkpoint(str(place), self.state())
@@ -273,12 +219,13 @@ class Interpreter:
     def state(self) -> list[Plain]:
         """Return what the future depends on: variables, world and queue."""
         queued = list(getattr(self.queue, "_queue"))  # noqa: B009  # there is no other way to look into it
-        return [dict(self.variables), *self.world.state(), queued]
+        return [dict(self.variables), *self.world.state(), queued, self.signal.is_set()]
 
-    async def do(self, body: Body) -> None:
-        """Do several statements in order."""
-        for statement in body:
-            await self.execute(statement)
+    async def do(self, body: Body, name: str = "") -> None:
+        """Do several statements in order, under the name of an agent if there is one."""
+        with self._acting(name) if name else nullcontext():
+            for statement in body:
+                await self.execute(statement)
 
     async def execute(self, statement: Statement) -> None:
         """Do one statement."""
@@ -291,12 +238,18 @@ class Interpreter:
                 await self.notes("write", key="k", value=self.variables.get(of))
             case Recall(into):
                 self.variables[into] = await self.notes("read", key="k")
+            case Attempt():
+                await self._attempt(statement)
+            case Post(of):
+                await self.post("send", to="clerk", body=self.variables.get(of))
             case Wait(seconds):
                 await self.run.clock.sleep(seconds)
+            case Signal():
+                self.signal.set()
             case Put(of):
                 self.queue.put_nowait(self.variables.get(of))
-            case Take(into, seconds):
-                await self._take(into, seconds)
+            case Take() | Receive() | AwaitSignal():
+                await self._await(statement)
             case Unless(of, body):
                 if self.variables.get(of) is None:
                     await self.do(body)
@@ -310,12 +263,24 @@ class Interpreter:
             case Group(branches):
                 try:
                     async with asyncio.TaskGroup() as group:
-                        for body in branches:
-                            group.create_task(self.do(body))
+                        for number, body in enumerate(branches):
+                            group.create_task(self.do(body, f"agent-{number}"))
                 except* FAILURES:
                     self.variables["group"] = "failed"
             case Gather(branches):
-                await asyncio.gather(*(self.do(body) for body in branches))
+                await asyncio.gather(*(self.do(body, f"agent-{number}") for number, body in enumerate(branches)))
+            case Completed(branches):
+                await self._complete(branches)
+            case Shielded(body):
+                self.background.append(asyncio.create_task(self._quietly(body)))
+                await asyncio.shield(self.background[-1])
+            case OnCancel(body, cleanup, swallows):
+                try:
+                    await self.do(body)
+                except asyncio.CancelledError:
+                    await self._quietly(cleanup)
+                    if not swallows:
+                        raise
             case Limit(seconds, body):
                 try:
                     async with asyncio.timeout(seconds):
@@ -334,7 +299,7 @@ class Interpreter:
                     await self.doors["undo"]("undo", amount=0)
 
     async def _race(self, branches: tuple[Body, ...]) -> None:
-        racers = [asyncio.create_task(self._quietly(body)) for body in branches]
+        racers = [asyncio.create_task(self._quietly(body, f"agent-{n}")) for n, body in enumerate(branches)]
         try:
             await asyncio.wait(racers, return_when=asyncio.FIRST_COMPLETED)
             self.variables["winner"] = next(number for number, racer in enumerate(racers) if racer.done())
@@ -343,18 +308,50 @@ class Interpreter:
                 racer.cancel()
         await asyncio.gather(*racers, return_exceptions=True)
 
-    async def _quietly(self, body: Body) -> None:
+    async def _complete(self, branches: tuple[Body, ...]) -> None:
+        async def numbered(number: int, body: Body) -> int:
+            await self._quietly(body, f"agent-{number}")
+            return number
+
+        tasks = [asyncio.create_task(numbered(number, body)) for number, body in enumerate(branches)]
+        for task in tasks:  # not `as_completed`, which takes them from a set
+            task.add_done_callback(lambda done: ended.append(done.result() if not done.cancelled() else -1))
+        ended: list[Plain] = []
         try:
-            await self.do(body)
+            await asyncio.gather(*tasks)
+        finally:
+            self.variables["order"] = list(ended)
+
+    async def _quietly(self, body: Body, name: str = "") -> None:
+        try:
+            await self.do(body, name)
         except FAILURES as error:
             self.variables["quiet"] = type(error).__name__
 
-    async def _take(self, into: str, seconds: float) -> None:
+    async def _await(self, statement: Take | Receive | AwaitSignal) -> None:
+        into = statement.into
         try:
-            async with asyncio.timeout(seconds):
-                self.variables[into] = await self.queue.get()
+            async with asyncio.timeout(statement.seconds):
+                match statement:
+                    case Take():
+                        self.variables[into] = await self.queue.get()
+                    case Receive():
+                        self.variables[into] = await self.run.receive("post", "clerk")
+                    case AwaitSignal():
+                        self.variables[into] = await self.signal.wait()
         except TimeoutError:
             self.variables[into] = None
+
+    async def _attempt(self, statement: Attempt) -> None:
+        ask = self.doors[statement.door].ask(statement.door, amount=_number(self.variables.get(statement.amount)))
+        self.variables[statement.into] = None
+        for _ in range(statement.attempts):
+            try:
+                answer: Any = await ask.attempt()
+            except FAILURES:
+                continue
+            self.variables[statement.into] = answer["amount"] if isinstance(answer, dict) else answer
+            return
 
     async def _call(self, call: Call) -> None:
         for attempt in range(call.retries + 1):

@@ -7,20 +7,28 @@ from typing import NamedTuple
 
 from chaosagent.faults.space import Choices
 from chaosagent.seeds import derive
-from tests.lab.soundness.programs import (
+from tests.lab.soundness.programs import Program
+from tests.lab.soundness.statements import (
+    Attempt,
+    AwaitSignal,
     Body,
     Call,
     Compensate,
+    Completed,
     Gather,
     Group,
     Keep,
     Limit,
     Locked,
-    Program,
+    OnCancel,
+    Post,
     Put,
     Race,
     Recall,
+    Receive,
     Send,
+    Shielded,
+    Signal,
     Spawn,
     Statement,
     Take,
@@ -40,6 +48,8 @@ OTHERS = (
     Choices("service.error_status", {"status": (503,), "retry_after": (0.0,), "when": ("before", "after")}),
     Choices("service.false_success", {}),
     Choices("message.drop", {}),
+    Choices("message.misaddressed", {"part": ("recipient",)}),
+    Choices("message.corrupted", {"kind": ("null",), "index": (0,)}),
     Choices("message.reorder", {"seconds": (1.0,)}),
     Choices("memory.lost_update", {}),
     Choices("memory.late_write", {"told": ("late", "early"), "seconds": (1.0,)}),
@@ -54,6 +64,8 @@ STRANGE_CHOICES = tuple(
         "strange/early-or-late",
         "strange/larger",
         "strange/larger-then-nothing",
+        "strange/nothing-later",
+        "strange/other-later",
     )
 )
 BUDGET_OF_TWO, BUDGET_OF_THREE = 2.4, 3.3
@@ -73,17 +85,17 @@ def random_case(seed: int, *, strange: bool = False) -> Case:
 
     Args:
         seed: From which all is drawn.
-        strange: Let one operator be a stranger's.
+        strange: Let one or two operators be a stranger's.
     """
     rng = derive(seed, "concurrent-case")
     program = random_program(rng)
     used = _boundaries(program.body)
     duplicates = [choice for choice in DUPLICATES if choice.operator.partition(".")[0] in used]
     others = [choice for choice in OTHERS if choice.operator.partition(".")[0] in used]
-    chosen = rng.sample(duplicates, min(len(duplicates), 1)) if rng.random() < 0.8 else []
+    chosen = rng.sample(duplicates, min(len(duplicates), rng.choice([1, 1, 2]))) if rng.random() < 0.8 else []
     chosen += rng.sample(others, min(len(others), rng.randint(1, 2)))
     if strange:
-        chosen.append(rng.choice(STRANGE_CHOICES))
+        chosen += rng.sample(STRANGE_CHOICES, rng.choice([1, 2]))
     budget = BUDGET_OF_THREE if rng.random() < 0.25 else BUDGET_OF_TWO
     return Case(program, tuple(chosen), budget, rng.choice([1, 1, 4, 16]))
 
@@ -96,10 +108,14 @@ def random_program(rng: random.Random) -> Program:
         tuple(body),
         latencies={
             door: rng.choice([0.0, 1.0, 1.0, 2.0]) for door in ("look", "pay", "undo", "relay")
-        } | {"send": rng.choice([0.0, 1.0, 2.0])},
+        } | {"send": rng.choice([0.0, 1.0, 2.0]), "notes": rng.choice([0.0, 0.0, 1.0])},
         counting=rng.random() < 0.4,
         keyed=rng.random() < 0.3,
         checkpoints=rng.random() < 0.8,
+        agents=rng.random() < 0.25,
+        serial=rng.random() < 0.25,
+        later=rng.random() < 0.2,
+        refuses=rng.random() < 0.2,
     )  # fmt: skip
 
 
@@ -111,18 +127,24 @@ def _statement(rng: random.Random, depth: int) -> Statement:
 
 def _together(rng: random.Random, depth: int) -> Statement:
     kind = rng.random()
-    if kind < 0.3:
+    if kind < 0.24:
         return Race(tuple(_body(rng, depth + 1) for _ in range(rng.choice([2, 2, 3]))))
-    if kind < 0.45:
+    if kind < 0.36:
         return Group((_body(rng, depth + 1), _body(rng, depth + 1)))
-    if kind < 0.6:
+    if kind < 0.45:
         return Gather((_body(rng, depth + 1), _body(rng, depth + 1)))
-    if kind < 0.8:
+    if kind < 0.51:
+        return Completed((_body(rng, depth + 1), _body(rng, depth + 1)))
+    if kind < 0.68:
         return Limit(rng.choice([0.5, 1.0, 1.5, 2.0, 3.0]), _body(rng, depth + 1))
-    if kind < 0.87:
+    if kind < 0.74:
         return Locked(_body(rng, depth + 1))
-    if kind < 0.94:
+    if kind < 0.8:
         return Spawn(_body(rng, depth + 1))
+    if kind < 0.86:
+        return Shielded(_body(rng, depth + 1))
+    if kind < 0.94:
+        return OnCancel(_body(rng, depth + 1), _body(rng, 2), rng.random() < 0.2)
     return Compensate(_body(rng, depth + 1))
 
 
@@ -132,21 +154,31 @@ def _body(rng: random.Random, depth: int) -> Body:
 
 def _single(rng: random.Random) -> Statement:
     kind = rng.random()
-    if kind < 0.55:
+    if kind < 0.45:
         door = rng.choice(["look", "look", "pay", "pay", "relay", "undo"])
         return Call(door, _name(rng), _name(rng), rng.choice([0, 0, 1]), rng.random() < 0.4)
-    if kind < 0.63:
-        return Send(_name(rng))
-    if kind < 0.68:
-        return Keep(_name(rng))
-    if kind < 0.73:
-        return Recall(_name(rng))
-    if kind < 0.78:
-        return Put(_name(rng))
-    if kind < 0.84:
-        return Take(_name(rng), rng.choice([0.5, 2.0]))
+    if kind < 0.52:
+        return Attempt(rng.choice(["look", "pay", "relay"]), _name(rng), _name(rng), rng.choice([1, 2]))
     if kind < 0.92:
-        return Unless(_name(rng), (Call(rng.choice(["look", "pay"]), _name(rng), _name(rng)),))
+        return _small(rng)
+    return Unless(_name(rng), (Call(rng.choice(["look", "pay"]), _name(rng), _name(rng)),))
+
+
+def _small(rng: random.Random) -> Statement:
+    """Draw a statement that asks no service."""
+    kind = rng.randrange(9)
+    if kind < 2:
+        return Send(_name(rng)) if kind else Post(_name(rng))
+    if kind < 4:
+        return Keep(_name(rng)) if kind == 2 else Recall(_name(rng))
+    if kind == 4:
+        return Put(_name(rng))
+    if kind == 5:
+        return Take(_name(rng), rng.choice([0.5, 2.0]))
+    if kind == 6:
+        return Receive(_name(rng), rng.choice([0.5, 2.0]))
+    if kind == 7:
+        return rng.choice([Signal(), AwaitSignal(_name(rng), rng.choice([0.5, 2.0]))])
     return Wait(rng.choice([0.5, 1.0, 2.0]))
 
 
@@ -158,19 +190,21 @@ def _boundaries(body: Body) -> frozenset[str]:
     found: set[str] = set()
     for statement in body:
         match statement:
-            case Call():
+            case Call() | Attempt():
                 found.add("service")
-            case Send():
+            case Send() | Post():
                 found.add("message")
             case Keep() | Recall():
                 found.add("memory")
-            case Race(branches) | Gather(branches) | Group(branches):
+            case Race(branches) | Gather(branches) | Group(branches) | Completed(branches):
                 for branch in branches:
                     found |= _boundaries(branch)
             case Limit(_, inside) | Unless(_, inside):
                 found |= _boundaries(inside)
-            case Locked(inside) | Spawn(inside) | Compensate(inside):
+            case Locked(inside) | Spawn(inside) | Compensate(inside) | Shielded(inside):
                 found |= _boundaries(inside)
+            case OnCancel(inside, cleanup):
+                found |= _boundaries(inside) | _boundaries(cleanup)
             case _:
                 pass
     return frozenset(found)

@@ -101,7 +101,31 @@ class LargerThenNothing(_Strange):
         return Response(None)
 
 
-STRANGE = (RepeatIfOdd, Yield, YieldAfter, EarlyOrLate, Larger, LargerThenNothing)
+@dataclass(frozen=True, slots=True)
+class NothingLater(_Strange):
+    """Answers nothing, a second after it was asked."""
+
+    name: ClassVar[str] = "strange/nothing-later"
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:  # noqa: ARG002  # the protocol's
+        await crossing.sleep(1.0)
+        return Response(None)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherLater(_Strange):
+    """Answers, a second after it was asked, what others have been answered by then: at first nothing."""
+
+    name: ClassVar[str] = "strange/other-later"
+    reads_history: ClassVar[bool] = True
+    magnitude: ClassVar[float] = 0.6
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:  # noqa: ARG002  # the protocol's
+        await crossing.sleep(1.0)
+        return Response(crossing.history[-1].response.value if crossing.history else None)
+
+
+STRANGE = (RepeatIfOdd, Yield, YieldAfter, EarlyOrLate, Larger, LargerThenNothing, NothingLater, OtherLater)
 
 
 @contextlib.contextmanager
