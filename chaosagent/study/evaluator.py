@@ -223,10 +223,13 @@ class Evaluator:
     def differ(self, at: Experimental, schedule: Schedule, difference: Difference) -> None:
         """Note that a schedule went another way when it was run again, where first, and the likely cause."""
         under = "without injections" if schedule == EMPTY else f"under `{schedule}`"
+        self._note_unlike(at, f"{under}, {difference}. Likely cause: {likely_cause(difference)}")
+
+    def _note_unlike(self, at: Experimental, text: str) -> None:
         at = at._replace(world=0)  # where one world does not repeat, no other can be trusted
         if at not in self.unlike:
-            self.unlike[at] = f"{under}, {difference}. Likely cause: {likely_cause(difference)}"
-            self._on_differing(at, self.unlike[at])
+            self.unlike[at] = text
+            self._on_differing(at, text)
 
     def went_another_way(self, at: Experimental) -> bool:
         """Whether a run of a task and seed, in any world, was not the same when it was made again."""
@@ -235,6 +238,7 @@ class Evaluator:
     def _keep(self, key: tuple[Experimental, Schedule], evaluation: Evaluation) -> None:
         if evaluation.ending is Ending.HUNG and not evaluation.verdicts and self._judge_hung is not None:
             evaluation = self._judge_hung(self._job(*key), evaluation.detail).evaluation
+        self._check_what_landed(key[0], evaluation)
         self._sharing.share(key[1], evaluation)
         self._known[key] = evaluation
         foresight = self._foresights.get(key[0])
@@ -244,6 +248,23 @@ class Evaluator:
         if evaluation.status is Status.ERROR:
             self.errors += 1
         self._on_executed(key[0], evaluation)
+
+    def _check_what_landed(self, at: Experimental, told: Evaluation) -> None:
+        """Compare a run of which something did not land with the run of what landed: they must be alike.
+
+        They are not when an operator acts other than through its crossing, which only sometimes shows in its run.
+        """
+        alone = None if told.effective == told.schedule else self._known.get((at, told.effective))
+        if alone is None or told.status is Status.ERROR or alone.status is Status.ERROR or alone.ending is Ending.HUNG:
+            return
+        if (alone.ending, alone.success, _calls(alone)) != (told.ending, told.success, _calls(told)):
+            landed = f"only `{told.effective}`" if told.effective else "nothing"
+            self._note_unlike(
+                at,
+                f"under `{told.schedule}` {landed} landed, and yet the run is another: "
+                f"{difference_in_calls(alone, told)}. Likely cause: an operator that acts by a timer or a variable of "
+                "its own and not through its crossing, or chance in the target",
+            )
 
     def evaluate(self, at: Experimental, schedule: Schedule) -> Evaluation:
         """Return what a schedule told, running it first if it was not."""
@@ -274,6 +295,11 @@ class Evaluator:
     def anything_out(self) -> bool:
         """Whether some run has not ended yet."""
         return bool(self._out or self._repeats or self._plays)
+
+
+def _calls(told: Evaluation) -> list[tuple[object, ...]]:
+    """Return what was asked and answered where and when, in the order of places."""
+    return sorted((one.place, one.request, one.response, one.asked_at, one.answered_at) for one in told.crossings)
 
 
 def _ignore(at: Experimental, told: object) -> None:
