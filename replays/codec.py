@@ -46,6 +46,10 @@ from chaosagent.trace.trace import ContractVerdict, Trace
 from chaosagent.vocabulary import LIMITS_REACHED, Ending, Labels, SystemConfig, Task, Verdict
 
 MAGIC = b"CHAOSREC"
+OF_VERSION_1 = (
+    "; as an earlier version of chaosagent said, whose rules could miss what needs a duplicate. Search "
+    "anew to have it certified"
+)
 HEADER = struct.Struct(">8sHI16s")
 _CHECKED = struct.Struct(">8sHI")
 RECORD_BYTES_MAX = 64 * 1024 * 1024
@@ -137,11 +141,15 @@ def decode(data: bytes, where: str) -> ReplayRecord:
 
 
 def _as_of_version_2(record: ReplayRecord) -> ReplayRecord:
-    """Return a record of version 1 with what is known of a run that a limit has ended.
+    """Return a record of version 1 with what is known of a run that a limit has ended, and of what was proved.
 
-    Of a trace that does not have the announced digest nothing is changed, so that a replay still sees that.
+    The rules of that version could miss what needs a duplicate, so its certificates do not count any more. Of a trace
+    that does not have the announced digest nothing is changed, so that a replay still sees that.
     """
     trace = record.trace
+    if record.proof.certified:
+        text = f"{record.proof.text}{OF_VERSION_1}"
+        record = dataclasses.replace(record, proof=dataclasses.replace(record.proof, certified=False, text=text))
     if trace.ending not in LIMITS_REACHED or trace.digest != record.trace_digest:
         return record
     verdicts = tuple(

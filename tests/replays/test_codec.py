@@ -123,6 +123,17 @@ def test_links_after_the_last_step_are_kept_and_may_be_missing(record: ReplayRec
     assert decode(sealed(pack(body)), "x") == record
 
 
+def test_what_an_earlier_version_has_certified_is_certified_no_more(record: ReplayRecord) -> None:
+    certified = replace(record, proof=replace(record.proof, certified=True, text="C1: ..."))
+    body = pack(body_of(certified))
+
+    now, before = (decode(sealed(body, version), "x").proof for version in (FORMAT_VERSION, 1))
+
+    assert now == certified.proof
+    assert not before.certified
+    assert before.text.startswith("C1: ...; as an earlier version of chaosagent said")
+
+
 @given(
     input_=plain_data(),
     settings_=st.dictionaries(st.text(max_size=5), plain_data(), max_size=3),
