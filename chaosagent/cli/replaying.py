@@ -83,10 +83,16 @@ def replay_all(
             except RecordError as error:
                 reruns.append(Rerun(path, None, Replay(ReplayOutcome.REFUSED, mode, None, _without(path, error))))
                 continue
-            for one in ("exact", "schedule") if mode == "both" else (mode,):
+            for one in _modes(record, mode):
                 named = record.target_reference if target is None else target
                 reruns.append(Rerun(path, record, _replay(record, loaded, one, _Asked(named, config, draws))))
     return reruns
+
+
+def _modes(record: ReplayRecord, mode: str) -> tuple[str, ...]:
+    if mode != "both":
+        return (mode,)
+    return ("schedule",) if record.has_no_trace else ("exact", "schedule")  # there is nothing to reproduce
 
 
 def _without(path: Path, error: RecordError) -> str:

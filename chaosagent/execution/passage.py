@@ -374,7 +374,7 @@ class Passage:
 
 
 def _is_answer(error: BaseException) -> bool:
-    """Whether what the world raises is its answer, as a tool's `sys.exit` is; and not the end of the call or the run."""
+    """Whether what the world raises is its answer, as a tool's `sys.exit` is, and not the end of call or run."""
     if isinstance(error, BaseExceptionGroup):
         return all(map(_is_answer, error.exceptions))
     if isinstance(error, asyncio.CancelledError):  # the target gives up on the call; a world may also raise it itself

@@ -24,6 +24,7 @@ from chaosagent.study.certificate import Certificate, listed
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
+from chaosagent.vocabulary import Ending
 
 ROWS_MAX = 50
 ERRORS_MAX = 3
@@ -375,6 +376,7 @@ def next_page(findings: Findings) -> Page:
         replays, target = findings.out / "replays", findings.plan.target_reference
         exact = replay_command(target, replays, "--mode exact")
         rows.append((name(replay_command(target, replays)), "injects all of them into today's target"))
-        rows.append((name(exact), "reproduces all of them offline, bit for bit"))
+        if any(one.trace.steps or one.trace.ending is not Ending.HUNG for one in found):
+            rows.append((name(exact), "reproduces all of them offline, bit for bit"))
     page.heading("What to type next") if rows else page
     return page.table((), rows)

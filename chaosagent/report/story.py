@@ -61,12 +61,13 @@ def story_of(record: ReplayRecord, path: Path | None = None, *, whole: bool = Fa
     if record.confirmation is not None:
         page.line(notice("by chance  "), str(record.confirmation), indent=2, hang=0)
     if path is not None:
+        exact = replay_command(record.target_reference, path, "--mode exact")
         page.heading("Run it again")
         page.table(
             (),
             [
                 (name(replay_command(record.target_reference, path)), "does it still break today's target?"),
-                (name(replay_command(record.target_reference, path, "--mode exact")), "offline, bit for bit"),
+                *([] if record.has_no_trace else [(name(exact), "offline, bit for bit")]),
             ],
         )
     return page
