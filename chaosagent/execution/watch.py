@@ -64,7 +64,10 @@ class _Watched:
         except OutcomeMissingError as error:
             return Reading(Verdict.UNKNOWN, 0.0, str(error))
         except Exception as error:  # a plug-in's mistake must not look like one of the target
-            raise self.failed(error) from error
+            if end.has_outcome:
+                raise self.failed(error) from error
+            text = f"the run ended with {end.ending.value}, and the contract raised {with_place(error)} on it"
+            return Reading(Verdict.UNKNOWN, 0.0, text)
 
     def failed(self, error: Exception) -> PluginError:
         """Return what is raised when the monitor raised something."""

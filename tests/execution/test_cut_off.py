@@ -149,6 +149,18 @@ def says_something(end: End) -> bool:
     return bool(end.outcome.message)
 
 
+@contract("not-refused", at_end=True)
+def not_refused(end: End) -> bool:
+    """Compare the outcome with another."""
+    return end.outcome != Outcome("refused", success=False)
+
+
+@contract("refunds-known", at_end=True)
+def refunds_known(end: End) -> bool:
+    """Look at what the state of the world does not have yet."""
+    return end.outcome.state["later"] is not None  # type: ignore[call-overload,index,arg-type]  # plain data
+
+
 def crashing(*, declares: bool) -> Callable[[Any], Any]:
     async def agent(run: Any) -> None:
         refunds: list[str] = []
@@ -166,6 +178,19 @@ def test_a_contract_that_needs_the_outcome_of_a_crashed_run_is_unknown(play: Pla
     found = play(crashing(declares=False), experiment=judged(refunded_once, says_something))
 
     assert verdicts(found) == {"refunded-once": Verdict.UNKNOWN, "says-something": Verdict.UNKNOWN}
+
+
+def test_an_outcome_that_is_not_there_is_not_unequal_to_another_either(play: Play) -> None:
+    found = play(crashing(declares=True), experiment=judged(not_refused))
+
+    assert verdicts(found) == {"not-refused": Verdict.UNKNOWN}
+
+
+def test_a_contract_that_raises_on_a_crashed_run_is_unknown_and_keeps_no_other_from_its_verdict(play: Play) -> None:
+    found = play(crashing(declares=True), experiment=judged(refunds_known, refunded_once))
+
+    assert verdicts(found) == {"refunds-known": Verdict.UNKNOWN, "refunded-once": Verdict.VIOLATED}
+    assert judge(found.trace, (refunds_known,), Task("default"), NOMINAL)[0].verdict is Verdict.UNKNOWN
 
 
 def test_the_state_of_the_world_is_judged_whatever_the_end_of_the_run(play: Play) -> None:
