@@ -70,12 +70,16 @@ def _tell_limits(page: Page, plan: Plan, notes: Notes) -> None:
         key = limit_of(runs)
         by_key[key] = by_key.get(key, 0) + runs.count
     number = sum(by_key.values())
-    listed = " and ".join(f"{count} at {key} ({_limit_text(key, plan.run_limits)})" for key, count in by_key.items())
+    listed = _listed([f"{count} at {key} ({_limit_text(key, plan.run_limits)})" for key, count in by_key.items()])
     page.gap().line(
         notice(f"{counted(number, 'run').capitalize()} did not end: "),
         f"{listed}. What they would do later is unknown, so no certificate reaches above the cheapest of them. If "
-        f"your agent may take that long, raise {' and '.join(by_key)}.",
+        f"your agent may take that long, raise {_listed(list(by_key))}.",
     )
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return ", ".join(parts[:-1]) + f" and {parts[-1]}" if len(parts) > 1 else parts[0]
 
 
 def limit_of(runs: CutOffRuns) -> str:
@@ -104,8 +108,9 @@ def _tell_inconclusive(page: Page, result: StudyResult, notes: Notes) -> None:
     if not kinds:
         return
     number = sum(runs.count for runs in kinds)
-    on_track = result.executions - number
-    clean = "" if result.counterexamples else ", and no violation was found there"
+    on_track = max(0, result.executions - result.errors - sum(runs.count for runs in notes.cut_off))
+    broken = any(one.counterexamples or one.above_budget or one.violated_nominally for one in result.searches)
+    clean = "" if broken or not on_track else ", and no violation was found there"
     page.gap().line(
         notice(f"{counted(number, 'run').capitalize()} could show nothing further, "),
         f"so no certificate reaches above the cheapest of them. {counted(on_track, 'run').capitalize()} stayed on track"

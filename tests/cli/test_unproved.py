@@ -19,14 +19,16 @@ from tests.cli.conftest import Command
 AGENT = """
 from chaosagent import Outcome, StatusError, Task, effect, target
 
+TASKS = ("hangs", "polls", "polls-and-pays", "records", "needs-three", "stops-at-two")
 
-@target(tasks=[Task("hangs"), Task("polls"), Task("polls-and-pays"), Task("records"), Task("needs-three")])
+
+@target(tasks=list(map(Task, TASKS)))
 async def agent(task, run):
     payments = run.service("payments", {"pay": lambda order: order}, effects={"pay": effect("order")})
     status = run.service("status", {"get": lambda: "paid"}, read_only=True)
     await payments("pay", order="A-1")
     failures = 0
-    for _ in range(3 if task.id == "needs-three" else 1):
+    for _ in range(3 if task.id in ("needs-three", "stops-at-two") else 1):
         try:
             await status("get")
         except ConnectionError:
@@ -40,6 +42,8 @@ async def agent(task, run):
         run.note("waiting")
     if failures and task.id == "polls-and-pays" or failures == 3:
         await payments("pay", order="A-1")
+    if failures == 2 and task.id == "stops-at-two":
+        run.inconclusive("the recording has two failures at most")
     if failures and task.id == "records":
         run.inconclusive("the recording has no second answer")
     return Outcome("paid", success=True)
@@ -112,6 +116,17 @@ def test_what_is_broken_above_the_budget_is_reported_as_that(chaosagent: Command
     assert search["above_budget"]["cost"] == pytest.approx(3.3)
     assert "One search broken above your budget of 2.5." in page
     assert "3.3" in page
+
+
+def test_runs_that_stay_on_track_are_not_called_clean_if_one_breaks_a_contract_above_the_budget(
+    chaosagent: Command,
+) -> None:
+    options = ("--task", "stops-at-two", "--contract", "at-most-once", "--budget", "2.5")
+    page = chaosagent("search", "study.yaml", *options).out
+
+    assert "One search broken above your budget of 2.5." in page
+    assert "runs stayed on track." in page
+    assert "no violation was found there" not in page
 
 
 def test_operators_that_are_off_by_default_are_listed_as_not_tried(chaosagent: Command, folder: Path) -> None:
