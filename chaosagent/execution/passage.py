@@ -214,6 +214,9 @@ class Passage:
             self.is_waiting = True
             try:
                 await waiting
+            except asyncio.CancelledError:  # not one that a world uses within, as for a time-out: that ends there
+                self.is_given_up = self.is_given_up or self.acted < 0
+                raise
             finally:
                 self.is_waiting = False
         return unpack_response(self.response_bytes)

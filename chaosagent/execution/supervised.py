@@ -7,7 +7,6 @@ because the agent gives the call up, ends the run with an error that names it.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
@@ -54,8 +53,6 @@ class Supervised:
                 work.close()
                 raise
             except BaseException as error:  # handed on: whatever is raised here is raised at what it waits for
-                if isinstance(error, asyncio.CancelledError) and passage.acted < 0:
-                    passage.is_given_up = True
                 resume, value = work.throw, error
 
     def _refused(self, what: str) -> PluginError:

@@ -158,7 +158,7 @@ def not_refused(end: End) -> bool:
 @contract("refunds-known", at_end=True)
 def refunds_known(end: End) -> bool:
     """Look at what the state of the world does not have yet."""
-    return end.outcome.state["later"] is not None  # type: ignore[call-overload,index,arg-type]  # plain data
+    return end.outcome.state["later"] is not None  # type: ignore[call-overload,index]  # plain data
 
 
 def crashing(*, declares: bool) -> Callable[[Any], Any]:

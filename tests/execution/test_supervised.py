@@ -161,6 +161,47 @@ def test_an_operator_that_acts_at_a_moment_of_its_own_ends_the_run(
         play(agent, f"{place} acting/{operator}")
 
 
+async def _gives_up_within() -> int:
+    try:
+        async with asyncio.timeout(1.0):
+            await asyncio.sleep(5.0)
+    except TimeoutError:
+        return 1
+    return 2
+
+
+async def _fails_within() -> int:
+    async def fail() -> None:
+        raise ValueError("within")
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(asyncio.sleep(5.0))
+            group.create_task(fail())
+            await asyncio.sleep(5.0)
+    except* ValueError:
+        pass
+    return 1
+
+
+@pytest.mark.parametrize("tool", [_gives_up_within, _fails_within])
+@pytest.mark.parametrize(
+    "operator",
+    ["service.delay(seconds=5.0)", "service.duplicate_delivery(which=last)", "service.lost_response(when=after)"],
+)
+def test_a_tool_that_cancels_something_within_has_answered(play: Play, tool: Any, operator: str) -> None:
+    async def agent(run: Run) -> str:
+        try:
+            return str(await run.service("slow", {"get": tool})("get"))
+        except ConnectionError:
+            return "lost"
+
+    found = play(agent, f"service:slow[1] {operator}")
+
+    assert found.trace.outcome.message in ("1", "lost")
+    assert found.evaluation.acted == found.evaluation.crossings[0].answered
+
+
 def test_what_lets_others_act_without_any_time_passing_lands(play: Play) -> None:
     async def agent(run: Run) -> str:
         return str(await asks(run))

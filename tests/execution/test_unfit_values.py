@@ -45,7 +45,7 @@ UNFIT: dict[str, Callable[[], Any]] = {
     "key": lambda: {None: 1},
     "unreadable-key": lambda: {Ellipsis: 1, 2: 2},
     "object": object,
-    "generator": lambda: (number for number in ()),
+    "iterator": lambda: iter("unread"),
     "cyclic": cyclic,
     "deep": lambda: nested(5_000),
     "evil": Evil,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,6 +56,7 @@ class Program:
         serial: Whether the world takes one payment after the other.
         later: Whether the world answers a payment at once, and commits it a second later.
         refuses: Whether the world refuses payments of 2.
+        impatient: Whether the world behind `look` and `relay` gives up on itself after a while, and answers 0.
     """
 
     body: Body
@@ -67,6 +68,7 @@ class Program:
     serial: bool = False
     later: bool = False
     refuses: bool = False
+    impatient: bool = False
 
 
 @dataclass(slots=True)
@@ -85,7 +87,8 @@ class World:
 
     async def look(self, amount: int) -> Plain:
         """Answer a lookup."""
-        await self._take_time("look")
+        if not await self._done_in_time(self._take_time("look")):
+            return 0
         self.looks += 1
         return self.looks if self.program.counting else amount + 1
 
@@ -135,8 +138,27 @@ class World:
         """Pay through another door."""
         await self._take_time("relay")
         bank = self.run.service("bank", {"pay": self.pay}, effects={"pay": _paid})
-        answer = await bank("pay", amount=amount)
-        return answer["amount"] if isinstance(answer, dict) else None
+        answers: list[Any] = []
+
+        async def pay() -> None:
+            answers.append(await bank("pay", amount=amount))
+
+        if not await self._done_in_time(pay()):
+            return 0
+        return answers[0]["amount"] if isinstance(answers[0], dict) else None
+
+    async def _done_in_time(self, work: Coroutine[Any, Any, None]) -> bool:
+        try:
+            async with asyncio.timeout(1.5 if self.program.impatient else None):
+                await work
+        except TimeoutError as error:
+            return self._passes_on(error)
+        return True
+
+    def _passes_on(self, error: TimeoutError) -> bool:
+        if not self.program.impatient:
+            raise error
+        return False
 
     async def send(self, operation: str, /, to: str, body: Plain) -> None:
         """Deliver a message."""

@@ -116,6 +116,7 @@ def random_program(rng: random.Random) -> Program:
         serial=rng.random() < 0.25,
         later=rng.random() < 0.2,
         refuses=rng.random() < 0.2,
+        impatient=rng.random() < 0.25,
     )  # fmt: skip
 
 
@@ -178,7 +179,7 @@ def _small(rng: random.Random) -> Statement:
     if kind == 6:
         return Receive(_name(rng), rng.choice([0.5, 2.0]))
     if kind == 7:
-        return rng.choice([Signal(), AwaitSignal(_name(rng), rng.choice([0.5, 2.0]))])
+        return Signal() if rng.random() < 0.5 else AwaitSignal(_name(rng), rng.choice([0.5, 2.0]))
     return Wait(rng.choice([0.5, 1.0, 2.0]))
 
 
