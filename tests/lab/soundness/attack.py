@@ -31,7 +31,9 @@ CONTRACT = "final-state"
 RUNS_MAX = 3_000
 """Programs with more schedules than that are passed over."""
 STATES_MAX = 6
-"""How many of the final states of a program are searched for, beside one that does not exist."""
+"""How many of the final states of a program are searched for: the most expensive one, and others drawn at random.
+
+If there are fewer, also one that does not exist."""
 NOWHERE = "nowhere"
 
 SETTINGS: tuple[tuple[str, Mapping[str, bool]], ...] = (
@@ -63,6 +65,14 @@ class Wrong(NamedTuple):
             f"{self.searcher} {dict(self.settings)}: final state {self.state[:8]} has the least cost {self.truth}; "
             f"found {self.found}, proved {self.bound}"
         )
+
+
+class _Needle(NamedTuple):
+    """A final state that is searched for, and its least cost; `None` if no schedule within the budget leads there."""
+
+    case: Case
+    state: str
+    least: float | None
 
 
 @dataclass(slots=True)
@@ -175,8 +185,15 @@ def _subsets(universe: Mapping[Injection, float], budget: float) -> Iterator[Sch
                 yield schedule(chosen)
 
 
-def compare(case: Case, report: Report, seed: int) -> None:
-    """Search for final states of a program with each searcher and each set of rules, and note what is wrong."""
+def compare(case: Case, report: Report, seed: int, *, states_max: int = STATES_MAX) -> None:
+    """Search for final states of a program with each searcher and each set of rules, and note what is wrong.
+
+    Args:
+        case: The program, and what may be injected into it.
+        report: Takes what was found.
+        seed: Of the program.
+        states_max: How many final states are searched for.
+    """
     space = Space(case.choices)
     try:
         truth = Truth(target_of(case.program), space, case.budget)
@@ -187,22 +204,19 @@ def compare(case: Case, report: Report, seed: int) -> None:
         return
     report.programs += 1
     nominal = truth.run(EMPTY)[1]
-    others = sorted(state for state in costs if state != nominal)
-    rng = derive(seed, "final states")
-    needles = [*rng.sample(others, min(STATES_MAX, len(others))), NOWHERE]
-    for needle in needles:
+    others = sorted((state for state in costs if state != nominal), key=lambda state: (-costs[state], state))
+    drawn = derive(seed, "final states").sample(others[1:], min(states_max, len(others)) - 1) if others else []
+    for needle in [*others[:1], *drawn, NOWHERE][:states_max]:
         for name, settings in SETTINGS:
-            found = _search(truth, needle, name, settings, case, report)
+            found = _search(truth, _Needle(case, needle, costs.get(needle)), name, settings, report)
             if found is not None:
                 report.wrong.setdefault(seed, []).append(found)
 
 
-def _search(
-    truth: Truth, needle: str, name: str, settings: Mapping[str, bool], case: Case, report: Report
-) -> Wrong | None:
+def _search(truth: Truth, needle: _Needle, name: str, settings: Mapping[str, bool], report: Report) -> Wrong | None:
+    case, least = needle.case, needle.least
     problem = Problem(CONTRACT, 0, truth.space, case.budget, 0)
     searcher: Searcher = SEARCHERS.get(name)(problem, **settings)
-    least = truth.costs().get(needle)
     best: list[float] = []
     too_high: list[float] = []
 
@@ -210,7 +224,7 @@ def _search(
         bound = searcher.standing.lower_bound
         if least is not None and bound > least + COST_TOLERANCE:
             too_high.append(bound)
-        evaluation = truth.judged(wanted, needle)
+        evaluation = truth.judged(wanted, needle.state)
         if evaluation.verdicts[0].verdict is Verdict.VIOLATED:
             best.append(evaluation.effective.declared_cost(truth.space.model))
         return evaluation
@@ -223,5 +237,5 @@ def _search(
     found = min(within, default=None)
     proved = bound >= least if least is not None else bound > case.budget
     if found != least or not proved or too_high:
-        return Wrong(name, settings, needle, least, found, max([bound, *too_high]))
+        return Wrong(name, settings, needle.state, least, found, max([bound, *too_high]))
     return None
