@@ -151,14 +151,11 @@ class World:
         try:
             async with asyncio.timeout(1.5 if self.program.impatient else None):
                 await work
-        except TimeoutError as error:
-            return self._passes_on(error)
+        except TimeoutError:
+            if not self.program.impatient:
+                raise
+            return False
         return True
-
-    def _passes_on(self, error: TimeoutError) -> bool:
-        if not self.program.impatient:
-            raise error
-        return False
 
     async def send(self, operation: str, /, to: str, body: Plain) -> None:
         """Deliver a message."""
