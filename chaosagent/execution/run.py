@@ -366,7 +366,7 @@ class LiveRun(DoorOpener):
         """Return what ends the run: as inconclusive once a fault has landed, else as a mistake in the target."""
         text = (
             f"a payload of {size} bytes crosses {interface}; the limit is {self.payload_bytes_max} "
-            "(payload_bytes_max). Hand over less, or raise the limit in the study."
+            "(payload_bytes_max of RunLimits; no study file sets it). Hand over less."
         )
         if not self.is_faulty:
             return TargetError(f"A{text[1:]}")

@@ -102,6 +102,10 @@ class ServedRun(LiveRun):
         if known is None and self._ending is Ending.STEP_LIMIT:  # the limit was reached while this call was open
             await self._turn_at(len(self._steps))
             raise RunEnded("the trace ends here")
+        if known is None and self._ending is Ending.INCONCLUSIVE:  # its answer was too large, or it was still open
+            await self._turn_at(len(self._steps))
+            self.recorder.conclude(self._detail)
+            raise RunEnded(self._detail)
         if known is None:
             asked = f"{passage.place} {passage.operation}"
             raise self._diverge(Difference(len(self.recorder.steps), "steps", "no further call there", asked))

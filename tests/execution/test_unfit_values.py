@@ -12,6 +12,7 @@ from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.execution.served import serve
 from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.faults.schedule import parse
+from chaosagent.limits import RunLimits
 from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Claim, Ending, Outcome, Task
 
@@ -211,4 +212,21 @@ def test_an_exact_replay_ends_the_process_again() -> None:
     trace = execute(experiment, schedule).trace
 
     assert trace.ending_detail == "SystemExit: 2"
+    assert serve(experiment, trace, schedule).execution.trace.digest == trace.digest
+
+
+def test_an_exact_replay_ends_where_an_answer_was_too_large() -> None:
+    @target(name="careless", tasks=[Task("t")])
+    async def system(_: Task, run: Run) -> str:
+        crm = run.service("crm", {"get": lambda: "A-1", "list": lambda: "x" * 2_000})
+        if await crm("get") is None:
+            await crm("list")
+        return "done"
+
+    schedule = parse("service:crm[1] test/nothing")
+    limits = RunLimits(payload_bytes_max=1_000)
+    experiment = Experiment(system, system.tasks["t"], system.config("default"), 0, limits=limits)
+    trace = execute(experiment, schedule).trace
+
+    assert trace.ending is Ending.INCONCLUSIVE
     assert serve(experiment, trace, schedule).execution.trace.digest == trace.digest
