@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import replace
+from math import inf
 from typing import Any, NamedTuple
 
 from chaosagent.canonical import Plain
@@ -65,14 +66,14 @@ class ServedRun(LiveRun):
 
     @property
     def is_faulty(self) -> bool:
-        """Whether a fault has landed in the trace: when, does not matter to a target that does as it did there."""
-        return self._is_faulty
+        """Whether a call was made by now at which a fault has landed in the trace."""
+        return self._is_faulty or self.loop.now >= self._faulty_since
 
     def take_answers_from(self, trace: Trace) -> None:
         """Serve the steps of a trace, and its judgement on the final state of the world."""
         self._outcome, self._steps, self._ending = trace.outcome, trace.steps, trace.ending
         self._detail = trace.ending_detail.removesuffix(f"{BEYOND}{trace.exceeded}").removesuffix("; ")
-        self._is_faulty = any(landed.landing is Landing.LANDED for landed in trace.landed)
+        self._is_faulty, self._faulty_since = False, inf
         self._known: dict[Place, Step] = {}
         self._unasked: dict[int, Step] = {}
         self._nested: dict[tuple[str, str], list[int]] = {}
@@ -81,6 +82,8 @@ class ServedRun(LiveRun):
         for step in trace.steps:
             if step.inside or step.kind is StepKind.LATE:
                 self._unasked[step.index] = step
+                if _has_landed(step):
+                    self._faulty_since = min(self._faulty_since, step.asked_at)
                 if step.kind in (StepKind.CALL, StepKind.CANCELLED) and not step.attempt:
                     self._nested.setdefault((step.interface, step.agent), []).append(step.occurrence)
             elif step.kind is not StepKind.NOTE:
@@ -109,6 +112,7 @@ class ServedRun(LiveRun):
         if known is None:
             asked = f"{passage.place} {passage.operation}"
             raise self._diverge(Difference(len(self.recorder.steps), "steps", "no further call there", asked))
+        self._is_faulty = self._is_faulty or _has_landed(known)
         difference = _compare(known, passage, request)
         if difference is not None:
             raise self._diverge(difference)
@@ -277,6 +281,10 @@ class ServedRun(LiveRun):
             self.difference = difference
         self.over = True
         return RunEnded(str(difference))
+
+
+def _has_landed(step: Step) -> bool:
+    return step.landed is not None and step.landed.landing is Landing.LANDED
 
 
 def _place_of(step: Step) -> Place:
