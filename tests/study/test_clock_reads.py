@@ -63,7 +63,6 @@ def search(
     *,
     seeds: tuple[int, ...] = (0,),
     sinks: Sequence[Sink] = (),
-    searcher: str = "anytime",
 ) -> StudyResult:
     plan = Plan(
         target=system,
@@ -75,7 +74,6 @@ def search(
         contract_specs=(AT_MOST_ONCE.id,),
         space=Space([Choices("service.lost_response", {"when": ("after",)})]),
         budget=1.3,
-        searcher=searcher,
         answers=folder / ANSWERS_NAME,
     )
     return Study(plan, InlineExecutor(plan.workbench()), sinks=sinks).run()
@@ -202,9 +200,9 @@ def test_what_was_read_is_named_as_the_cause_with_its_remedy() -> None:
 
 def test_the_kind_of_chance_that_the_values_show_is_named_first() -> None:
     clock, drawn = read(Chance.REAL_TIME, "time.time()"), read(Chance.RANDOM, "uuid.uuid4()")
-    uuids = [f"{digit * 8}-aaaa-4aaa-aaaa-aaaaaaaaaaaa" for digit in "ab"]
+    one, other = (f"{digit * 8}-aaaa-4aaa-aaaa-aaaaaaaaaaaa" for digit in "ab")
 
-    told = likely_cause(Difference(0, "arguments", *uuids, "service:s[1]"), reads=[clock, drawn])
+    told = likely_cause(Difference(0, "arguments", one, other, "service:s[1]"), reads=[clock, drawn])
     assert told.startswith("random numbers from elsewhere than run.rng(label): uuid.uuid4() at agent.py:12 in pay")
 
 
@@ -224,6 +222,6 @@ def test_what_differs_between_processes_only_keeps_its_usual_causes_first() -> N
 
 
 def test_the_address_in_a_default_repr_is_recognised() -> None:
-    shown = [f"<agent.Order object at 0x7f{digit}a12b3c4d0>" for digit in "12"]
+    one, other = (f"<agent.Order object at 0x7f{digit}a12b3c4d0>" for digit in "12")
 
-    assert likely_cause(Difference(0, "prompt", *shown, "model:m[1]")).startswith("the address in the default repr")
+    assert likely_cause(Difference(0, "prompt", one, other, "model:m[1]")).startswith("the address in the default repr")
