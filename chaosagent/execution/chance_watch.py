@@ -55,12 +55,15 @@ _GLOBAL: Any = getattr(random, "_inst", None)
 
 
 @contextlib.contextmanager
-def watch_chance() -> Iterator[list[ChanceRead]]:
+def watch_chance(package: str = "") -> Iterator[list[ChanceRead]]:
     """Note such calls for as long as a `with` block lasts, in this thread and in those that it starts.
 
     The list fills as they come, each call and place once. It stays empty where the program is profiled otherwise.
+
+    Args:
+        package: Of the target; its code is the user's own, also where it is installed.
     """
-    watch = _ChanceWatch()
+    watch = _ChanceWatch(package)
     if sys.getprofile() is not None:
         yield watch.reads
         return
@@ -75,7 +78,8 @@ def watch_chance() -> Iterator[list[ChanceRead]]:
 
 
 class _ChanceWatch:
-    def __init__(self) -> None:
+    def __init__(self, package: str) -> None:
+        self._package = package
         self.reads: list[ChanceRead] = []
         self.over = False
         self._seeded: set[int] = set()
@@ -133,7 +137,8 @@ class _ChanceWatch:
             caller = caller.f_back
         if caller is None or owner is Owner.OURS or len(self.reads) >= READS_MAX:
             return
-        package = _package_of(caller) if owner is Owner.INSTALLED else ""
+        is_own = owner is Owner.USER or str(caller.f_globals.get("__name__", "")).partition(".")[0] == self._package
+        package = "" if is_own else _package_of(caller)
         read = ChanceRead(chance, call, place_in(caller, caller.f_lineno), package)
         if read not in self.reads:
             self.reads.append(read)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -123,7 +124,8 @@ class Workbench:
             return play(experiment, job.policy, fingerprinting=job.fingerprinting, on_begun=on_begun)
         if not job.watched:
             return execute(experiment, job.schedule, fingerprinting=job.fingerprinting)
-        with watch_chance() as reads:
+        package = str(getattr(inspect.unwrap(self.target.run), "__module__", "")).partition(".")[0]
+        with watch_chance(package) as reads:
             execution = execute(experiment, job.schedule, fingerprinting=job.fingerprinting)
         return replace(execution, evaluation=replace(execution.evaluation, reads=tuple(reads)))
 

@@ -16,10 +16,11 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.vocabulary import Ending
 
+WATCHED_MAX = 64
 WATCHED_MIN = 8
-WATCHED_MAX = 24
 WATCHED_SHARE = 32
-"""Besides `WATCHED_MIN`, one of so many runs of a task and seed is watched, up to `WATCHED_MAX` in all."""
+"""One run of each kind of fault is watched, up to `WATCHED_MAX` of a task and seed. There are further ones, at other
+hooks, up to `WATCHED_MIN` and one of so many runs in all."""
 READING_REPEATED = 32
 """So many repeats of runs that read the clock are to be equal: a branch that one in ten runs takes shows in 97 %."""
 PLACES_SHOWN = 2
@@ -87,12 +88,12 @@ class Repeats:
         self, at: Experimental, known: Sequence[Evaluation], found: Sequence[Schedule], *, hurried: bool
     ) -> list[Schedule]:
         """Return those that something is claimed of, the smallest of each kind of fault, and large ones with others."""
-        most = min(WATCHED_MAX, WATCHED_MIN + len(known) // WATCHED_SHARE)
-        chosen = dict.fromkeys([schedule for schedule in found if schedule != EMPTY][:most])
+        further = min(WATCHED_MAX, WATCHED_MIN + len(known) // WATCHED_SHARE)
+        chosen = dict.fromkeys([schedule for schedule in found if schedule != EMPTY][:WATCHED_MAX])
         if hurried:
             return list(chosen)
         covered = self._kinds.setdefault(at.task_id, set())
-        for kinds_of, evaluations in ((_kinds, known), (_hooks, known[::-1])):
+        for kinds_of, evaluations, most in ((_kinds, known, WATCHED_MAX), (_hooks, known[::-1], further)):
             for evaluation in evaluations:
                 kinds = set(kinds_of(evaluation))
                 if len(chosen) < most and not kinds <= covered:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import random
@@ -14,8 +13,10 @@ import time
 import uuid
 from collections.abc import Callable
 from datetime import UTC, date, datetime
+from pathlib import Path
 from time import monotonic as imported_monotonic
 from time import time as imported_time
+from typing import Any
 
 import pytest
 
@@ -164,15 +165,27 @@ def test_a_run_that_is_not_watched_notes_nothing() -> None:
     assert reads_of(lambda run: time.time(), watched=False) == []
 
 
-def test_what_an_installed_package_reads_is_told_apart(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = f"{tmp_path}/site-packages/stamps/clock.py"
-    namespace: dict[str, object] = {"__name__": "stamps.clock"}
+def installed(folder: object, module: str) -> Callable[[], float]:
+    """Return a function that reads the clock in an installed package."""
+    file = f"{folder}/site-packages/stamps/clock.py"
+    namespace: dict[str, Any] = {"__name__": module}
     exec(compile("import time\ndef stamp():\n    return time.time()\n", file, "exec"), namespace)
-    monkeypatch.setitem(sys.modules, "stamps.clock", asyncio)
+    stamped: Callable[[], float] = namespace["stamp"]
+    return stamped
 
-    (read,) = reads_of(lambda run: namespace["stamp"]())  # type: ignore[operator]
+
+def test_what_an_installed_package_reads_is_told_apart(tmp_path: Path) -> None:
+    code = installed(tmp_path, "stamps.clock")
+    (read,) = reads_of(lambda run: code())
 
     assert (read.package, read.place) == ("stamps", "clock.py:3 in stamp")
+
+
+def test_what_the_package_of_the_target_reads_is_its_own(tmp_path: Path) -> None:
+    code = installed(tmp_path, f"{__name__.partition('.')[0]}.clock")
+    (read,) = reads_of(lambda run: code())
+
+    assert (read.package, read.place) == ("", "clock.py:3 in stamp")
 
 
 def test_a_profiler_of_somebody_else_is_left_alone() -> None:
