@@ -21,7 +21,12 @@ POSITIONAL_MAX = 5
 PARAMETERS_MAX = 8
 VAGUE_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc"})
 MAY_PRINT = ("chaosagent/cli/", "experiments/", "tests/lab/")
-MAY_LOOK_AT_THE_CLOCK = ("chaosagent/clock.py", "tests/targets/test_deterministic.py")
+MAY_LOOK_AT_THE_CLOCK = (
+    "chaosagent/clock.py",
+    "tests/execution/test_chance_watch.py",
+    "tests/lab/clocks/targets.py",
+    "tests/targets/test_deterministic.py",
+)
 CLOCKS = frozenset({"time.time", "time.sleep", "datetime.now", "datetime.utcnow", "datetime.today"})
 # Written in pieces, so that this file does not complain about itself.
 OF_ONE_MACHINE = re.compile(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import sysconfig
 from pathlib import PurePath
@@ -13,6 +14,15 @@ PACKAGE = "chaosagent"
 NOT_OURS = f"{PACKAGE}.experiments"
 GROUPS_MAX = 16
 """Levels of exception groups that are looked into."""
+
+
+class Owner(enum.Enum):
+    """Whose code it is: chaosagent's, Python's standard library's, an installed package's, or the user's own."""
+
+    OURS = "ours"
+    PYTHON = "python"
+    INSTALLED = "installed"
+    USER = "user"
 
 
 def place_of_crash(error: BaseException) -> str:
@@ -29,11 +39,10 @@ def place_of_crash(error: BaseException) -> str:
     users = installed = ""
     traceback = error.__traceback__
     while traceback is not None:
-        kind = _kind_of(traceback.tb_frame)
-        if kind != "other":
-            code = traceback.tb_frame.f_code
-            place = f"{PurePath(code.co_filename).name}:{traceback.tb_lineno} in {code.co_name}"
-            users, installed = (place, installed) if kind == "user" else (users, place)
+        owner = owner_of(traceback.tb_frame)
+        if owner in (Owner.USER, Owner.INSTALLED):
+            place = place_in(traceback.tb_frame, traceback.tb_lineno)
+            users, installed = (place, installed) if owner is Owner.USER else (users, place)
         traceback = traceback.tb_next
     return users or installed
 
@@ -44,25 +53,26 @@ def with_place(error: BaseException) -> str:
     return f"{type(error).__name__}: {message_of(error)}" + (f" (at {place})" if place else "")
 
 
-def is_users(frame: FrameType) -> bool:
-    """Whether a function is the user's: neither chaosagent's nor Python's, nor of an installed package."""
-    return _kind_of(frame) == "user"
+def place_in(frame: FrameType, line: int) -> str:
+    """Return a place in code, as `agent.py:117 in pay`."""
+    code = frame.f_code
+    return f"{PurePath(code.co_filename).name}:{line} in {code.co_name}"
 
 
-def _kind_of(frame: FrameType) -> str:
+def owner_of(frame: FrameType) -> Owner:
+    """Return whose code a frame runs."""
     module = str(frame.f_globals.get("__name__", ""))
     if f"{module}.".startswith(f"{PACKAGE}.") and not f"{module}.".startswith(f"{NOT_OURS}."):
-        return "other"
-    return _kind_of_file(frame.f_code.co_filename)
+        return Owner.OURS
+    return _owner_of_file(frame.f_code.co_filename)
 
 
 @functools.cache
-def _kind_of_file(file: str) -> str:
-    """Return `"user"`, `"installed"` for an installed package, and `"other"` for what comes with Python."""
+def _owner_of_file(file: str) -> Owner:
     if file.startswith("<"):  # code without a file
-        return "other"
+        return Owner.PYTHON
     path = PurePath(file)
     if "site-packages" in path.parts or "dist-packages" in path.parts:
-        return "installed"
+        return Owner.INSTALLED
     standard = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
-    return "other" if any(path.is_relative_to(folder) for folder in standard) else "user"
+    return Owner.PYTHON if any(path.is_relative_to(folder) for folder in standard) else Owner.USER

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from chaosagent.canonical import pack_plain
-from chaosagent.execution.crashed import is_users
+from chaosagent.execution.crashed import Owner, owner_of
 from chaosagent.execution.liveness import names_read_after
 from chaosagent.faults.evaluation import Undeclared, Variable
 from chaosagent.faults.schedule import Schedule
@@ -138,13 +138,13 @@ def _frames(frame: types.FrameType | None, tasks: Iterable[asyncio.Task[Any]]) -
     running: set[types.FrameType] = set()
     while frame is not None and frame.f_globals.get("__name__") != STARTED_BY:
         running.add(frame)
-        if is_users(frame):
+        if owner_of(frame) is Owner.USER:
             yield frame
         frame = frame.f_back
     for task in tasks:
         awaited: Any = task.get_coro()
         while (waiting := _frame_of(awaited)) is not None and waiting not in running:
-            if is_users(waiting):
+            if owner_of(waiting) is Owner.USER:
                 yield waiting
             awaited = getattr(awaited, "cr_await", None) or getattr(awaited, "gi_yieldfrom", None)
 
@@ -263,7 +263,11 @@ class _Reader:
             return [content(part) for part in BaseException.args.__get__(value)]  # type: ignore[attr-defined]
         if issubclass(kind, _GENERATORS):
             frame = _frame_of(value)
-            names = () if frame is None or not is_users(frame) else names_read_after(frame.f_code, frame.f_lasti)
+            names = (
+                ()
+                if frame is None or owner_of(frame) is not Owner.USER
+                else names_read_after(frame.f_code, frame.f_lasti)
+            )
             values = {} if frame is None else frame.f_locals
             return [[name, content(values[name])] for name in names if name in values]
         return self._parts_of_object(value)

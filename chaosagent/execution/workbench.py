@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.errors import ChaosAgentError
+from chaosagent.execution.chance_watch import watch_chance
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.execution.frozen import Answers, AnswersInMemory, AnswersOnDisk
 from chaosagent.execution.judging import judge
@@ -50,6 +52,7 @@ class Job(NamedTuple):
         answering: How pure interfaces answer.
         policy: Chooses what is injected, instead of a schedule.
         world: Which frozen answers, when they are: each world has its own.
+        watched: Note reads of the real time and other chance (`Evaluation.reads`); the run takes several times as long.
     """
 
     task_id: str
@@ -59,6 +62,7 @@ class Job(NamedTuple):
     answering: Answering = Answering.LIVE
     policy: Policy | None = None
     world: int = 0
+    watched: bool = False
 
 
 @dataclass(slots=True)
@@ -118,7 +122,12 @@ class Workbench:
         experiment = self.experiment(job.task_id, job.seed, job.answering, job.world)
         if job.policy is not None:
             return play(experiment, job.policy, fingerprinting=job.fingerprinting, on_begun=on_begun)
-        return execute(experiment, job.schedule, fingerprinting=job.fingerprinting)
+        if not job.watched:
+            return execute(experiment, job.schedule, fingerprinting=job.fingerprinting)
+        package = str(getattr(inspect.unwrap(self.target.run), "__module__", "")).partition(".")[0]
+        with watch_chance(package) as reads:
+            execution = execute(experiment, job.schedule, fingerprinting=job.fingerprinting)
+        return replace(execution, evaluation=replace(execution.evaluation, reads=tuple(reads)))
 
     def hung(self, job: Job, cause: str) -> Execution:
         """Return what a run comes to that the limit of real time has ended twice: no step of it is known.

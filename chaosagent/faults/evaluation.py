@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from chaosagent.faults.chance_read import ChanceRead
 from chaosagent.faults.dry import RecordedCrossing
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.schedule import EMPTY, Schedule
@@ -107,6 +108,8 @@ class Evaluation:
             when it was ended by one. No part of what a run is, so not compared.
         detail: One line on how the run ended, such as the exception or the limit; for people, not compared.
         crashed_at: Where in the user's code the exception came from that ended the run; for people, not compared.
+        reads: What the target's code asked for that differs from run to run, such as the real time; only of a run that
+            was watched. Neither compared nor stored.
     """
 
     schedule: Schedule
@@ -128,6 +131,7 @@ class Evaluation:
     crashed_at: str = field(default="", compare=False)
     instability: float = field(default=0.0, compare=False)
     spent: float = field(default=0.0, compare=False)
+    reads: tuple[ChanceRead, ...] = field(default=(), compare=False)
 
     @property
     def acted(self) -> int:

@@ -41,6 +41,7 @@ def tell_chance(page: Page, result: StudyResult, *, declared: bool) -> None:
         _tell_confirmations(page, result)
         _tell_doubtful(page, result)
         _tell_unseen(page, result)
+    _tell_reads(page, result)
     if result.unlike:
         page.gap().line(
             bad(f"{counted(len(result.unlike), 'task').capitalize()} did not repeat: "),
@@ -52,6 +53,23 @@ def tell_chance(page: Page, result: StudyResult, *, declared: bool) -> None:
             page.line(printable(where, characters_max=DIFFERENCE_CHARACTERS_MAX, in_the_middle=True), indent=2)
         if not result.nature.stochastic:
             _tell_confirmations(page, result)
+
+
+def _tell_reads(page: Page, result: StudyResult) -> None:
+    """Say what is proved although the target reads the clock or draws by itself, for each task with such code."""
+    told = {
+        search.task_id: search.certificate.reads
+        for search in result.searches
+        if search.certificate.reads and search.certificate.reproduced
+    }
+    if told:
+        page.gap().line(
+            notice(f"{counted(len(told), 'task').capitalize()} may depend on chance: "),
+            "no repeated run diverged, but a run at another time may. Ask run.clock.now() and run.rng(label), or pin "
+            "both: `with chaosagent.deterministic(run):`.",
+        )
+        for task, reads in list(told.items())[:ROWS_MAX]:
+            page.line(printable(f"task {task!r}: {reads}", characters_max=DIFFERENCE_CHARACTERS_MAX), indent=2)
 
 
 def proof_by_chance(searches: Sequence[SearchResult]) -> str:

@@ -126,6 +126,7 @@ def _search_json(search: SearchResult, findings: Findings) -> Plain:
         "level": certificate.level,
         "certificate": str(certificate),
         "disproved": certificate.disproved or None,
+        "reads": certificate.reads or None,
         "by_real_time": certificate.by_real_time,
         "above_budget": above_budget_json(search),
     }

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.frozen import FrozenAnswer
 from chaosagent.execution.workbench import Answering, Job, Workbench
+from chaosagent.faults.chance_read import ChanceRead
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.evaluator import Experimental
@@ -65,6 +66,11 @@ class Afresh:
                 return execution
             execution = self.run(at, schedule)
         return first
+
+    def reads(self, at: Experimental, schedule: Schedule) -> tuple[ChanceRead, ...]:
+        """Run a schedule once more, watched, and return what it asks for that differs from run to run."""
+        job = Job(at.task_id, at.seed, schedule, answering=self.answering, world=at.world, watched=True)
+        return self._workbench.evaluate(job).reads
 
     def answers(self, at: Experimental, execution: Execution) -> tuple[FrozenAnswer, ...]:
         """Return the frozen answers of a run and of the one without injections, by which it is judged."""

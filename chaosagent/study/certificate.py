@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from chaosagent.statistics.sequential import clean_share_max
 from chaosagent.study.confirmation import CleanRuns
@@ -67,6 +67,8 @@ class Certificate:
         disproved: What the searcher claimed and a run has contradicted; empty while nothing did.
         by_real_time: The counterexample is a run that the limit of real time has ended: confirmed, as it was made in
             two fresh workers, and never certified.
+        reads: What the target's code asks for that differs from run to run, such as the real time, and how many repeats
+            were equal all the same; empty where no such call was seen.
     """
 
     level: str
@@ -95,6 +97,12 @@ class Certificate:
     undeclared: tuple[str, ...] = ()
     disproved: str = ""
     by_real_time: bool = False
+    reads: str = ""
+
+    @property
+    def withdrawn(self) -> Certificate:
+        """The same when a run of the task has diverged: nothing is proved."""
+        return replace(self, level="C0", lower_bound=0.0, known_below=0.0, reproduced=False, clean=None)
 
     @property
     def _missed(self) -> str:
@@ -175,6 +183,8 @@ class Certificate:
             return f"nothing is proved: {self.disproved}: {work}"
         if self.by_real_time:
             work += ", broken by a limit of real time, which is no proof"
+        if self.reads:
+            work += f", {self.reads}"
         if self.frozen:
             work += ", for the frozen answers of this study"
         work += self._by_chance

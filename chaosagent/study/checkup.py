@@ -19,11 +19,13 @@ from chaosagent.errors import StudyError, TargetError
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.workbench import Answering, Job, Workbench
+from chaosagent.faults.chance_read import ChanceRead
 from chaosagent.faults.dry import RecordedCrossing, unpack_request
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.study.determinism import examine
 from chaosagent.study.evaluator import Experimental
+from chaosagent.study.likely_cause import REMEDIES
 from chaosagent.vocabulary import Boundary, ClockKind, Ending, Verdict
 
 DOORS = "Give it doors: run.service(...), run.model(...) and so on, or an adapter; see README.md."
@@ -34,6 +36,7 @@ CHECKPOINTS = (
 ELSEWHERE = "Mend it first. It was run in a worker process, as a search does, which shares nothing with this one."
 AGAIN = "It ran before: look for what one run leaves to the next, or for what fails now and then."
 AWAIT = "Write `await` in front of the call."
+READS_MAX = 5
 CALLERS_MAX = 8
 """Among so many callers of a coroutine that is never awaited the place in the target is looked for."""
 
@@ -102,8 +105,10 @@ def checkup(place: Place) -> Iterator[Remark]:
                 yield Remark(Level.BAD, task, f"does not run: {told.error}", ELSEWHERE)
                 continue
             with _forgotten_awaits() as forgotten:
-                runs[task] = place.here.execute(Job(task, place.seed, EMPTY, fingerprinting=Fingerprinting.STATE))
+                job = Job(task, place.seed, EMPTY, fingerprinting=Fingerprinting.STATE, watched=True)
+                runs[task] = place.here.execute(job)
             yield from _of_run(task, runs[task])
+            yield from _reads(task, runs[task].evaluation.reads)
             for call in sorted(forgotten):
                 yield Remark(Level.HINT, task, f"{call} is called and never awaited, so it did not happen", AWAIT)
         if runs:
@@ -136,6 +141,16 @@ def _of_run(task: str, run: Execution) -> Iterator[Remark]:
     if trace.outcome.success is None:
         remedy = "Return Outcome(success=...), or give the target an objective; R(B) needs it."
         yield Remark(Level.HINT, task, "nothing says whether the outcome is right", remedy)
+
+
+def _reads(task: str, reads: Sequence[ChanceRead]) -> Iterator[Remark]:
+    """Say what the target's own code asks for that differs from run to run, where, and what to do about it."""
+    own = [read for read in reads if not read.package]
+    for chance in dict.fromkeys(read.chance for read in own):
+        listed = [str(read) for read in own if read.chance is chance]
+        more = f" and {len(listed) - READS_MAX} more" if len(listed) > READS_MAX else ""
+        text = f"asks for {chance.value}: {', '.join(listed[:READS_MAX])}{more}"
+        yield Remark(Level.HINT, task, text, f"Unless nothing depends on it, {REMEDIES[chance]}.")
 
 
 @contextlib.contextmanager

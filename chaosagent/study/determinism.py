@@ -10,6 +10,7 @@ from chaosagent.errors import PluginError, StudyError, TargetError
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.workbench import Answering, Job, Workbench
+from chaosagent.faults.chance_read import ChanceRead
 from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY
@@ -111,6 +112,7 @@ class _Unlike(NamedTuple):
     difference: Difference
     in_one_process: bool
     answering: Answering
+    reads: tuple[ChanceRead, ...]
 
     def error(self) -> StudyError:
         """Return what refuses the target, with the likely cause and the remedy."""
@@ -119,7 +121,7 @@ class _Unlike(NamedTuple):
             where = f"two runs in one process are equal, two in different processes are not: {where}"
         is_frozen = self.answering is Answering.FROZEN
         frozen = ", even with the answers of its models frozen" if is_frozen else ""
-        cause = likely_cause(self.difference, in_one_process=self.in_one_process)
+        cause = likely_cause(self.difference, in_one_process=self.in_one_process, reads=self.reads)
         chance = "" if is_frozen else f" {SAY_STOCHASTIC}"
         return StudyError(
             f"task {self.at.task_id!r}, seed {self.at.seed}: the target is not deterministic{frozen}, so nothing found "
@@ -163,16 +165,17 @@ def _run_elsewhere(places: Sequence[Experimental], elsewhere: Executor, answerin
 
 def _compared(at: Experimental, workbench: Workbench, told: Evaluation | None, answering: Answering) -> _Unlike | None:
     """Run a task without injections in this process, and say how runs differ, also from what another one told."""
-    in_process = _differing_here(workbench.bare(at.task_id, at.seed, answering, at.world))
-    if in_process is not None:
-        return _Unlike(at, in_process, in_one_process=True, answering=answering)
-    if told is None:
+    job = Job(at.task_id, at.seed, EMPTY, answering=answering, world=at.world)
+    difference = _differing_here(workbench.bare(at.task_id, at.seed, answering, at.world))
+    in_one_process = difference is not None
+    if difference is None and told is not None:
+        execution = workbench.execute(job)
+        if execution.trace.digest != told.digest:
+            difference = difference_in_calls(execution.evaluation, told)
+    if difference is None:
         return None
-    execution = workbench.execute(Job(at.task_id, at.seed, EMPTY, answering=answering, world=at.world))
-    if execution.trace.digest == told.digest:
-        return None
-    difference = difference_in_calls(execution.evaluation, told)
-    return _Unlike(at, difference, in_one_process=False, answering=answering)
+    reads = workbench.evaluate(job._replace(watched=True)).reads
+    return _Unlike(at, difference, in_one_process, answering, reads)
 
 
 def _differing_here(bare: Experiment) -> Difference | None:

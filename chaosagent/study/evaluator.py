@@ -6,12 +6,14 @@ stochastic targets.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.workbench import Answering, Job, failed
+from chaosagent.faults.chance_read import ChanceRead
 from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.foresight import Foresight
@@ -52,7 +54,8 @@ class Evaluator:
         executor: Where the runs happen.
         fingerprinting: What fingerprints cover.
         on_executed: Called with each run that was executed, in the order in which it ended.
-        on_differing: Called for the first repeat of a task and seed that went another way, with how it did.
+        on_differing: Called for the first repeat of a task and seed that diverged, with how it did; once more when a
+            watched run has told more of the cause.
         judge_hung: Says what contracts make of a run that the limit of real time has ended, and why it did.
 
     Attributes:
@@ -61,6 +64,9 @@ class Evaluator:
         errors: Of those, ended as errors.
         answering: How pure interfaces answer.
         unlike: Tasks and seeds with a repeat that went another way, and how it differed first.
+        reads: What watched repeats asked for that differs from run to run, by task and seed, and schedule.
+        equal: How many repeats of a schedule were equal.
+        in_real_time: Runs take real time, so a watched one, which is slower, is not compared with others.
     """
 
     def __init__(
@@ -79,6 +85,8 @@ class Evaluator:
         self._out: dict[tuple[Experimental, Schedule], int] = {}
         self._tickets: dict[int, tuple[Experimental, Schedule]] = {}
         self._repeats: dict[int, tuple[Experimental, Evaluation]] = {}
+        self._watched: dict[int, tuple[Experimental, Evaluation]] = {}
+        self._naming: dict[int, tuple[Experimental, Schedule, Difference]] = {}
         self._draws: dict[int, Callable[[Evaluation], None]] = {}
         self._plays: dict[int, tuple[Experimental, Policy]] = {}
         self._played: dict[tuple[Experimental, Policy], Evaluation] = {}
@@ -90,6 +98,9 @@ class Evaluator:
         self.errors = 0
         self.answering = Answering.LIVE
         self.unlike: dict[Experimental, str] = {}
+        self.reads: dict[Experimental, dict[Schedule, tuple[ChanceRead, ...]]] = {}
+        self.equal: Counter[tuple[Experimental, Schedule]] = Counter()
+        self.in_real_time = False
 
     def remember(self, at: Experimental, evaluation: Evaluation) -> None:
         """Take over what an earlier session of the study has executed."""
@@ -149,11 +160,21 @@ class Evaluator:
             self._repeat_some(at, told)
         self._played[at, policy] = told if failed or known is None else known
 
-    def repeat(self, at: Experimental, schedule: Schedule) -> None:
-        """Have a schedule run once more, to see whether it goes the same way; see `unlike`."""
+    def repeat(self, at: Experimental, schedule: Schedule, *, watched: bool = False) -> None:
+        """Have a schedule run once more, to see whether it goes the same way; see `unlike`.
+
+        Args:
+            at: Task and seed.
+            schedule: What was run.
+            watched: Also note what the target's code asks for that differs from run to run; see `reads`.
+        """
         told = self._known.get((at, schedule))
-        if told is not None and told.status is Status.OK:
+        if told is None or told.status is not Status.OK:
+            return
+        if not watched or self.in_real_time:
             self._repeats[self._submit(at, schedule, self.answering)] = (at, told)
+        if watched:
+            self._watched[self._submit(at, schedule, self.answering, watched=True)] = (at, told)
 
     def draw(self, at: Experimental, schedule: Schedule, count: int, on_drawn: Callable[[Evaluation], None]) -> None:
         """Make fresh runs of a schedule, with no answer frozen.
@@ -176,10 +197,19 @@ class Evaluator:
         while left:
             self.wait()
 
-    def _submit(self, at: Experimental, schedule: Schedule, answering: Answering, policy: Policy | None = None) -> int:
+    def _submit(
+        self,
+        at: Experimental,
+        schedule: Schedule,
+        answering: Answering,
+        policy: Policy | None = None,
+        *,
+        watched: bool = False,
+    ) -> int:
         ticket = self._next_ticket
         self._next_ticket += 1
-        self._executor.submit(ticket, self._job(at, schedule)._replace(answering=answering, policy=policy))
+        job = self._job(at, schedule)._replace(answering=answering, policy=policy, watched=watched)
+        self._executor.submit(ticket, job)
         return ticket
 
     def _job(self, at: Experimental, schedule: Schedule) -> Job:
@@ -195,6 +225,10 @@ class Evaluator:
         key = self._tickets.pop(finished.ticket, None)
         if finished.ticket in self._repeats:
             self._compare(*self._repeats.pop(finished.ticket), finished.evaluation)
+        elif finished.ticket in self._watched:
+            self._take_watched(*self._watched.pop(finished.ticket), finished.evaluation)
+        elif finished.ticket in self._naming:
+            self._name_cause(*self._naming.pop(finished.ticket), finished.evaluation.reads)
         elif finished.ticket in self._draws:
             drawn = finished.evaluation
             is_hung = drawn.ending is Ending.HUNG
@@ -214,26 +248,60 @@ class Evaluator:
         among_first = bool(told.effective) and self._repeated.get(at, 0) < REPEATED_FIRST
         self._repeated[at] = self._repeated.get(at, 0) + among_first
         if among_first or int(told.digest[:4], 16) % REPEATED == 0:
-            self.repeat(at, told.schedule)
+            self.repeat(at, told.schedule, watched=among_first)
 
-    def _compare(self, at: Experimental, told: Evaluation, again: Evaluation) -> None:
-        if again.status is Status.OK and again.digest != told.digest:
-            self.differ(at, told.schedule, difference_in_calls(told, again))
+    def _take_watched(self, at: Experimental, told: Evaluation, again: Evaluation) -> None:
+        """Take a watched run; it is slow, so where real time matters the limit, or a time-out, may have ended it."""
+        self.reads.setdefault(at, {})[told.schedule] = again.reads
+        if again.ending is not Ending.HUNG and not self.in_real_time:
+            self._compare(at, told, again, watched=True)
 
-    def differ(self, at: Experimental, schedule: Schedule, difference: Difference) -> None:
-        """Note that a schedule went another way when it was run again, where first, and the likely cause."""
+    def _compare(self, at: Experimental, told: Evaluation, again: Evaluation, *, watched: bool = False) -> None:
+        if again.status is not Status.OK:
+            return
+        if again.digest == told.digest:
+            self.equal[at, told.schedule] += 1
+            return
+        is_first = self._of_study(at) not in self.unlike
+        difference = difference_in_calls(told, again)
+        self.differ(at, told.schedule, difference, again.reads)
+        if is_first and not watched:
+            ticket = self._submit(at, told.schedule, self.answering, watched=True)
+            self._naming[ticket] = (at, told.schedule, difference)
+
+    def differ(
+        self, at: Experimental, schedule: Schedule, difference: Difference, reads: Sequence[ChanceRead] = ()
+    ) -> None:
+        """Note that a schedule went another way when it was run again, where first, and the likely cause.
+
+        Args:
+            at: Task and seed.
+            schedule: What was run.
+            difference: The first one.
+            reads: What a watched run of the schedule asked for that differs from run to run.
+        """
+        if self._of_study(at) not in self.unlike:
+            self._name_cause(at, schedule, difference, reads)
+
+    def _name_cause(
+        self, at: Experimental, schedule: Schedule, difference: Difference, reads: Sequence[ChanceRead]
+    ) -> None:
         under = "without injections" if schedule == EMPTY else f"under `{schedule}`"
-        self._note_unlike(at, f"{under}, {difference}. Likely cause: {likely_cause(difference)}")
+        self._note_unlike(at, f"{under}, {difference}. Likely cause: {likely_cause(difference, reads=reads)}")
 
     def _note_unlike(self, at: Experimental, text: str) -> None:
-        at = at._replace(world=0)  # where one world does not repeat, no other can be trusted
-        if at not in self.unlike:
+        at = self._of_study(at)
+        if self.unlike.get(at) != text:
             self.unlike[at] = text
             self._on_differing(at, text)
 
-    def went_another_way(self, at: Experimental) -> bool:
-        """Whether a run of a task and seed, in any world, was not the same when it was made again."""
-        return at._replace(world=0) in self.unlike
+    @staticmethod
+    def _of_study(at: Experimental) -> Experimental:
+        return at._replace(world=0)  # where one world does not repeat, no other can be trusted
+
+    def went_another_way(self, task_id: str) -> bool:
+        """Whether a run of a task, with any seed and in any world, was not the same when it was made again."""
+        return any(at.task_id == task_id for at in self.unlike)
 
     def _keep(self, key: tuple[Experimental, Schedule], evaluation: Evaluation) -> None:
         if evaluation.ending is Ending.HUNG and not evaluation.verdicts and self._judge_hung is not None:
@@ -257,7 +325,8 @@ class Evaluator:
         alone = None if told.effective == told.schedule else self._known.get((at, told.effective))
         if alone is None or told.status is Status.ERROR or alone.status is Status.ERROR or alone.ending is Ending.HUNG:
             return
-        if (alone.ending, alone.success, _calls(alone)) != (told.ending, told.success, _calls(told)):
+        is_alike = (alone.ending, alone.success, _calls(alone)) == (told.ending, told.success, _calls(told))
+        if not is_alike and self._of_study(at) not in self.unlike:
             landed = f"only `{told.effective}`" if told.effective else "nothing"
             self._note_unlike(
                 at,
@@ -265,6 +334,10 @@ class Evaluator:
                 f"{difference_in_calls(alone, told)}. Likely cause: an operator that acts by a timer or a variable of "
                 "its own and not through its crossing, or chance in the target",
             )
+
+    def known_of(self, at: Experimental) -> list[Evaluation]:
+        """Return all that is known of a task and seed, in no certain order."""
+        return [evaluation for (known_at, _), evaluation in self._known.items() if known_at == at]
 
     def evaluate(self, at: Experimental, schedule: Schedule) -> Evaluation:
         """Return what a schedule told, running it first if it was not."""
@@ -288,13 +361,15 @@ class Evaluator:
         self._out.clear()
         self._tickets.clear()
         self._repeats.clear()
+        self._watched.clear()
+        self._naming.clear()
         self._draws.clear()
         self._plays.clear()
 
     @property
     def anything_out(self) -> bool:
         """Whether some run has not ended yet."""
-        return bool(self._out or self._repeats or self._plays)
+        return bool(self._out or self._repeats or self._watched or self._naming or self._plays)
 
 
 def _calls(told: Evaluation) -> list[tuple[object, ...]]:

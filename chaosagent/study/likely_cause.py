@@ -4,18 +4,76 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
+from chaosagent.faults.chance_read import Chance, ChanceRead
 from chaosagent.faults.difference import NO_CALL
 from chaosagent.trace.diff import Difference
 
 OR_PIN = "or pin it: `with chaosagent.deterministic(run):`"
 _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 _TIME = re.compile(r"\b(19|20)\d\d-[01]\d-[0-3]\d([T ]\d\d:\d\d)?|\b1[5-9]\d{8}(\.\d+)?\b")
+_ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
 _DRAWN = re.compile(r"\b[0-9a-f]{16,}\b|\b0\.\d{9,}|\b\d\.\d{9,}e-\d\d\b")  # a token, or what random() gives
 
 
-def likely_cause(difference: Difference, *, in_one_process: bool = True) -> str:
-    """Say what most often makes two runs differ in this way, and what to do about it."""
+READS_SHOWN = 3
+REMEDIES = {
+    Chance.REAL_TIME: f"ask run.clock.now(), {OR_PIN}",
+    Chance.RANDOM: f"draw from run.rng(label), {OR_PIN}",
+    Chance.ADDRESS: "let no call, order or outcome depend on it",
+}
+_NAMES = {
+    Chance.REAL_TIME: "the wall clock",
+    Chance.RANDOM: "random numbers from elsewhere than run.rng(label)",
+    Chance.ADDRESS: "the address of an object, which differs from run to run",
+}
+
+
+def likely_cause(difference: Difference, *, in_one_process: bool = True, reads: Sequence[ChanceRead] = ()) -> str:
+    """Say what most often makes two runs differ in this way, and what to do about it.
+
+    Args:
+        difference: The first one of two runs.
+        in_one_process: Whether both ran in the same process.
+        reads: What a watched run of the same schedule asked for that differs from run to run.
+    """
+    guessed = _guessed(difference, in_one_process=in_one_process)
+    suspects = [read for read in reads if not read.package and read.chance is not Chance.ADDRESS]
+    if suspects:
+        named = _named(suspects, first=_chance_in(difference))
+        return named if in_one_process else f"{guessed}; or {named}"
+    addresses = [read for read in reads if not read.package]
+    if addresses:
+        return f"{guessed}; or {_named(addresses)}"
+    packages = [f"{read.call} in {read.package}" for read in reads if read.package]
+    if packages:
+        return f"{guessed} (packages that the target uses call {', '.join(packages[:READS_SHOWN])})"
+    return guessed
+
+
+def _named(reads: Sequence[ChanceRead], first: Chance | None = None) -> str:
+    """Name what was read, where, and the remedy; one kind of chance before the others."""
+    kinds = sorted(dict.fromkeys(read.chance for read in reads), key=lambda chance: chance is not first)
+    told = []
+    for kind in kinds:
+        listed = [str(read) for read in reads if read.chance is kind]
+        more = f" and {len(listed) - READS_SHOWN} more" if len(listed) > READS_SHOWN else ""
+        told.append(f"{_NAMES[kind]}: {', '.join(listed[:READS_SHOWN])}{more}; {REMEDIES[kind]}")
+    return "; or ".join(told)
+
+
+def _chance_in(difference: Difference) -> Chance | None:
+    """Return what kind of value two runs differ in, where it can be recognised."""
+    expected, got = difference.expected, difference.got
+    if _TIME.search(expected) and _TIME.search(got):
+        return Chance.REAL_TIME
+    drawn = (_UUID.search(expected) and _UUID.search(got)) or (_DRAWN.search(expected) and _DRAWN.search(got))
+    return Chance.RANDOM if drawn else None
+
+
+def _guessed(difference: Difference, *, in_one_process: bool) -> str:
+    """Say what most often makes two runs differ in this way, from the two values alone."""
     expected, got = difference.expected, difference.got
     if difference.field in ("asked_at", "arrived_at", "asked at", "answered at"):
         return "real time passes into virtual time, for example through a thread; wait with run.clock.sleep"
@@ -25,6 +83,8 @@ def likely_cause(difference: Difference, *, in_one_process: bool = True) -> str:
         return f"a uuid; draw it from run.rng(label), {OR_PIN}"
     if _TIME.search(expected) and _TIME.search(got):
         return f"the wall clock; ask run.clock.now(), {OR_PIN}"
+    if _ADDRESS.search(expected) and _ADDRESS.search(got):
+        return "the address in the default repr of an object; give its class a __repr__"
     if _DRAWN.search(expected) and _DRAWN.search(got):
         return f"a generated id or a random number; draw it from run.rng(label), {OR_PIN}"
     if expected != got and Counter(expected) == Counter(got):

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from chaosagent.faults.evaluation import Evaluation
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.nominal_share import NominalShare
+from chaosagent.study.plan import Plan
 from chaosagent.study.search import Search
 from chaosagent.study.searcher import Standing
 from chaosagent.vocabulary import Ending
 
 
 def certificate_of(
-    search: Search, *, reproduced: bool = True, frozen: bool = False, broken_anyway: NominalShare | None = None
+    search: Search,
+    *,
+    reproduced: bool = True,
+    frozen: bool = False,
+    broken_anyway: NominalShare | None = None,
+    reads: str = "",
 ) -> Certificate:
     """Return what a search has proved now.
 
@@ -19,6 +26,7 @@ def certificate_of(
         reproduced: Whether the runs that were made again went the same way.
         frozen: Whether it was searched with frozen answers.
         broken_anyway: How often the contract breaks without injections, by chance.
+        reads: What the target's code asks for that differs from run to run.
     """
     standing = search.standing if reproduced else Standing()
     plan, found, racer = search.plan, search.found, search.racer
@@ -50,4 +58,14 @@ def certificate_of(
         undeclared=standing.undeclared,
         disproved=search.searcher.disproved,
         by_real_time=any(one.ending is Ending.HUNG for one in (*filter(None, [found.best]), *found.minimal)),
+        reads=reads,
+    )
+
+
+def is_injectable(nominal: Evaluation | None, plan: Plan) -> bool:
+    """Whether a run without injections shows any place at which something affordable could be injected."""
+    return nominal is not None and any(
+        priced.cost <= plan.budget
+        for crossing in nominal.crossings
+        for priced in plan.space.at(crossing.boundary, crossing.place.interface, crossing.place.agent)[:1]
     )

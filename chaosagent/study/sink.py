@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
 from chaosagent.study.confirmation import Confirmation
@@ -27,7 +29,7 @@ class Sink:
         """Take one told trial of the search for a contract."""
 
     def differed(self, at: Experimental, difference: str) -> None:
-        """Take that a run of a task and seed went another way when it was made again, and how."""
+        """Take that a repeated run of a task and seed diverged, and how; once more when more is known of the cause."""
 
     def drawn(self, at: Experimental, number: int, evaluation: Evaluation) -> None:
         """Take one fresh run of a schedule, the `number`-th of it, from 0; only stochastic targets have such."""
@@ -36,7 +38,46 @@ class Sink:
         """Take what fresh runs have told of a schedule that was seen violating."""
 
     def search_over(self, result: SearchResult) -> None:
-        """Take how one search ended."""
+        """Take how one search ended; once more when what it has proved is withdrawn later."""
 
     def progress(self, progress: Progress) -> None:
         """Take how far the study is."""
+
+
+class Sinks(Sink):
+    """Passes what it takes on to each of some sinks, in their order."""
+
+    def __init__(self, sinks: Sequence[Sink]) -> None:
+        self._sinks = tuple(sinks)
+
+    def examined(self, nature: Nature) -> None:
+        for sink in self._sinks:
+            sink.examined(nature)
+
+    def executed(self, at: Experimental, evaluation: Evaluation) -> None:
+        for sink in self._sinks:
+            sink.executed(at, evaluation)
+
+    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
+        for sink in self._sinks:
+            sink.trial(at, contract, trial)
+
+    def differed(self, at: Experimental, difference: str) -> None:
+        for sink in self._sinks:
+            sink.differed(at, difference)
+
+    def drawn(self, at: Experimental, number: int, evaluation: Evaluation) -> None:
+        for sink in self._sinks:
+            sink.drawn(at, number, evaluation)
+
+    def judged(self, at: Experimental, contract: str, schedule: Schedule, confirmation: Confirmation) -> None:
+        for sink in self._sinks:
+            sink.judged(at, contract, schedule, confirmation)
+
+    def search_over(self, result: SearchResult) -> None:
+        for sink in self._sinks:
+            sink.search_over(result)
+
+    def progress(self, progress: Progress) -> None:
+        for sink in self._sinks:
+            sink.progress(progress)

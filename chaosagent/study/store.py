@@ -265,7 +265,7 @@ class StudyStore(Sink):
 
     def differed(self, at: Experimental, difference: str) -> None:
         """Keep where a run that was made again went another way."""
-        self._execute("INSERT OR IGNORE INTO differing VALUES (?, ?, ?)", (at.task_id, str(at.seed), difference))
+        self._execute("INSERT OR REPLACE INTO differing VALUES (?, ?, ?)", (at.task_id, str(at.seed), difference))
 
     def progress(self, progress: Progress) -> None:
         """Keep how long the study has taken."""

@@ -18,22 +18,23 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.afresh import Afresh
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.collecting import rare_full_collections
-from chaosagent.study.confirmation import Confirmation, FreshRuns
+from chaosagent.study.confirmation import FreshRuns
 from chaosagent.study.counterexample import Counterexample, Signature, signature_of
 from chaosagent.study.determinism import DETERMINISTIC, compare_with, examine
 from chaosagent.study.earlier import NOTHING_EARLIER, Earlier
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.minimise import Rerun, minimise, necessity_of, violates
 from chaosagent.study.plan import Plan
-from chaosagent.study.proved import certificate_of
+from chaosagent.study.proved import certificate_of, is_injectable
 from chaosagent.study.racing import Racer
+from chaosagent.study.repeats import Repeats
 from chaosagent.study.result import Progress, SearchResult, StudyResult, believed
 from chaosagent.study.search import Search
-from chaosagent.study.sink import Sink
+from chaosagent.study.sink import Sink, Sinks
 from chaosagent.study.together import Together
 from chaosagent.study.trial import Trial
 from chaosagent.study.worlds import usual_world
-from chaosagent.vocabulary import Severity
+from chaosagent.vocabulary import ClockKind, Severity
 
 ERRORS_MIN = 20
 REPORT_SECONDS = 0.05
@@ -62,15 +63,17 @@ class Study:
         elsewhere: Callable[[], Executor] | None = None,
         earlier: Earlier = NOTHING_EARLIER,
     ) -> None:
-        self._plan, self._sinks, self._groups_max = plan, sinks, groups_max
+        self._plan, self._sinks, self._groups_max = plan, Sinks(sinks), groups_max
         self._executor, self._elsewhere, self._earlier = executor, elsewhere, earlier
         depth = Fingerprinting.STATE_AND_HISTORY if plan.space.reads_history else Fingerprinting.STATE
         self._workbench = plan.workbench()
-        self._evaluator = Evaluator(executor, depth, self._tell_executed, self._tell_differing, self._workbench.hung)
+        self._evaluator = Evaluator(executor, depth, self._sinks.executed, self._sinks.differed, self._workbench.hung)
+        self._evaluator.in_real_time = plan.target.clock is ClockKind.WALL
         self._evaluator.unlike.update(earlier.unlike)
         for at, evaluation in earlier.evaluations:
             self._evaluator.remember(at, evaluation)
-        self._fresh = FreshRuns(self._evaluator, self._tell_drawn, self._tell_judged, earlier.drawn, plan.lookahead)
+        self._repeats = Repeats(self._evaluator)
+        self._fresh = FreshRuns(self._evaluator, self._sinks.drawn, self._sinks.judged, earlier.drawn, plan.lookahead)
         self._progress = Progress()
         self._told_sum = 0
         self._checked: set[Experimental] = set()
@@ -105,11 +108,12 @@ class Study:
                 together = groups[start : start + self._groups_max]
                 self._expect_chance(together)
                 self._search_all(together)
-                self._repeat_nominal(together)
+                self._repeat(together)
                 for group in together:
                     results.extend(self._finish(group))
                     groups_over += 1
                     self._evaluator.forget(group[0].at)
+            results = self._withdrawn(results)
         except KeyboardInterrupt:
             self._interrupted = True
             self._executor.drop_waiting()
@@ -120,7 +124,7 @@ class Study:
             self._keep_found(groups[groups_over:])
             raise
         return StudyResult(
-            searches=believed(results),
+            searches=believed(self._withdrawn(results)),
             trials=self._progress.trials,
             executions=self._evaluator.executions,
             errors=self._evaluator.errors,
@@ -163,8 +167,7 @@ class Study:
             )
         self._evaluator.answering = self._afresh.answering = self._nature.answering
         self._progress.stochastic = self._nature.stochastic
-        for sink in self._sinks:
-            sink.examined(self._nature)
+        self._sinks.examined(self._nature)
 
     def _expect_chance(self, groups: Iterable[Sequence[Search]]) -> None:
         """Have the violations of a stochastic target judged before they are believed."""
@@ -174,12 +177,29 @@ class Study:
                 at = search.at._replace(world=world)
                 search.expect_chance(Racer(self._plan, at, search.contract, self._fresh), world)
 
-    def _repeat_nominal(self, groups: Iterable[Sequence[Search]]) -> None:
-        """Run without injections again what was searched: what faulty runs have left behind shows in it."""
+    def _repeat(self, groups: Iterable[Sequence[Search]]) -> None:
+        """Run again some of what was searched, so that what does not repeat is not called proved."""
         for group in groups:
-            self._evaluator.repeat(group[0].at, EMPTY)
-        while self._evaluator.anything_out:
-            self._evaluator.wait()
+            self._repeats.repeat_nominal(group[0].at)
+        for group in groups:
+            at = group[0].at
+            claims = [search for search in group if search.standing.level != "C0"]
+            found = [one.schedule for search in claims for one in (search.found.best, *search.found.minimal) if one]
+            if claims:
+                self._repeats.repeat_faulty(at, found, hurried=self._out_of_time)
+            self._repeats.drain()
+
+    def _withdrawn(self, results: Sequence[SearchResult]) -> list[SearchResult]:
+        """Return the results without the proofs of what a later run has refuted, and tell those once more."""
+        kept = []
+        for result in results:
+            if result.certificate.reproduced and self._evaluator.went_another_way(result.task_id):
+                certificate = result.certificate.withdrawn
+                found = tuple(self._certified(one, certificate) for one in result.counterexamples)
+                result = replace(result, certificate=certificate, counterexamples=found)
+                self._sinks.search_over(result)
+            kept.append(result)
+        return kept
 
     def _groups(self) -> list[list[Search]]:
         """Return the searches by task and seed; soft contracts are checked in every run, but not searched."""
@@ -232,8 +252,7 @@ class Study:
         line = "\0".join([at.task_id, str(at.seed), search.contract.id, str(trial.schedule), evaluation.digest])
         hashed = blake2b(line.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
         self._told_sum = (self._told_sum + int.from_bytes(hashed, "big")) % 256**DIGEST_BYTES
-        for sink in self._sinks:
-            sink.trial(at, search.contract.id, trial)
+        self._sinks.trial(at, search.contract.id, trial)
         share, told = self._plan.limits.error_share_max, search.trials + search.heard
         if search.errors >= ERRORS_MIN and search.errors > share * told:
             raise StudyError(
@@ -241,10 +260,6 @@ class Study:
                 f"{search.contract.id} ended as errors, more than the share of {share:g} that the study allows "
                 f"(error_share). The last one: {evaluation.error}"
             )
-
-    def _tell_executed(self, at: Experimental, evaluation: Evaluation) -> None:
-        for sink in self._sinks:
-            sink.executed(at, evaluation)
 
     def _report(self, active: Sequence[Search], together: Sequence[Search] = ()) -> None:
         """Tell the sinks how far the study is, but not after every trial: that would cost more than some trials."""
@@ -262,8 +277,7 @@ class Study:
             at = active[0].at
             progress.current = f"{at.task_id}, seed {at.seed}: {', '.join(search.contract.id for search in active)}"
             progress.lower_bound = min(search.lower_bound for search in active)
-        for sink in self._sinks:
-            sink.progress(progress)
+        self._sinks.progress(progress)
 
     # ------------------------------------------------------------------ what was found
 
@@ -272,8 +286,7 @@ class Study:
         found = [self._counterexamples(search) for search in group]
         results = [self._result(search, known) for search, known in zip(group, found, strict=True)]
         for result in results:
-            for sink in self._sinks:
-                sink.search_over(result)
+            self._sinks.search_over(result)
         self._afresh.forget()
         return results
 
@@ -311,7 +324,7 @@ class Study:
         fresh = self._afresh.run(at, minimal)
         reproduced = fresh.evaluation.digest == evaluation.digest and minimal == fresh.evaluation.effective
         if not reproduced:
-            self._evaluator.differ(at, minimal, difference_in_calls(evaluation, fresh.evaluation))
+            self._differ(at, evaluation, fresh.evaluation)
             fresh = self._afresh.violating(at, minimal, contract.id, fresh)
         cost = minimal.declared_cost(plan.space.model)
         self._costs.append(cost)
@@ -332,27 +345,26 @@ class Study:
             confirmation=None if search.racer is None else search.racer.confirmation_of(minimal),
         )
 
+    def _differ(self, at: Experimental, told: Evaluation, again: Evaluation) -> None:
+        """Note that a run made afresh diverged, and watch one more for the cause."""
+        reads = self._afresh.reads(at, again.schedule)
+        self._evaluator.differ(at, again.schedule, difference_in_calls(told, again), reads)
+
     def _signature(self, at: Experimental, contract: Contract, schedule: Schedule) -> Signature:
         """Return what kind of failure a violation is, before its search is over; its run is kept until then."""
         return signature_of(self._afresh.keep(at, schedule).trace, contract.id, contract.severity, schedule)
 
     def _certificate(self, search: Search) -> Certificate:
-        repeatable = not self._evaluator.went_another_way(search.at)
+        repeatable = not self._evaluator.went_another_way(search.at.task_id)
         draw = not (self._interrupted or self._out_of_time)
         anyway = None if search.racer is None else search.racer.broken_anyway(draw=draw)
-        return certificate_of(search, reproduced=repeatable, frozen=self._nature.stochastic, broken_anyway=anyway)
-
-    def _tell_differing(self, at: Experimental, difference: str) -> None:
-        for sink in self._sinks:
-            sink.differed(at, difference)
-
-    def _tell_drawn(self, at: Experimental, number: int, evaluation: Evaluation) -> None:
-        for sink in self._sinks:
-            sink.drawn(at, number, evaluation)
-
-    def _tell_judged(self, at: Experimental, contract: str, schedule: Schedule, confirmation: Confirmation) -> None:
-        for sink in self._sinks:
-            sink.judged(at, contract, schedule, confirmation)
+        return certificate_of(
+            search,
+            reproduced=repeatable,
+            frozen=self._nature.stochastic,
+            broken_anyway=anyway,
+            reads=self._repeats.told_of(search.at.task_id),
+        )
 
     def _result(self, search: Search, found: tuple[Counterexample, ...]) -> SearchResult:
         at = search.at
@@ -366,20 +378,11 @@ class Study:
             violated_nominally=search.found.violated_nominally,
             counterexamples=tuple(self._certified(one, certificate) for one in found),
             certificate=certificate,
-            injectable=self._is_injectable(at),
+            injectable=is_injectable(self._evaluator.known(at, EMPTY), self._plan),
             effect_count=0 if nominal is None else len(nominal.effects),
             unreduced=len(search.found.unreduced) if self._plan.wants_several else 0,
             doubtful=() if search.racer is None else search.racer.doubtful,
             above_budget=None if search.racer is not None else search.found.above_budget,
-        )
-
-    def _is_injectable(self, at: Experimental) -> bool:
-        """Whether the run without injections shows any place at which something affordable could be injected."""
-        nominal, space = self._evaluator.known(at, EMPTY), self._plan.space
-        return nominal is not None and any(
-            priced.cost <= self._plan.budget
-            for crossing in nominal.crossings
-            for priced in space.at(crossing.boundary, crossing.place.interface, crossing.place.agent)[:1]
         )
 
     def _certified(self, found: Counterexample, certificate: Certificate) -> Counterexample:
@@ -390,6 +393,7 @@ class Study:
         if self._plan.wants_several:
             certificate = replace(certificate, cost=found.cost)
         at, told = Experimental(found.task_id, found.seed), found.confirmation
-        if told is None and not (self._interrupted or self._nature.stochastic) and self._evaluator.went_another_way(at):
+        may_draw = not (self._interrupted or self._nature.stochastic)
+        if told is None and may_draw and self._evaluator.went_another_way(at.task_id):
             told = self._fresh.confirm(at, found.schedule, found.contract, self._plan.rates)
         return replace(found, certificate=certificate, confirmation=told)

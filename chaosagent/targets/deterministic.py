@@ -53,9 +53,35 @@ def deterministic(run: Run) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(pinned_temporary_files(run.seed))
         stack.enter_context(_random_numbers(run.seed))
+        stack.enter_context(_noted("random"))
         if run.clock.virtual:
             stack.enter_context(_time_of(run.clock))
+            stack.enter_context(_noted("time"))
         yield
+
+
+_PINNED: list[str] = []
+"""What is pinned now, once for each open block."""
+
+
+def pins_clocks() -> bool:
+    """Whether `time` and `datetime` do not return the real time now, also where a target has pinned them by itself."""
+    machine = sys.modules.get("time_machine")
+    return "time" in _PINNED or (machine is not None and bool(machine.escape_hatch.is_travelling()))
+
+
+def pins_random_numbers() -> bool:
+    """Whether the global generator of `random` follows from the seed of a run now."""
+    return "random" in _PINNED
+
+
+@contextlib.contextmanager
+def _noted(pinned: str) -> Iterator[None]:
+    _PINNED.append(pinned)
+    try:
+        yield
+    finally:
+        _PINNED.remove(pinned)
 
 
 @contextlib.contextmanager

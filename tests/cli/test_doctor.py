@@ -60,9 +60,12 @@ def test_a_target_without_fault_is_ready(look: Callable[..., Any]) -> None:
 @pytest.mark.parametrize(
     ("key", "cause"),
     [
-        ("str(uuid.uuid4())", "a uuid"),
-        ("time.strftime('%Y-%m-%dT%H:%M:%S') + str(time.time())", "the wall clock"),
-        ("random.random()", "a generated id or a random number"),
+        (
+            "str(uuid.uuid4())",
+            "random numbers from elsewhere than run.rng(label): uuid.uuid4() at looked_at.py:9",
+        ),
+        ("time.strftime('%Y-%m-%dT%H:%M:%S') + str(time.time())", "the wall clock: time.strftime() at looked_at.py:9"),
+        ("random.random()", "random numbers from elsewhere than run.rng(label): random.random() at looked_at.py:9"),
         ("''.join(set('abcdefghijklmnopqrstuvwxyz'))", "the order of a set"),
     ],
 )
@@ -74,6 +77,25 @@ def test_what_is_not_deterministic_is_named_with_its_likely_cause(
     assert code == 1
     assert cause in _bad(told)
     assert "service:bank[1]" in _bad(told)
+
+
+def test_a_clock_that_is_read_is_a_remark_even_where_runs_are_equal(look: Callable[..., Any]) -> None:
+    code, told = look("begun = time.perf_counter()\nawait bank('pay', key='a')\nreturn Outcome('', success=True)")
+
+    (remark,) = [one for one in told["default"] if "real time" in one["text"]]
+    assert (code, remark["level"]) == (0, "hint")
+    assert remark["text"] == "asks for real time: time.perf_counter() at looked_at.py:9 in agent"
+    assert "ask run.clock.now(), or pin it: `with chaosagent.deterministic(run):`" in remark["remedy"]
+
+
+def test_a_clock_that_is_pinned_is_no_remark(look: Callable[..., Any]) -> None:
+    code, told = look(
+        "with deterministic(run):\n    time.perf_counter()\n    time.time()\nawait bank('pay', key='a')\n"
+        "return Outcome('', success=True)"
+    )
+
+    assert code == 0
+    assert not [one for one in told["default"] if "asks for" in one["text"]]
 
 
 def test_the_remedy_that_it_names_is_one(look: Callable[..., Any]) -> None:

@@ -139,7 +139,9 @@ def test_contracts_share_their_runs() -> None:
 
     schedules = [job.schedule for job in executor.submitted]
     assert len(set(schedules)) == result.executions
-    assert len(schedules) <= 1.1 * result.executions  # some are run again, to see whether they go the same way
+    watched = [job for job in executor.submitted if job.watched]
+    assert len(schedules) - len(watched) <= 1.1 * result.executions  # some are run again, to see whether they repeat
+    assert len(watched) <= 20  # one of each kind of fault is, and noted what it reads
     assert result.trials > 2 * result.executions
 
 
