@@ -146,10 +146,13 @@ class Earlier(_Tiny):
     """Answers what a cache would hold, and tells the history that it saw."""
 
     name: ClassVar[str] = "test/earlier"
+    parameters: ClassVar[Mapping[str, Domain]] = {"asks": Choice("as-asked", "other")}
     reads_history: ClassVar[bool] = True
+    asks: str = "as-asked"
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        response = await proceed(crossing.request)
+        request = crossing.request
+        response = await proceed(request if self.asks == "as-asked" else request._replace(arguments={"id": 99}))
         earlier = crossing.earlier()
         seen = [exchange.response.value for exchange in crossing.history]
         return response if earlier is None else Response([earlier.value, seen])

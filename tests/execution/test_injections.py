@@ -341,6 +341,14 @@ def test_history_is_what_was_known_when_the_world_answered_also_when_others_call
     assert play(agent, "service:crm[1] test/earlier").trace.outcome.state == [["old", [1]], 1]
 
 
+def test_history_is_what_was_known_before_also_where_the_world_was_asked_for_something_else(play: Play) -> None:
+    async def agent(run: Any) -> Outcome:
+        crm = run.service("crm", {"get": lambda id: id}, stale=lambda *_: "old")  # noqa: A006
+        return Outcome(state=[await crm("get", id=number) for number in (1, 2)])
+
+    assert play(agent, "service:crm[2] test/earlier(asks=other)").trace.outcome.state == [1, ["old", [1]]]
+
+
 def test_an_operator_draws_from_the_stream_of_its_hook(play: Play) -> None:
     async def agent(run: Any) -> Outcome:
         crm = run.service("crm", {"get": lambda: 0})

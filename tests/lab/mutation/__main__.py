@@ -40,6 +40,17 @@ FILES = (
 CROSSING = ("enter", "cross", "pass_through", "_end", "_ask", "_disturbed", "_give_up", "too_large", "rejected")
 FUNCTIONS = {"chaosagent/execution/run.py": (*(f"LiveRun.{name}" for name in CROSSING), "_landed", "_stop")}
 LAST = ("searchers/proof/audit.py", "searchers/proof/uniform_cost.py")
+# Of these all tests are run with `--again`, also new and slow ones.
+CROSSING_TESTS = tuple(f"tests/execution/test_{name}.py" for name in ("injections", "mediation", "supervised"))
+TESTS = {
+    "dry": ("tests/faults/test_dry.py",),
+    **dict.fromkeys(("injector", "passage", "run", "supervised"), CROSSING_TESTS),
+    **dict.fromkeys(("bisection", "intervals"), ("tests/searchers/proof/test_bisection.py",)),
+    **dict.fromkeys(("lineage", "supports"), ("tests/searchers/proof/test_lineage.py",)),
+    "limits": ("tests/searchers/proof/test_limits.py",),
+    **dict.fromkeys(("frontier", "owners", "uniform_cost"), ("tests/searchers/proof/test_uniform_cost.py",)),
+    "audit": ("tests/searchers/proof/test_audit.py",),
+}
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 
 
@@ -82,7 +93,9 @@ def main() -> int:
             print(f"{result.outcome}: {result.key}", file=sys.stderr, flush=True)
 
         if tried:
-            try_all(tried, baseline_of(FILES, asked.folder / "baseline.json"), record, jobs=asked.jobs)
+            baseline = baseline_of(FILES, asked.folder / "baseline.json")
+            files_more = {path: TESTS[Path(path).stem] for path in FILES if asked.again}
+            try_all(tried, baseline, record, jobs=asked.jobs, files_more=files_more)
     outcomes = Counter(
         "equivalent" if known[key].outcome == "survived" and key in listed else known[key].outcome
         for key in (mutant.key for mutant in mutants)

@@ -27,9 +27,10 @@ from tests.lab.mutation.baseline import Baseline, Repeatable
 from tests.lab.mutation.operators import Mutant
 
 FIRST_TESTS_MAX = 25
-REST_SECONDS_MAX = 60.0
+REST_SECONDS_MAX = 15.0
 TIMES_NOMINAL_MAX = 10
 SECONDS_MORE = 10.0
+UNMEASURED_SECONDS = 30.0
 MEMORY_BYTES_MAX = 6 * 2**30
 FORK = multiprocessing.get_context("fork")
 Change: TypeAlias = tuple[FunctionType, CodeType]
@@ -54,7 +55,14 @@ class Result:
     left_out: int
 
 
-def try_all(mutants: Sequence[Mutant], baseline: Baseline, record: Callable[[Result], None], *, jobs: int) -> None:
+def try_all(
+    mutants: Sequence[Mutant],
+    baseline: Baseline,
+    record: Callable[[Result], None],
+    *,
+    jobs: int,
+    files_more: Mapping[str, Sequence[str]],
+) -> None:
     """Try mutants, and pass on what came of each.
 
     Args:
@@ -62,11 +70,12 @@ def try_all(mutants: Sequence[Mutant], baseline: Baseline, record: Callable[[Res
         baseline: What the tests do without them.
         record: Called with each result.
         jobs: How many mutants are tried at the same time.
+        files_more: By the file of a mutant, test files of which all tests are run, also those that nobody measured.
     """
     for mutant in mutants:
         if not mutant.function:
             ours, theirs = multiprocessing.Pipe(duplex=False)
-            process = FORK.Process(target=_import_and_try, args=(mutant, baseline, theirs))
+            process = FORK.Process(target=_import_and_try, args=(mutant, baseline, theirs, files_more))
             process.start()
             theirs.close()
             with contextlib.suppress(EOFError):  # what cannot be imported fails
@@ -77,10 +86,12 @@ def try_all(mutants: Sequence[Mutant], baseline: Baseline, record: Callable[[Res
             record(Result(mutant.key, "killed", "the import", 0, 0))
     inside = [mutant for mutant in mutants if mutant.function]
     if inside:
-        _session(Trials(inside, baseline, record, jobs=jobs))
+        _session(Trials(inside, baseline, record, jobs=jobs, files_more=files_more))
 
 
-def _import_and_try(mutant: Mutant, baseline: Baseline, answer: Connection) -> None:
+def _import_and_try(
+    mutant: Mutant, baseline: Baseline, answer: Connection, files_more: Mapping[str, Sequence[str]]
+) -> None:
     """Try a mutant that the import runs."""
     place, found = str(Path(mutant.path).resolve()), importlib.machinery.SourceFileLoader.get_code
     code = compile(mutant.applied(Path(place).read_bytes()), place, "exec")
@@ -89,7 +100,7 @@ def _import_and_try(mutant: Mutant, baseline: Baseline, answer: Connection) -> N
         return code if os.path.realpath(self.path) == place else found(self, fullname)
 
     importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[assignment, method-assign]  # for this process alone
-    _session(Trials([mutant], baseline, answer.send, jobs=1))
+    _session(Trials([mutant], baseline, answer.send, jobs=1, files_more=files_more))
 
 
 def _session(trials: Trials) -> None:
@@ -121,12 +132,20 @@ class Trials(Repeatable):
         baseline: What the tests do without them.
         record: Called with each result.
         jobs: How many are tried at the same time.
+        files_more: By the file of a mutant, test files of which all tests are run.
     """
 
     def __init__(
-        self, mutants: Sequence[Mutant], baseline: Baseline, record: Callable[[Result], None], *, jobs: int
+        self,
+        mutants: Sequence[Mutant],
+        baseline: Baseline,
+        record: Callable[[Result], None],
+        *,
+        jobs: int,
+        files_more: Mapping[str, Sequence[str]],
     ) -> None:
         self._mutants, self._baseline, self._record, self._jobs = mutants, baseline, record, jobs
+        self._files_more = {mutant.path: files_more.get(mutant.path, ()) for mutant in mutants}
         self._chosen = {mutant.key: self._choose(mutant) for mutant in mutants}
         self._open: dict[Connection, _Trial] = {}
         self._failed = ""
@@ -134,7 +153,8 @@ class Trials(Repeatable):
     @property
     def files(self) -> list[str]:
         """The test files that are needed."""
-        return sorted({test.partition("::")[0] for tests, _ in self._chosen.values() for test in tests})
+        measured = {test.partition("::")[0] for tests, _ in self._chosen.values() for test in tests}
+        return sorted(measured.union(*self._files_more.values()))
 
     def _choose(self, mutant: Mutant) -> tuple[list[str], int]:
         """Return the tests that are run, and how many others cover a mutant."""
@@ -169,6 +189,12 @@ class Trials(Repeatable):
     def _begin(self, mutant: Mutant, items: Mapping[str, pytest.Item]) -> None:
         tests, left_out = self._chosen[mutant.key]
         known = [test for test in tests if test in items]
+        left_out += len(tests) - len(known)
+        more = [
+            test for test in items if test not in tests and test.partition("::")[0] in self._files_more[mutant.path]
+        ]
+        slow = [test for test in more if items[test].get_closest_marker("slow") is not None]
+        known = [*(test for test in more if test not in slow), *known, *slow]
         changes = changes_of(mutant) if mutant.function else []
         ours, theirs = multiprocessing.Pipe(duplex=False)
         process_id = os.fork()
@@ -176,7 +202,7 @@ class Trials(Repeatable):
             self._run(changes, [items[test] for test in known], theirs)
         theirs.close()
         deadline = time.monotonic() + SECONDS_MORE
-        self._open[ours] = _Trial(mutant, process_id, known, left_out + len(tests) - len(known), deadline)
+        self._open[ours] = _Trial(mutant, process_id, known, left_out, deadline)
 
     def _hear(self) -> None:
         """Wait for messages, and end what is over or takes too long."""
@@ -202,7 +228,7 @@ class Trials(Repeatable):
         if isinstance(message, str):
             return trial.ended("killed" if message else "survived", message)
         trial.tried = message + 1
-        nominal = self._baseline.seconds[trial.tests[message]]
+        nominal = self._baseline.seconds.get(trial.tests[message], UNMEASURED_SECONDS)
         trial.deadline = time.monotonic() + SECONDS_MORE + TIMES_NOMINAL_MAX * nominal
         return None
 

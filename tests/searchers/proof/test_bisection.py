@@ -16,15 +16,15 @@ from chaosagent.errors import UsageError
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import CostModel
-from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.searchers.anytime import anytime
 from chaosagent.searchers.exact import SearchOfIntervals, certifying
-from chaosagent.searchers.proof.bisection import Certifying, HearingBisector
+from chaosagent.searchers.proof.bisection import BisectingSearcher, Certifying, HearingBisector
 from chaosagent.seeds import derive
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
-from chaosagent.study.searcher import LearnsFromOthers, Problem, Standing
+from chaosagent.study.searcher import LearnsFromOthers, Problem, Purpose, Standing
 from chaosagent.study.study import Study
 from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.enumeration import drive
@@ -300,3 +300,28 @@ def test_with_a_budget_of_nothing_only_the_run_without_injections_is_made() -> N
     asked = [proposal.schedule for proposal in searcher.ask(5)]
 
     assert asked == [EMPTY]
+
+
+def test_only_what_is_dearer_than_the_budget_is_asked_as_a_probe() -> None:
+    bench = late(SECONDS[3]).bench()
+    searcher = certifying(bench.problem(CONTRACT, 1.4), monotone=True)
+    dear: dict[bool, set[Purpose]] = {True: set(), False: set()}
+
+    while proposals := searcher.ask(1):
+        for proposal in proposals:
+            dear[proposal.schedule.declared_cost(bench.space.model) > 1.4 + 1e-9].add(proposal.purpose)
+            searcher.tell(bench.run(proposal.schedule))
+
+    assert dear == {True: {Purpose.PROBE}, False: {Purpose.CERTIFY}}
+
+
+def test_it_knows_that_a_schedule_holds_only_where_runs_have_shown_it() -> None:
+    bench = late(SECONDS[1]).bench()
+    searcher = BisectingSearcher(bench.problem(CONTRACT, BUDGET), {}, lambda problem, _: SearchOfIntervals(problem))
+    shown = parse("service:s1[1] service.delay(seconds=5); service:s2[1] service.delay(seconds=120)")
+    searcher.tell(bench.run(EMPTY))
+
+    assert not searcher.known_to_hold(shown)
+    drive(searcher, bench.run)
+    assert shown not in bench.executed
+    assert searcher.known_to_hold(shown)

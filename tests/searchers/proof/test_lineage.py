@@ -13,9 +13,10 @@ from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.exact import certifying
 from chaosagent.searchers.proof.bisection import Certifying
+from chaosagent.searchers.proof.lineage import LineageSearcher
 from chaosagent.seeds import derive
 from chaosagent.study.minimise import violates
-from chaosagent.study.searcher import Problem, Standing
+from chaosagent.study.searcher import Problem, Purpose, Standing
 from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.derivations import CONTRACT, Derivations, random_derivations
 from chaosagent.testing.enumeration import drive
@@ -184,3 +185,39 @@ def test_a_violation_that_touches_no_support_is_a_contradiction_whoever_told_it(
 
     assert searcher.standing.contradictions == 1
     assert not searcher.rules["lineage"]
+
+
+def held_back(searcher: LineageSearcher) -> list[Schedule]:
+    """Return the schedules that are held back as they touch no support of some passing run."""
+    return [held.schedule for held in searcher._held if held.least > held.cost]
+
+
+def test_what_is_counted_as_pruned_is_what_is_held_back_now() -> None:
+    for seed in range(12):
+        bench = random_derivations(seed).bench()
+        searcher = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+        assert isinstance(searcher, LineageSearcher)
+        while proposals := searcher.ask(1):
+            searcher.tell(bench.run(proposals[0].schedule))
+            assert searcher.standing.pruned["lineage"] == len(held_back(searcher))
+
+
+def test_an_audit_takes_what_is_held_back_and_what_other_rules_pruned_with_its_twins() -> None:
+    bench = random_derivations(3).bench()
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+    assert isinstance(searcher, LineageSearcher)
+    for _ in range(4):
+        searcher.tell(bench.run(searcher.ask(1)[0].schedule))
+    searcher.settle()
+    pruned = held_back(searcher)
+    assert 0 < len(pruned) < len(searcher._held)
+
+    proposals = searcher.audit(24)
+    for proposal in proposals:
+        searcher.tell(bench.run(proposal.schedule))
+
+    singles = [one.schedule for one in proposals if one.purpose is Purpose.AUDIT and len(one.schedule) == 1]
+    ours = [schedule for schedule in singles if schedule in {held.schedule for held in searcher._held}]
+    assert set(ours) <= set(pruned)
+    assert searcher.standing.audited_of["R1"] > 0
+    assert searcher.standing.audited_of["lineage"] > 0
