@@ -204,6 +204,7 @@ def test_a_cancelled_call_is_a_place_where_something_could_have_been_injected(pl
     (crossing,) = play(agent).evaluation.crossings
 
     assert (crossing.response, crossing.answered) == (b"", -1)
+    assert (crossing.asked_at, crossing.answered_at) == (0.0, 0.0)
 
 
 def test_a_call_that_is_open_when_the_target_ends_keeps_its_effect(play: Play) -> None:

@@ -213,6 +213,30 @@ def test_a_changed_request_whose_answer_is_not_handed_on_unseen_is_unpredictable
     assert (outcome.kind, outcome.deviation) == (DryKind.UNPREDICTABLE, Deviation.ASK)
 
 
+LOOKS: dict[str, Callable[[Response], object]] = {
+    "at its value": lambda answer: answer.value,
+    "as a truth": bool,
+    "at its parts": list,
+    "at one part": lambda answer: answer[0],
+    "as equal": lambda answer: answer == Response("paid"),
+    "as different": lambda answer: answer != Response("paid"),
+    "as a text": str,
+    "at its length": len,
+    "by its hash": hash,
+}
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS.keys())
+def test_a_changed_request_is_unpredictable_where_its_answer_is_looked_at(look: Callable[[Response], object]) -> None:
+    async def act(crossing: Crossing, proceed: Proceed) -> Response:
+        del crossing
+        answer = await proceed(OTHER)
+        look(answer)
+        return answer
+
+    assert _dry(Doing(act), _recorded()) == DryOutcome(DryKind.UNPREDICTABLE, b"", Deviation.ASK)
+
+
 @pytest.mark.parametrize("operator", [DuplicateDelivery("first"), DuplicateDelivery("last"), Reorder()])
 def test_a_second_or_a_later_call_is_unpredictable(operator: Operator) -> None:
     recorded = Sample(Boundary.MESSAGE, Request("send", {"to": "a"}), Response(None)).recorded()[-1]
@@ -253,6 +277,13 @@ def test_what_an_operator_does_with_a_history_that_is_not_recorded_is_unclear() 
 
     assert apply_dry(FalseSuccess(), unclear[1], unclear, 0).deviation is Deviation.UNCLEAR
     assert apply_dry(FalseSuccess(), recorded[1], recorded, 0).deviation is Deviation.ASK
+
+
+def test_that_the_world_was_asked_again_at_a_crossing_makes_its_history_unclear_only_behind_its_answer() -> None:
+    again = _recorded()._replace(history_unclear=True)
+
+    assert _dry(Doing(_tells_history), again).kind is DryKind.KNOWN
+    assert _dry(Doing(_asks_and_tells_history), again).kind is DryKind.UNPREDICTABLE
 
 
 def test_a_stale_answer_comes_from_what_was_answered_before() -> None:

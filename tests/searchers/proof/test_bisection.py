@@ -267,9 +267,12 @@ def test_an_honest_declaration_survives_the_audit() -> None:
     for proposal in searcher.audit(40):
         searcher.tell(bench.run(proposal.schedule))
 
+    standing = searcher.standing
     assert searcher.finished
-    assert searcher.standing.audited > 0
-    assert searcher.standing.contradictions == 0
+    assert standing.contradictions == 0
+    assert standing.pruned["monotone"] > 0 < standing.pruned["R3"]
+    assert standing.audited_of["monotone"] > 0 < standing.audited_of["R3"]
+    assert standing.audited >= sum(standing.audited_of.values())
 
 
 def test_a_violation_at_a_weaker_level_than_what_passes_is_a_contradiction_whoever_told_it() -> None:
@@ -313,6 +316,87 @@ def test_only_what_is_dearer_than_the_budget_is_asked_as_a_probe() -> None:
             searcher.tell(bench.run(proposal.schedule))
 
     assert dear == {True: {Purpose.PROBE}, False: {Purpose.CERTIFY}}
+
+
+def test_once_the_declaration_is_given_up_no_interval_is_cut() -> None:
+    bench, made = late(SECONDS[2]).bench(honest=False), list[Problem]()
+
+    def make(problem: Problem, _: object) -> SearchOfIntervals:
+        made.append(problem)
+        return SearchOfIntervals(problem)
+
+    searcher = BisectingSearcher(bench.problem(CONTRACT, BUDGET), {}, make)
+    drive(searcher, bench.run)
+    (weaker,) = bench.minimal(CONTRACT, 1.4)
+    searcher.tell(bench.run(weaker))
+    count = len(made)
+    drive(searcher, bench.run)
+
+    assert searcher.standing.contradictions == 1
+    assert len(made) == count
+    assert made[-1].space is bench.space
+
+
+def test_only_what_was_run_counts_as_audited() -> None:
+    bench = late(SECONDS[2]).bench()
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+    assert isinstance(searcher, BisectingSearcher)
+    drive(searcher, bench.run)
+    searcher.audit(40)
+    sample, another = list(searcher._audited)[:2]
+
+    for count, schedule in enumerate((sample, another), 1):
+        searcher.tell(bench.run(schedule))
+        assert searcher.standing.audited_of["monotone"] == count
+
+
+def test_what_was_audited_still_counts_when_the_declaration_is_given_up() -> None:
+    bench = late(SECONDS[2]).bench(honest=False)
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+    assert isinstance(searcher, BisectingSearcher)
+    drive(searcher, bench.run)
+    for proposal in searcher.audit(40):
+        if proposal.schedule not in searcher._audited:
+            searcher.tell(bench.run(proposal.schedule))
+    before = searcher.standing
+
+    searcher.tell(bench.run(*bench.minimal(CONTRACT, 1.4)))
+
+    assert (before.contradictions, searcher.standing.contradictions) == (0, 1)
+    assert searcher.standing.audited_of["R3"] == before.audited_of["R3"] > 0
+
+
+def test_an_audit_runs_no_weaker_level_that_is_dearer_than_the_budget() -> None:
+    bench = late(SECONDS[3]).bench()
+    searcher = certifying(bench.problem(CONTRACT, 1.4), monotone=True)
+    assert isinstance(searcher, BisectingSearcher)
+    drive(searcher, bench.run)
+
+    asked = {proposal.schedule for proposal in searcher.audit(200)}
+
+    audited = {weak: strong for weak, strong in searcher._audited.items() if weak in asked}
+    assert any(strong.declared_cost(bench.space.model) > 1.4 for strong in audited.values())
+    assert all(weak.declared_cost(bench.space.model) <= 1.4 + 1e-9 for weak in audited)
+    assert audited.keys().isdisjoint(bench.executed)
+
+
+def test_where_nothing_is_proved_the_level_says_so_whatever_is_pruned() -> None:
+    bench = late(SECONDS[1]).bench()
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+
+    searcher.tell(bench.run(parse("service:s0[1] service.delay(seconds=120)")))
+
+    assert searcher.standing.pruned["monotone"] > 0
+    assert (searcher.standing.lower_bound, searcher.standing.level) == (0.0, "C0")
+
+
+def test_where_the_search_of_intervals_knows_no_causes_all_that_landed_matters() -> None:
+    bench = late(SECONDS[1]).bench()
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+    assert isinstance(searcher, BisectingSearcher)
+    run = bench.run(parse("service:s0[1] service.delay(seconds=5); service:s9[1] service.delay(seconds=5)"))
+
+    assert searcher.core(run) == run.effective == parse("service:s0[1] service.delay(seconds=5)")
 
 
 def test_it_knows_that_a_schedule_holds_only_where_runs_have_shown_it() -> None:

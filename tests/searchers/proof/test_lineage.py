@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import CostModel
-from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.searchers.exact import certifying
 from chaosagent.searchers.proof.bisection import Certifying
 from chaosagent.searchers.proof.lineage import LineageSearcher
@@ -21,6 +21,7 @@ from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.derivations import CONTRACT, Derivations, random_derivations
 from chaosagent.testing.enumeration import drive
 from chaosagent.testing.searchers import SearcherConformance
+from chaosagent.vocabulary import Boundary, Verdict
 
 BUDGET = 2.6
 
@@ -221,3 +222,41 @@ def test_an_audit_takes_what_is_held_back_and_what_other_rules_pruned_with_its_t
     assert set(ours) <= set(pruned)
     assert searcher.standing.audited_of["R1"] > 0
     assert searcher.standing.audited_of["lineage"] > 0
+
+
+def test_nothing_is_learned_from_a_run_whose_verdict_is_unknown() -> None:
+    bench = REDUNDANT.bench()
+    passing = bench.run(EMPTY)
+    unknown = tuple(verdict._replace(verdict=Verdict.UNKNOWN) for verdict in passing.verdicts)
+    learned, unsure = (certifying(bench.problem(CONTRACT, BUDGET), lineage=True) for _ in range(2))
+    assert isinstance(learned, LineageSearcher)
+    assert isinstance(unsure, LineageSearcher)
+
+    learned.tell(passing)
+    unsure.tell(replace(passing, verdicts=unknown))
+
+    assert learned._supports.cost_to_hit(EMPTY) > 0.0
+    assert unsure._supports.cost_to_hit(EMPTY) == 0.0
+
+
+def test_below_a_pruned_schedule_lies_what_touches_its_support_as_little_and_can_be_afforded() -> None:
+    bench = REDUNDANT.bench()
+    model = bench.space.model
+    # The first derivation takes the first call of each service; these touch other calls.
+    pruned = parse("service:s0[2] service.lost_response(when=before); service:s1[3] service.delay(seconds=5)")
+    offered = [
+        priced.cost for name in ("s0", "s1") for priced in bench.space.at(Boundary.SERVICE, f"service:{name}", "")
+    ]
+    left = sorted(offered)[2]
+    assert left < max(offered)
+    searcher = certifying(bench.problem(CONTRACT, pruned.declared_cost(model) + left), lineage=True)
+    assert isinstance(searcher, LineageSearcher)
+    searcher.tell(bench.run(EMPTY))
+
+    below = searcher._extensions(pruned)
+
+    added = {str(injection.hook) for schedule in below for injection in schedule if injection not in pruned}
+    assert added == {"service:s0[3]", "service:s1[2]"}
+    assert all(len(schedule) == 3 and set(pruned) < set(schedule) for schedule in below)
+    assert len(below) == len(set(below)) == sum(cost <= left for cost in offered)
+    assert searcher._extensions(parse("service:s0[1] service.lost_response(when=before)")) == []
