@@ -376,6 +376,16 @@ def test_positions_tell_what_acted_before_what(play: Play) -> None:
     assert (slow.asked_at, slow.answered_at) == (0, 30)
 
 
+@pytest.mark.parametrize(("declared", "told"), [(("get",), [True, False]), (True, [True, True]), (False, [False] * 2)])
+def test_a_crossing_tells_whether_its_operation_changes_nothing(play: Play, declared: Any, told: list[bool]) -> None:
+    async def agent(run: Any) -> None:
+        crm = run.service("crm", {"get": lambda: 0, "put": lambda: 0}, read_only=declared)
+        await crm("get")
+        await crm("put")
+
+    assert [crossing.read_only for crossing in play(agent).evaluation.crossings] == told
+
+
 def test_an_injection_acts_when_it_first_does_more_than_pass_on(play: Play) -> None:
     said = play(pays, "service:pay[1] test/say").evaluation
     failed_after = play(pays, "service:pay[1] test/fail(when=after)").evaluation

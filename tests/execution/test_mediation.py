@@ -67,10 +67,10 @@ def test_what_is_blocked_reaches_neither_the_world_nor_an_injection(play: Play) 
 
 
 def test_nobody_asks_what_a_cache_would_hold_for_what_is_blocked(play: Play) -> None:
-    asked: list[str] = []
+    asked: list[Plain] = []
 
     def stale(operation: str, arguments: Mapping[str, Plain]) -> Plain:
-        asked.append(f"{operation} {arguments['order']}")
+        asked.append([operation, arguments["order"]])
         return "old"
 
     async def agent(run: Any) -> None:
@@ -82,7 +82,7 @@ def test_nobody_asks_what_a_cache_would_hold_for_what_is_blocked(play: Play) -> 
 
     play(agent)
 
-    assert asked == ["get 1"]
+    assert asked == [["get", 1]]
 
 
 def test_a_blocked_call_is_counted(play: Play) -> None:

@@ -237,6 +237,18 @@ def test_a_changed_request_is_unpredictable_where_its_answer_is_looked_at(look: 
     assert _dry(Doing(act), _recorded()) == DryOutcome(DryKind.UNPREDICTABLE, b"", Deviation.ASK)
 
 
+def test_an_operator_that_swallows_what_is_not_recorded_is_unpredictable() -> None:
+    async def act(crossing: Crossing, proceed: Proceed) -> Response:
+        try:
+            return Response((await proceed(crossing.request)).value)
+        except BaseException:
+            return Response("none")
+
+    unanswered = _recorded()._replace(response=b"", answered=-1)
+
+    assert _dry(Doing(act), unanswered) == DryOutcome(DryKind.UNPREDICTABLE, b"", Deviation.ANSWER)
+
+
 @pytest.mark.parametrize("operator", [DuplicateDelivery("first"), DuplicateDelivery("last"), Reorder()])
 def test_a_second_or_a_later_call_is_unpredictable(operator: Operator) -> None:
     recorded = Sample(Boundary.MESSAGE, Request("send", {"to": "a"}), Response(None)).recorded()[-1]

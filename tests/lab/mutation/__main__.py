@@ -40,16 +40,11 @@ FILES = (
 CROSSING = ("enter", "cross", "pass_through", "_end", "_ask", "_disturbed", "_give_up", "too_large", "rejected")
 FUNCTIONS = {"chaosagent/execution/run.py": (*(f"LiveRun.{name}" for name in CROSSING), "_landed", "_stop")}
 LAST = ("searchers/proof/audit.py", "searchers/proof/uniform_cost.py")
-# Of these all tests are run with `--again`, also new and slow ones.
-CROSSING_TESTS = tuple(f"tests/execution/test_{name}.py" for name in ("injections", "mediation", "supervised"))
-TESTS = {
-    "dry": ("tests/faults/test_dry.py",),
-    **dict.fromkeys(("injector", "passage", "run", "supervised"), CROSSING_TESTS),
-    **dict.fromkeys(("bisection", "intervals"), ("tests/searchers/proof/test_bisection.py",)),
-    **dict.fromkeys(("lineage", "supports"), ("tests/searchers/proof/test_lineage.py",)),
-    "limits": ("tests/searchers/proof/test_limits.py",),
-    **dict.fromkeys(("frontier", "owners", "uniform_cost"), ("tests/searchers/proof/test_uniform_cost.py",)),
-    "audit": ("tests/searchers/proof/test_audit.py",),
+# With `--again` all tests of these files are run besides the one that is named after a module, also new and slow ones.
+PROOF = "tests/searchers/proof"
+MORE_TESTS = {
+    "chaosagent/execution": tuple(f"tests/execution/test_{name}.py" for name in ("cut_off", "injections", "mediation")),
+    "searchers/proof": (f"{PROOF}/test_bisection.py", f"{PROOF}/test_lineage.py", f"{PROOF}/test_uniform_cost.py"),
 }
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 
@@ -61,6 +56,13 @@ def sample(count: int, seed: int) -> list[Mutant]:
     ]
     chosen = random.Random(seed).sample(mutants, min(count, len(mutants)))
     return sorted(chosen, key=lambda mutant: mutant.path in LAST)
+
+
+def tests_of(path: str) -> list[str]:
+    """Return the test files that are nearest to a module."""
+    folder, stem = Path(path).parent, Path(path).stem
+    named = Path("tests", *folder.parts[folder.parts[0] == "chaosagent" :], f"test_{stem}.py")
+    return sorted({*MORE_TESTS.get(str(folder), ()), *([str(named)] if named.exists() else [])})
 
 
 def equivalent() -> dict[str, str]:
@@ -78,9 +80,11 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "mutation")
     parser.add_argument("--again", action="store_true", help="try survivors again that are not listed as equivalent")
+    parser.add_argument("--only", default="", help="only mutants with this text in their key")
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
-    mutants, results = sample(asked.count, asked.seed), asked.folder / f"results-{asked.seed}.jsonl"
+    mutants = [mutant for mutant in sample(asked.count, asked.seed) if asked.only in mutant.key]
+    results = asked.folder / f"results-{asked.seed}.jsonl"
     known, listed = known_from(results), equivalent()
     survivors = {key for key, result in known.items() if result.outcome == "survived" and key not in listed}
     tried = [one for one in mutants if one.key not in known or (asked.again and one.key in survivors)]
@@ -94,16 +98,15 @@ def main() -> int:
 
         if tried:
             baseline = baseline_of(FILES, asked.folder / "baseline.json")
-            files_more = {path: TESTS[Path(path).stem] for path in FILES if asked.again}
+            files_more = {path: tests_of(path) for path in FILES if asked.again}
             try_all(tried, baseline, record, jobs=asked.jobs, files_more=files_more)
     outcomes = Counter(
         "equivalent" if known[key].outcome == "survived" and key in listed else known[key].outcome
         for key in (mutant.key for mutant in mutants)
         if key in known
     )
-    print(
-        f"{outcomes.total()} mutants: {', '.join(f'{count} {outcome}' for outcome, count in sorted(outcomes.items()))}"
-    )
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+    print(f"{outcomes.total()} mutants: {counts}")
     for mutant in mutants:
         if mutant.key in known and known[mutant.key].outcome == "survived" and mutant.key not in listed:
             print(f"{mutant.path}:{mutant.lines.start} {mutant.key}")

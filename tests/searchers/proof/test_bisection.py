@@ -176,6 +176,15 @@ def test_what_it_has_heard_is_heard_again_when_it_searches_anew_with_an_interval
     assert all(schedules == [EMPTY] for schedules in heard)
 
 
+def test_what_it_has_heard_is_not_asked_again() -> None:
+    bench = late(SECONDS[1]).bench()
+    searcher = HearingBisector(bench.problem(CONTRACT, BUDGET), {}, lambda problem, _: SearchOfIntervals(problem))
+
+    searcher.hear(bench.run(EMPTY))
+
+    assert searcher.ask(1)[0].schedule != EMPTY
+
+
 def studied(case: Thresholds, searcher: str, *, honest: bool = True, **more: Any) -> StudyResult:
     """Return how a study of two contracts ends that relies on monotone magnitudes."""
     bench = case.bench()

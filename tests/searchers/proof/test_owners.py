@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.space import Choices, Space
@@ -35,10 +37,10 @@ def bench() -> Bench:
     return Bench(counting, [parse_contract(CONTRACT)], Space([lost], CostModel(c_mag=0.1)))
 
 
-def searched(*, all_minimal: bool = False, r3: bool = True) -> tuple[int, Standing]:
-    """Return how many schedules of up to two losses are run, and how the search stands then."""
+def searched(*, budget: float = TWO_LOSSES, all_minimal: bool = False, r3: bool = True) -> tuple[int, Standing]:
+    """Return how many schedules are run, and how the search stands then."""
     where = bench()
-    searcher = ExactSearcher(where.problem(CONTRACT, TWO_LOSSES, all_minimal=all_minimal), r3=r3)
+    searcher = ExactSearcher(where.problem(CONTRACT, budget, all_minimal=all_minimal), r3=r3)
     return drive(searcher, where.run), searcher.standing
 
 
@@ -57,6 +59,18 @@ def test_fewer_schedules_stand_for_others_where_all_minimal_counterexamples_are_
 
     assert searched()[0] < trials < searched(r3=False)[0]
     assert standing.pruned["R3"] < searched()[1].pruned["R3"]
+
+
+@pytest.mark.parametrize(
+    ("budget", "all_minimal", "trials", "pruned"),
+    [(2.2, False, 8, 3), (2.2, True, 9, 2), (3.3, False, 10, 4), (3.3, True, 11, 4)],
+)
+def test_fewer_schedules_stand_for_others_where_all_minimal_counterexamples_are_wanted(
+    budget: float, *, all_minimal: bool, trials: int, pruned: int
+) -> None:
+    run, standing = searched(budget=budget, all_minimal=all_minimal)
+
+    assert (run, standing.pruned["R3"]) == (trials, pruned)
 
 
 def test_a_schedule_that_is_told_late_takes_over_what_dearer_ones_were_searched_for() -> None:
