@@ -32,7 +32,9 @@ def test_an_injection_at_one_place_acts_once_and_a_burst_each_time() -> None:
 
 
 def test_each_of_several_injections_at_an_interface_acts_at_its_own_place() -> None:
-    injector = Injector(parse("service:pay[1] service.timeout; service:pay[2] service.delay; service:crm[*] service.delay"))
+    injector = Injector(
+        parse("service:pay[1] service.timeout; service:pay[2] service.delay; service:crm[*] service.delay")
+    )
 
     second = injector.at(PAY._replace(occurrence=2), Boundary.SERVICE)
     first = injector.at(PAY, Boundary.SERVICE)

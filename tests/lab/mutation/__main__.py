@@ -40,7 +40,7 @@ FILES = (
 CROSSING = ("enter", "cross", "pass_through", "_end", "_ask", "_disturbed", "_give_up", "too_large", "rejected")
 FUNCTIONS = {"chaosagent/execution/run.py": (*(f"LiveRun.{name}" for name in CROSSING), "_landed", "_stop")}
 LAST = ("searchers/proof/audit.py", "searchers/proof/uniform_cost.py")
-# With `--again` all tests of these files are run besides the one that is named after a module, also new and slow ones.
+# With `--again` all quick tests of these files are run, also new ones, and those of the file named after a module.
 PROOF = "tests/searchers/proof"
 MORE_TESTS = {
     "chaosagent/execution": tuple(f"tests/execution/test_{name}.py" for name in ("cut_off", "injections", "mediation")),

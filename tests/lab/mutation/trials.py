@@ -70,7 +70,7 @@ def try_all(
         baseline: What the tests do without them.
         record: Called with each result.
         jobs: How many mutants are tried at the same time.
-        files_more: By the file of a mutant, test files of which all tests are run, also those that nobody measured.
+        files_more: By the file of a mutant, test files of which all quick tests are run, measured or not.
     """
     for mutant in mutants:
         if not mutant.function:
@@ -132,7 +132,7 @@ class Trials(Repeatable):
         baseline: What the tests do without them.
         record: Called with each result.
         jobs: How many are tried at the same time.
-        files_more: By the file of a mutant, test files of which all tests are run.
+        files_more: By the file of a mutant, test files of which all quick tests are run.
     """
 
     def __init__(
@@ -193,8 +193,7 @@ class Trials(Repeatable):
         more = [
             test for test in items if test not in tests and test.partition("::")[0] in self._files_more[mutant.path]
         ]
-        slow = [test for test in more if items[test].get_closest_marker("slow") is not None]
-        known = [*(test for test in more if test not in slow), *known, *slow]
+        known = [*(test for test in more if items[test].get_closest_marker("slow") is None), *known]
         changes = changes_of(mutant) if mutant.function else []
         ours, theirs = multiprocessing.Pipe(duplex=False)
         process_id = os.fork()

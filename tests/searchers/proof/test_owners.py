@@ -65,7 +65,7 @@ def test_fewer_schedules_stand_for_others_where_all_minimal_counterexamples_are_
     ("budget", "all_minimal", "trials", "pruned"),
     [(2.2, False, 8, 3), (2.2, True, 9, 2), (3.3, False, 10, 4), (3.3, True, 11, 4)],
 )
-def test_fewer_schedules_stand_for_others_where_all_minimal_counterexamples_are_wanted(
+def test_convergence_saves_as_many_runs_as_it_can(
     budget: float, *, all_minimal: bool, trials: int, pruned: int
 ) -> None:
     run, standing = searched(budget=budget, all_minimal=all_minimal)
