@@ -170,6 +170,19 @@ class Draw(_Tiny):
 
 
 @dataclass(frozen=True, slots=True)
+class See(_Tiny):
+    """Answers what it sees of its crossing."""
+
+    name: ClassVar[str] = "test/see"
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        del proceed
+        operation, arguments = crossing.request
+        seen = [crossing.boundary.value, crossing.interface, crossing.agent, crossing.read_only, operation]
+        return Response([*seen, dict(arguments)])
+
+
+@dataclass(frozen=True, slots=True)
 class Broken(_Tiny):
     """Has a mistake."""
 
@@ -183,7 +196,7 @@ class Broken(_Tiny):
         return "not a response"  # type: ignore[return-value]  # the mistake
 
 
-KINDS = (Hold, Fail, Ask, Say, Nothing, Same, Twice, Later, Earlier, Draw, Broken)
+KINDS = (Hold, Fail, Ask, Say, Nothing, Same, Twice, Later, Earlier, Draw, See, Broken)
 
 
 @pytest.fixture(autouse=True)

@@ -330,6 +330,18 @@ def test_an_operator_sees_what_its_interface_answered_before_and_nothing_of_now(
     assert found.trace.outcome.state == [10, [3, 4, 5, 6, 7, 8, 9, 10]]
 
 
+@pytest.mark.parametrize("operation", ["get", "put"])
+def test_an_operator_sees_who_asks_what_of_which_interface(play: Play, operation: str) -> None:
+    async def agent(run: Any) -> Outcome:
+        crm = run.service("crm", {"get": lambda key: key, "put": lambda key: key}, read_only=("get",))
+        with run.agent("clerk"):
+            return Outcome(state=await crm(operation, key="a"))
+
+    state = play(agent, "service:crm[1] test/see").trace.outcome.state
+
+    assert state == ["service", "service:crm", "clerk", operation == "get", operation, {"key": "a"}]
+
+
 def test_history_is_what_was_known_when_the_world_answered_also_when_others_call_meanwhile(play: Play) -> None:
     async def get(seconds: int) -> int:
         await asyncio.sleep(seconds)

@@ -99,6 +99,12 @@ async def repeats_before_it_ends(crossing: Crossing, proceed: Proceed) -> Respon
         raise
 
 
+@act
+async def swallows_the_end_after_a_sleep(crossing: Crossing, proceed: Proceed) -> Response:
+    await crossing.sleep(1.0)
+    return await ACTS["swallows-the-end"](crossing, proceed)
+
+
 @dataclass(frozen=True, slots=True)
 class Acting:
     """Does what one of the functions above does."""
@@ -206,6 +212,13 @@ def test_an_operator_that_has_acted_may_do_more_when_its_call_is_given_up(play: 
     evaluation = play(hurries, "service:slow[1] acting/repeats-before-it-ends").evaluation
 
     assert evaluation.acted == evaluation.crossings[0].asked
+
+
+def test_an_operator_that_has_acted_may_keep_the_agent_from_giving_its_call_up(play: Play) -> None:
+    found = play(hurries, "service:slow[1] acting/swallows-the-end-after-a-sleep")
+
+    assert found.trace.outcome.message == "too late"
+    assert found.evaluation.acted == found.evaluation.crossings[0].asked
 
 
 def test_a_duplicate_of_a_call_that_is_given_up_first_does_not_land(play: Play) -> None:

@@ -346,6 +346,36 @@ def test_once_the_declaration_is_given_up_no_interval_is_cut() -> None:
     assert made[-1].space is bench.space
 
 
+def test_an_audit_asks_for_no_more_than_it_is_allowed_to_compare() -> None:
+    bench = late(SECONDS[2]).bench()
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+    assert isinstance(searcher, BisectingSearcher)
+    drive(searcher, bench.run)
+
+    compared = [one for one in searcher.audit(16) if one.purpose is not Purpose.CERTIFY]
+
+    assert 0 < len(searcher._audited) < len(compared) <= 16
+
+
+def test_what_was_only_inferred_to_pass_may_still_be_told() -> None:
+    case = random_thresholds(20)
+    bench, budget = case.bench(), budget_of(case)
+    plain, corrected = (certifying(bench.problem(CONTRACT, budget), monotone=True) for _ in range(2))
+    assert isinstance(corrected, BisectingSearcher)
+    drive(plain, bench.run)
+
+    told = 0
+    while proposals := corrected.ask(1):
+        corrected.tell(bench.run(proposals[0].schedule))
+        for schedule in sorted(corrected._stand_ins, key=str)[:1]:
+            corrected.tell(bench.run(schedule))
+            told += 1
+
+    assert told > 0
+    assert corrected.standing.lower_bound == plain.standing.lower_bound
+    assert corrected.standing.contradictions == 0
+
+
 def test_only_what_was_run_counts_as_audited() -> None:
     bench = late(SECONDS[2]).bench()
     searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
+from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
+from chaosagent.faults.space import Choices, Space
 from chaosagent.searchers.exact import certifying
 from chaosagent.searchers.proof.bisection import Certifying
 from chaosagent.searchers.proof.lineage import LineageSearcher
@@ -237,6 +239,32 @@ def test_nothing_is_learned_from_a_run_whose_verdict_is_unknown() -> None:
 
     assert learned._supports.cost_to_hit(EMPTY) > 0.0
     assert unsure._supports.cost_to_hit(EMPTY) == 0.0
+
+
+@pytest.mark.parametrize("lookahead", [1, 3, 8])
+def test_the_bound_is_never_above_the_truth_while_runs_are_out(lookahead: int) -> None:
+    for seed in range(10):
+        bench = random_derivations(seed).bench()
+        truth = bench.minimum(CONTRACT, BUDGET)
+        searcher = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+        out: list[Schedule] = []
+        while not searcher.finished:
+            out += [proposal.schedule for proposal in searcher.ask(lookahead - len(out))]
+            searcher.tell(bench.run(out.pop(0)))
+            assert truth is None or searcher.standing.lower_bound <= truth
+
+
+def test_behind_a_violation_nothing_is_asked_that_could_only_be_as_dear() -> None:
+    lost = Space([Choices("service.lost_response", {"when": ("before",)})], CostModel(c_mag=0.1))
+    target = Derivations(4, ((0, 1), (2, 3)), False, 1, False, lost.model, 1).target()
+    bench = Bench(target, [parse_contract(CONTRACT)], lost)
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+    assert isinstance(searcher, LineageSearcher)
+
+    drive(searcher, bench.run)
+
+    assert searcher.standing.lower_bound == searcher.affordable
+    assert searcher.affordable in {held.least for held in searcher._held}
 
 
 def test_below_a_pruned_schedule_lies_what_touches_its_support_as_little_and_can_be_afforded() -> None:
