@@ -41,10 +41,11 @@ CROSSING = ("enter", "cross", "pass_through", "_end", "_ask", "_disturbed", "_gi
 FUNCTIONS = {"chaosagent/execution/run.py": (*(f"LiveRun.{name}" for name in CROSSING), "_landed", "_stop")}
 LAST = ("searchers/proof/audit.py", "searchers/proof/uniform_cost.py")
 # With `--again` all quick tests of these files are run, also new ones, and those of the file named after a module.
-PROOF = "tests/searchers/proof"
 MORE_TESTS = {
-    "chaosagent/execution": tuple(f"tests/execution/test_{name}.py" for name in ("cut_off", "injections", "mediation")),
-    "searchers/proof": (f"{PROOF}/test_bisection.py", f"{PROOF}/test_lineage.py", f"{PROOF}/test_uniform_cost.py"),
+    "chaosagent/execution": tuple(
+        f"tests/execution/test_{name}.py" for name in ("cut_off", "injections", "mediation", "supervised")
+    ),
+    "searchers/proof": ("tests/searchers/proof/test_uniform_cost_effort.py",),
 }
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 
@@ -61,8 +62,8 @@ def sample(count: int, seed: int) -> list[Mutant]:
 def tests_of(path: str) -> list[str]:
     """Return the test files that are nearest to a module."""
     folder, stem = Path(path).parent, Path(path).stem
-    named = Path("tests", *folder.parts[folder.parts[0] == "chaosagent" :], f"test_{stem}.py")
-    return sorted({*MORE_TESTS.get(str(folder), ()), *([str(named)] if named.exists() else [])})
+    place = Path("tests", *folder.parts[folder.parts[0] == "chaosagent" :])
+    return sorted({*MORE_TESTS.get(str(folder), ()), *map(str, place.glob(f"test_{stem}*.py"))})
 
 
 def equivalent() -> dict[str, str]:

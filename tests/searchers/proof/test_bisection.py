@@ -357,6 +357,14 @@ def test_an_audit_asks_for_no_more_than_it_is_allowed_to_compare() -> None:
     assert 0 < len(searcher._audited) < len(compared) <= 16
 
 
+@pytest.mark.parametrize(("seed", "runs"), [(20, 18), (54, 12), (164, 12)])
+def test_what_passes_at_stronger_levels_is_not_run_where_nothing_cheaper_lies_behind_it(seed: int, runs: int) -> None:
+    case = random_thresholds(seed)
+    bench = case.bench()
+
+    assert drive(certifying(bench.problem(CONTRACT, budget_of(case)), monotone=True), bench.run) == runs
+
+
 def test_what_was_only_inferred_to_pass_may_still_be_told() -> None:
     case = random_thresholds(20)
     bench, budget = case.bench(), budget_of(case)
@@ -407,15 +415,15 @@ def test_what_was_audited_still_counts_when_the_declaration_is_given_up() -> Non
 
 def test_an_audit_runs_no_weaker_level_that_is_dearer_than_the_budget() -> None:
     bench = late(SECONDS[3]).bench()
-    searcher = certifying(bench.problem(CONTRACT, 1.4), monotone=True)
+    searcher = certifying(bench.problem(CONTRACT, 1.2), monotone=True)
     assert isinstance(searcher, BisectingSearcher)
     drive(searcher, bench.run)
 
     asked = {proposal.schedule for proposal in searcher.audit(200)}
 
     audited = {weak: strong for weak, strong in searcher._audited.items() if weak in asked}
-    assert any(strong.declared_cost(bench.space.model) > 1.4 for strong in audited.values())
-    assert all(weak.declared_cost(bench.space.model) <= 1.4 + 1e-9 for weak in audited)
+    assert any(strong.declared_cost(bench.space.model) > 1.2 for strong in audited.values())
+    assert all(weak.declared_cost(bench.space.model) <= 1.2 + 1e-9 for weak in audited)
     assert audited.keys().isdisjoint(bench.executed)
 
 

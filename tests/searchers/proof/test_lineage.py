@@ -212,16 +212,16 @@ def test_an_audit_takes_what_is_held_back_and_what_other_rules_pruned_with_its_t
     for _ in range(4):
         searcher.tell(bench.run(searcher.ask(1)[0].schedule))
     searcher.settle()
-    pruned = held_back(searcher)
-    assert 0 < len(pruned) < len(searcher._held)
+    pruned, held = held_back(searcher), {held.schedule for held in searcher._held}
+    assert 0 < len(pruned) < len(held)
 
     proposals = searcher.audit(24)
     for proposal in proposals:
         searcher.tell(bench.run(proposal.schedule))
 
-    singles = [one.schedule for one in proposals if one.purpose is Purpose.AUDIT and len(one.schedule) == 1]
-    ours = [schedule for schedule in singles if schedule in {held.schedule for held in searcher._held}]
-    assert set(ours) <= set(pruned)
+    audited = {one.schedule for one in proposals if one.purpose is Purpose.AUDIT}
+    assert len(audited & held) > len(pruned) / 2
+    assert audited & held <= set(pruned)
     assert searcher.standing.audited_of["R1"] > 0
     assert searcher.standing.audited_of["lineage"] > 0
 
