@@ -200,8 +200,10 @@ def _outcome(
     """Return what an operator has done that came to its end on a recorded crossing."""
     deviation, reads_history = crossing.deviation, crossing.reads_history
     is_once = crossing.executed <= 1 and not (crossing.is_repeated or crossing.is_deferred or crossing.is_held_up)
-    if is_once and crossing.changed is not None and response is crossing.untouched and not crossing.sleeps:
-        return DryOutcome(DryKind.REQUEST_CHANGED, pack(("request", crossing.changed)), deviation, reads_history)
+    if response is crossing.untouched:
+        if is_once and not (crossing.executed or crossing.sleeps):
+            return DryOutcome(DryKind.REQUEST_CHANGED, pack(("request", crossing.changed)), deviation, reads_history)
+        return DryOutcome(DryKind.UNPREDICTABLE, b"", deviation, reads_history)
     if not isinstance(response, Response):
         deviation = Deviation.ANSWER if crossing.executed and deviation is Deviation.UNCLEAR else deviation
         return DryOutcome(DryKind.UNPREDICTABLE, b"", deviation, reads_history)

@@ -146,10 +146,13 @@ class Earlier(_Tiny):
     """Answers what a cache would hold, and tells the history that it saw."""
 
     name: ClassVar[str] = "test/earlier"
+    parameters: ClassVar[Mapping[str, Domain]] = {"asks": Choice("as-asked", "other")}
     reads_history: ClassVar[bool] = True
+    asks: str = "as-asked"
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        response = await proceed(crossing.request)
+        request = crossing.request
+        response = await proceed(request if self.asks == "as-asked" else request._replace(arguments={"id": 99}))
         earlier = crossing.earlier()
         seen = [exchange.response.value for exchange in crossing.history]
         return response if earlier is None else Response([earlier.value, seen])
@@ -167,6 +170,19 @@ class Draw(_Tiny):
 
 
 @dataclass(frozen=True, slots=True)
+class See(_Tiny):
+    """Answers what it sees of its crossing."""
+
+    name: ClassVar[str] = "test/see"
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        del proceed
+        operation, arguments = crossing.request
+        seen = [crossing.boundary.value, crossing.interface, crossing.agent, crossing.read_only, operation]
+        return Response([*seen, dict(arguments)])
+
+
+@dataclass(frozen=True, slots=True)
 class Broken(_Tiny):
     """Has a mistake."""
 
@@ -180,7 +196,7 @@ class Broken(_Tiny):
         return "not a response"  # type: ignore[return-value]  # the mistake
 
 
-KINDS = (Hold, Fail, Ask, Say, Nothing, Same, Twice, Later, Earlier, Draw, Broken)
+KINDS = (Hold, Fail, Ask, Say, Nothing, Same, Twice, Later, Earlier, Draw, See, Broken)
 
 
 @pytest.fixture(autouse=True)

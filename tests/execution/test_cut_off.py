@@ -281,6 +281,22 @@ def test_a_value_that_no_door_carries_is_how_the_target_behaves_under_a_fault(pl
     assert (returned.ending, returned.verdict("no-crash").verdict) == (Ending.CRASHED, Verdict.VIOLATED)
 
 
+def test_an_answer_that_no_door_carries_is_a_failure_of_the_world_under_a_fault(play: Play) -> None:
+    async def agent(run: Any) -> str:
+        crm = run.service("crm", {"get": lambda: "A-1", "find": lambda key: {key: 5}})
+        found = await crm("get")
+        try:
+            await crm("find", key=found)
+        except TypeError as error:
+            return f"handled: {error}"
+        return "done"
+
+    found = play(agent, "service:crm[1] test/nothing").trace
+
+    assert found.outcome.message.startswith("handled: service:crm[2] find answers what cannot cross: A mapping")
+    assert [step.failure is not None for step in found.steps] == [False, True]
+
+
 def test_without_a_fault_it_is_a_mistake_in_the_target(play: Play) -> None:
     async def agent(run: Any) -> None:
         try:

@@ -204,6 +204,7 @@ def test_a_cancelled_call_is_a_place_where_something_could_have_been_injected(pl
     (crossing,) = play(agent).evaluation.crossings
 
     assert (crossing.response, crossing.answered) == (b"", -1)
+    assert (crossing.asked_at, crossing.answered_at) == (0.0, 0.0)
 
 
 def test_a_call_that_is_open_when_the_target_ends_keeps_its_effect(play: Play) -> None:
@@ -329,6 +330,18 @@ def test_an_operator_sees_what_its_interface_answered_before_and_nothing_of_now(
     assert found.trace.outcome.state == [10, [3, 4, 5, 6, 7, 8, 9, 10]]
 
 
+@pytest.mark.parametrize("operation", ["get", "put"])
+def test_an_operator_sees_who_asks_what_of_which_interface(play: Play, operation: str) -> None:
+    async def agent(run: Any) -> Outcome:
+        crm = run.service("crm", {"get": lambda key: key, "put": lambda key: key}, read_only=("get",))
+        with run.agent("clerk"):
+            return Outcome(state=await crm(operation, key="a"))
+
+    state = play(agent, "service:crm[1] test/see").trace.outcome.state
+
+    assert state == ["service", "service:crm", "clerk", operation == "get", operation, {"key": "a"}]
+
+
 def test_history_is_what_was_known_when_the_world_answered_also_when_others_call_meanwhile(play: Play) -> None:
     async def get(seconds: int) -> int:
         await asyncio.sleep(seconds)
@@ -339,6 +352,14 @@ def test_history_is_what_was_known_when_the_world_answered_also_when_others_call
         return Outcome(state=[*await asyncio.gather(crm("get", seconds=5), crm("get", seconds=1))])
 
     assert play(agent, "service:crm[1] test/earlier").trace.outcome.state == [["old", [1]], 1]
+
+
+def test_history_is_what_was_known_before_also_where_the_world_was_asked_for_something_else(play: Play) -> None:
+    async def agent(run: Any) -> Outcome:
+        crm = run.service("crm", {"get": lambda id: id}, stale=lambda *_: "old")  # noqa: A006
+        return Outcome(state=[await crm("get", id=number) for number in (1, 2)])
+
+    assert play(agent, "service:crm[2] test/earlier(asks=other)").trace.outcome.state == [1, ["old", [1]]]
 
 
 def test_an_operator_draws_from_the_stream_of_its_hook(play: Play) -> None:
@@ -365,6 +386,16 @@ def test_positions_tell_what_acted_before_what(play: Play) -> None:
     assert quick.alone
     assert not slow.alone
     assert (slow.asked_at, slow.answered_at) == (0, 30)
+
+
+@pytest.mark.parametrize(("declared", "told"), [(("get",), [True, False]), (True, [True, True]), (False, [False] * 2)])
+def test_a_crossing_tells_whether_its_operation_changes_nothing(play: Play, declared: Any, told: list[bool]) -> None:
+    async def agent(run: Any) -> None:
+        crm = run.service("crm", {"get": lambda: 0, "put": lambda: 0}, read_only=declared)
+        await crm("get")
+        await crm("put")
+
+    assert [crossing.read_only for crossing in play(agent).evaluation.crossings] == told
 
 
 def test_an_injection_acts_when_it_first_does_more_than_pass_on(play: Play) -> None:

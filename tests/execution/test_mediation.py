@@ -66,6 +66,25 @@ def test_what_is_blocked_reaches_neither_the_world_nor_an_injection(play: Play) 
     assert found.evaluation.crossings == ()
 
 
+def test_nobody_asks_what_a_cache_would_hold_for_what_is_blocked(play: Play) -> None:
+    asked: list[Plain] = []
+
+    def stale(operation: str, arguments: Mapping[str, Plain]) -> Plain:
+        asked.append([operation, arguments["order"]])
+        return "old"
+
+    async def agent(run: Any) -> None:
+        door = run.service("crm", {"get": lambda order: order}, stale=stale)
+        await door("get", order=1)
+        run.mediate(ruling(Mediation.BLOCK))
+        with pytest.raises(ActionBlocked, match="because"):
+            await door("get", order=2)
+
+    play(agent)
+
+    assert asked == [["get", 1]]
+
+
 def test_a_blocked_call_is_counted(play: Play) -> None:
     def once(action: Action) -> Ruling | None:
         return Ruling(Mediation.BLOCK, "no") if action.arguments["number"] == 1 else None

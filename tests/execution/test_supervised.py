@@ -33,6 +33,13 @@ async def waits_for_a_timer(crossing: Crossing, proceed: Proceed) -> Response:
 
 
 @act
+async def waits_for_a_timer_after_a_sleep(crossing: Crossing, proceed: Proceed) -> Response:
+    await crossing.sleep(1.0)
+    await asyncio.sleep(1.0)
+    return await proceed(crossing.request)
+
+
+@act
 async def lets_others_act(crossing: Crossing, proceed: Proceed) -> Response:
     await asyncio.sleep(0)
     return await proceed(crossing.request)
@@ -92,6 +99,12 @@ async def repeats_before_it_ends(crossing: Crossing, proceed: Proceed) -> Respon
         raise
 
 
+@act
+async def swallows_the_end_after_a_sleep(crossing: Crossing, proceed: Proceed) -> Response:
+    await crossing.sleep(1.0)
+    return await ACTS["swallows-the-end"](crossing, proceed)
+
+
 @dataclass(frozen=True, slots=True)
 class Acting:
     """Does what one of the functions above does."""
@@ -134,6 +147,16 @@ async def hurries(run: Run) -> str:
         return "gave up"
 
 
+async def waits(run: Run) -> str:
+    """Ask something that takes two seconds, and wait for it."""
+
+    async def get() -> int:
+        await asyncio.sleep(2.0)
+        return 1
+
+    return str(await run.service("slow", {"get": get})("get"))
+
+
 async def asks(run: Run) -> tuple[Any, Any]:
     """Ask twice, both at once; the world counts."""
     answers = iter(range(1, 9))
@@ -145,6 +168,8 @@ async def asks(run: Run) -> tuple[Any, Any]:
     ("agent", "operator", "message"),
     [
         (asks, "waits-for-a-timer", r"service:s\[1\] acting/waits-for-a-timer waits for something else than `proceed`"),
+        (waits, "waits-for-a-timer", r"service:slow\[1\] acting/waits-for-a-timer waits for something else"),
+        (asks, "waits-for-a-timer-after-a-sleep", "waits for something else than `proceed`"),
         (asks, "lets-others-act", "waits for something else than `proceed`"),
         (asks, "calls-from-a-task", "waits for something else"),
         (hurries, "waits-in-a-task", "uses its crossing from another task"),
@@ -155,7 +180,7 @@ async def asks(run: Run) -> tuple[Any, Any]:
 def test_an_operator_that_acts_at_a_moment_of_its_own_ends_the_run(
     play: Play, agent: Any, operator: str, message: str
 ) -> None:
-    place = "service:slow[1]" if agent is hurries else "service:s[1]"
+    place = "service:s[1]" if agent is asks else "service:slow[1]"
 
     with pytest.raises(PluginError, match=message):
         play(agent, f"{place} acting/{operator}")
@@ -228,6 +253,13 @@ def test_an_operator_that_has_acted_may_do_more_when_its_call_is_given_up(play: 
     evaluation = play(hurries, "service:slow[1] acting/repeats-before-it-ends").evaluation
 
     assert evaluation.acted == evaluation.crossings[0].asked
+
+
+def test_an_operator_that_has_acted_may_keep_the_agent_from_giving_its_call_up(play: Play) -> None:
+    found = play(hurries, "service:slow[1] acting/swallows-the-end-after-a-sleep")
+
+    assert found.trace.outcome.message == "too late"
+    assert found.evaluation.acted == found.evaluation.crossings[0].asked
 
 
 def test_a_duplicate_of_a_call_that_is_given_up_first_does_not_land(play: Play) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -79,6 +79,58 @@ class Redirect:
     def describe(self) -> str:
         """Say what it does."""
         return f"asks for {self.order}"
+
+
+Act = Callable[[Crossing, Proceed], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Doing:
+    """Does what a function does."""
+
+    name: ClassVar[str] = "example/doing"
+    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
+    parameters: ClassVar[Mapping[str, Domain]] = {}
+
+    act: Act
+    magnitude: float = 1.0
+    tokens: int = 0
+
+    async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
+        """Do it; what it returns need not be a response."""
+        return await self.act(crossing, proceed)  # type: ignore[return-value]  # the mistake of some
+
+    def describe(self) -> str:
+        """Say what it does."""
+        return "does it"
+
+
+OTHER = REQUEST._replace(arguments={"order_id": "A-2"})
+THIRD = REQUEST._replace(arguments={"order_id": "A-3"})
+
+
+async def _waits_and_asks(crossing: Crossing, proceed: Proceed) -> Response:
+    await crossing.sleep(1.0)
+    return await proceed(REQUEST)
+
+
+async def _tells_history(crossing: Crossing, proceed: Proceed) -> Response:
+    del proceed
+    return Response([exchange.response.value for exchange in crossing.history])
+
+
+async def _asks_and_tells_history(crossing: Crossing, proceed: Proceed) -> Response:
+    await proceed(REQUEST)
+    return await _tells_history(crossing, proceed)
+
+
+def _says(value: Plain, *, asks: bool) -> Doing:
+    async def say(_: Crossing, proceed: Proceed) -> Response:
+        if asks:
+            await proceed(REQUEST)
+        return Response(value)
+
+    return Doing(say)
 
 
 @given(plain_data())
@@ -161,6 +213,42 @@ def test_a_changed_request_whose_answer_is_not_handed_on_unseen_is_unpredictable
     assert (outcome.kind, outcome.deviation) == (DryKind.UNPREDICTABLE, Deviation.ASK)
 
 
+LOOKS: dict[str, Callable[[Response], object]] = {
+    "at its value": lambda answer: answer.value,
+    "as a truth": bool,
+    "at its parts": list,
+    "at one part": lambda answer: answer[0],
+    "as equal": lambda answer: answer == Response("paid"),
+    "as different": lambda answer: answer != Response("paid"),
+    "as a text": str,
+    "at its length": len,
+    "by its hash": hash,
+}
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS.keys())
+def test_a_changed_request_is_unpredictable_where_its_answer_is_looked_at(look: Callable[[Response], object]) -> None:
+    async def act(crossing: Crossing, proceed: Proceed) -> Response:
+        del crossing
+        answer = await proceed(OTHER)
+        look(answer)
+        return answer
+
+    assert _dry(Doing(act), _recorded()) == DryOutcome(DryKind.UNPREDICTABLE, b"", Deviation.ASK)
+
+
+def test_an_operator_that_swallows_what_is_not_recorded_is_unpredictable() -> None:
+    async def act(crossing: Crossing, proceed: Proceed) -> Response:
+        try:
+            return Response((await proceed(crossing.request)).value)
+        except BaseException:
+            return Response("none")
+
+    unanswered = _recorded()._replace(response=b"", answered=-1)
+
+    assert _dry(Doing(act), unanswered) == DryOutcome(DryKind.UNPREDICTABLE, b"", Deviation.ANSWER)
+
+
 @pytest.mark.parametrize("operator", [DuplicateDelivery("first"), DuplicateDelivery("last"), Reorder()])
 def test_a_second_or_a_later_call_is_unpredictable(operator: Operator) -> None:
     recorded = Sample(Boundary.MESSAGE, Request("send", {"to": "a"}), Response(None)).recorded()[-1]
@@ -227,6 +315,13 @@ def test_the_history_behind_a_wait_is_not_known_as_others_may_have_been_answered
     assert (outcome.kind, outcome.deviation) == (DryKind.UNPREDICTABLE, Deviation.ASK)
 
 
+def test_that_the_world_was_asked_again_at_a_crossing_makes_its_history_unclear_only_behind_its_answer() -> None:
+    again = _recorded()._replace(history_unclear=True)
+
+    assert _dry(Doing(_tells_history), again).kind is DryKind.KNOWN
+    assert _dry(Doing(_asks_and_tells_history), again).kind is DryKind.UNPREDICTABLE
+
+
 def test_a_stale_answer_comes_from_what_was_answered_before() -> None:
     sample = Sample(Boundary.SERVICE, REQUEST, Response("shipped"), (Exchange(REQUEST, Response("paid")),))
     recorded = sample.recorded()
@@ -257,3 +352,84 @@ def test_the_earlier_answer_is_the_last_good_one_to_the_same_request() -> None:
 
     assert earlier_in(history, REQUEST, b"") == Response("paid")
     assert earlier_in(history, Request("get_order", {}), b"") is None
+
+
+def test_history_holds_the_last_eight_answers_in_the_order_in_which_they_came() -> None:
+    earlier = tuple(Exchange(REQUEST, Response(number)) for number in range(11))
+    recorded = Sample(Boundary.SERVICE, REQUEST, Response("paid"), earlier).recorded()
+    late, unanswered = recorded[5]._replace(answered=18), recorded[9]._replace(answered=-1, response=b"")
+    crossings = [*recorded[:5], late, *recorded[6:9], unanswered, *recorded[10:]]
+
+    told = apply_dry(Doing(_tells_history), recorded[-1], crossings, 0)
+
+    said = _says([2, 3, 4, 6, 7, 5, 8, 10], asks=False)
+    assert told.key == apply_dry(said, recorded[-1], crossings, 0).key
+    assert told.reads_history
+
+
+@pytest.mark.parametrize("act", [_tells_history, _asks_and_tells_history])
+def test_history_holds_nothing_of_the_crossing_itself_also_once_the_world_has_answered(act: Act) -> None:
+    recorded = Sample(Boundary.SERVICE, REQUEST, Response("shipped"), (Exchange(REQUEST, Response("paid")),)).recorded()
+
+    told = apply_dry(Doing(act), recorded[-1], recorded, 0)
+
+    said = _says(["paid"], asks=act is _asks_and_tells_history)
+    assert told.key == apply_dry(said, recorded[-1], recorded, 0).key
+
+
+def test_an_operator_that_waits_before_it_asks_is_unpredictable() -> None:
+    outcome = _dry(Doing(_waits_and_asks), _recorded())
+
+    assert (outcome.kind, outcome.deviation) == (DryKind.UNPREDICTABLE, Deviation.ASK)
+
+
+@pytest.mark.parametrize(
+    ("waits", "asks", "deviation"),
+    [
+        (True, True, Deviation.ASK),
+        (False, True, Deviation.ANSWER),
+        (False, False, Deviation.UNCLEAR),
+    ],
+)
+def test_what_returns_no_response_has_deviated_when_it_did_before(
+    *, waits: bool, asks: bool, deviation: Deviation
+) -> None:
+    async def act(crossing: Crossing, proceed: Proceed) -> str:
+        if waits:
+            await crossing.sleep(1.0)
+        if asks:
+            await proceed(crossing.request)
+        return "no response"
+
+    assert _dry(Doing(act), _recorded()) == DryOutcome(DryKind.UNPREDICTABLE, b"", deviation)
+
+
+def test_an_unclear_deviation_lies_at_the_ask_if_it_can() -> None:
+    assert Deviation.UNCLEAR.position(0, 3) == Deviation.ASK.position(0, 3) == 0
+    assert Deviation.UNCLEAR.position(-1, 3) == Deviation.ANSWER.position(2, 3) == 3
+    assert Deviation.ANSWER.position(2, -1) == -1
+
+
+@pytest.mark.parametrize(
+    ("asked", "returned"), [((OTHER, REQUEST), 0), ((REQUEST, OTHER), 1), ((OTHER, THIRD), 1), ((OTHER, OTHER), 0)]
+)
+def test_a_changed_request_among_several_is_unpredictable(asked: tuple[Request, ...], returned: int) -> None:
+    async def act(crossing: Crossing, proceed: Proceed) -> Response:
+        del crossing
+        answers = [await proceed(request) for request in asked]
+        return answers[returned]
+
+    assert _dry(Doing(act), _recorded()).kind is DryKind.UNPREDICTABLE
+
+
+@pytest.mark.parametrize("is_before", [False, True])
+def test_a_changed_request_is_unpredictable_with_a_wait(*, is_before: bool) -> None:
+    async def act(crossing: Crossing, proceed: Proceed) -> Response:
+        if is_before:
+            await crossing.sleep(1.0)
+        answer = await proceed(OTHER)
+        if not is_before:
+            await crossing.sleep(1.0)
+        return answer
+
+    assert _dry(Doing(act), _recorded()).kind is DryKind.UNPREDICTABLE

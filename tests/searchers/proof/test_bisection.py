@@ -16,15 +16,15 @@ from chaosagent.errors import UsageError
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import CostModel
-from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.searchers.anytime import anytime
 from chaosagent.searchers.exact import SearchOfIntervals, certifying
-from chaosagent.searchers.proof.bisection import Certifying, HearingBisector
+from chaosagent.searchers.proof.bisection import BisectingSearcher, Certifying, HearingBisector
 from chaosagent.seeds import derive
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
-from chaosagent.study.searcher import LearnsFromOthers, Problem, Standing
+from chaosagent.study.searcher import LearnsFromOthers, Problem, Purpose, Standing
 from chaosagent.study.study import Study
 from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.enumeration import drive
@@ -176,6 +176,15 @@ def test_what_it_has_heard_is_heard_again_when_it_searches_anew_with_an_interval
     assert all(schedules == [EMPTY] for schedules in heard)
 
 
+def test_what_it_has_heard_is_not_asked_again() -> None:
+    bench = late(SECONDS[1]).bench()
+    searcher = HearingBisector(bench.problem(CONTRACT, BUDGET), {}, lambda problem, _: SearchOfIntervals(problem))
+
+    searcher.hear(bench.run(EMPTY))
+
+    assert searcher.ask(1)[0].schedule != EMPTY
+
+
 def studied(case: Thresholds, searcher: str, *, honest: bool = True, **more: Any) -> StudyResult:
     """Return how a study of two contracts ends that relies on monotone magnitudes."""
     bench = case.bench()
@@ -267,9 +276,12 @@ def test_an_honest_declaration_survives_the_audit() -> None:
     for proposal in searcher.audit(40):
         searcher.tell(bench.run(proposal.schedule))
 
+    standing = searcher.standing
     assert searcher.finished
-    assert searcher.standing.audited > 0
-    assert searcher.standing.contradictions == 0
+    assert standing.contradictions == 0
+    assert standing.pruned["monotone"] > 0 < standing.pruned["R3"]
+    assert standing.audited_of["monotone"] > 0 < standing.audited_of["R3"]
+    assert standing.audited >= sum(standing.audited_of.values())
 
 
 def test_a_violation_at_a_weaker_level_than_what_passes_is_a_contradiction_whoever_told_it() -> None:
@@ -300,3 +312,147 @@ def test_with_a_budget_of_nothing_only_the_run_without_injections_is_made() -> N
     asked = [proposal.schedule for proposal in searcher.ask(5)]
 
     assert asked == [EMPTY]
+
+
+def test_only_what_is_dearer_than_the_budget_is_asked_as_a_probe() -> None:
+    bench = late(SECONDS[3]).bench()
+    searcher = certifying(bench.problem(CONTRACT, 1.4), monotone=True)
+    dear: dict[bool, set[Purpose]] = {True: set(), False: set()}
+
+    while proposals := searcher.ask(1):
+        for proposal in proposals:
+            dear[proposal.schedule.declared_cost(bench.space.model) > 1.4 + 1e-9].add(proposal.purpose)
+            searcher.tell(bench.run(proposal.schedule))
+
+    assert dear == {True: {Purpose.PROBE}, False: {Purpose.CERTIFY}}
+
+
+def test_once_the_declaration_is_given_up_no_interval_is_cut() -> None:
+    bench, made = late(SECONDS[2]).bench(honest=False), list[Problem]()
+
+    def make(problem: Problem, _: object) -> SearchOfIntervals:
+        made.append(problem)
+        return SearchOfIntervals(problem)
+
+    searcher = BisectingSearcher(bench.problem(CONTRACT, BUDGET), {}, make)
+    drive(searcher, bench.run)
+    (weaker,) = bench.minimal(CONTRACT, 1.4)
+    searcher.tell(bench.run(weaker))
+    count = len(made)
+    drive(searcher, bench.run)
+
+    assert searcher.standing.contradictions == 1
+    assert len(made) == count
+    assert made[-1].space is bench.space
+
+
+def test_an_audit_asks_for_no_more_than_it_is_allowed_to_compare() -> None:
+    bench = late(SECONDS[2]).bench()
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+    assert isinstance(searcher, BisectingSearcher)
+    drive(searcher, bench.run)
+
+    compared = [one for one in searcher.audit(16) if one.purpose is not Purpose.CERTIFY]
+
+    assert 0 < len(searcher._audited) < len(compared) <= 16
+
+
+@pytest.mark.parametrize(("seed", "runs"), [(20, 18), (54, 12), (164, 12)])
+def test_what_passes_at_stronger_levels_is_not_run_where_nothing_cheaper_lies_behind_it(seed: int, runs: int) -> None:
+    case = random_thresholds(seed)
+    bench = case.bench()
+
+    assert drive(certifying(bench.problem(CONTRACT, budget_of(case)), monotone=True), bench.run) == runs
+
+
+def test_what_was_only_inferred_to_pass_may_still_be_told() -> None:
+    case = random_thresholds(20)
+    bench, budget = case.bench(), budget_of(case)
+    plain, corrected = (certifying(bench.problem(CONTRACT, budget), monotone=True) for _ in range(2))
+    assert isinstance(corrected, BisectingSearcher)
+    drive(plain, bench.run)
+
+    told = 0
+    while proposals := corrected.ask(1):
+        corrected.tell(bench.run(proposals[0].schedule))
+        for schedule in sorted(corrected._stand_ins, key=str)[:1]:
+            corrected.tell(bench.run(schedule))
+            told += 1
+
+    assert told > 0
+    assert corrected.standing.lower_bound == plain.standing.lower_bound
+    assert corrected.standing.contradictions == 0
+
+
+def test_only_what_was_run_counts_as_audited() -> None:
+    bench = late(SECONDS[2]).bench()
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+    assert isinstance(searcher, BisectingSearcher)
+    drive(searcher, bench.run)
+    searcher.audit(40)
+    sample, another = list(searcher._audited)[:2]
+
+    for count, schedule in enumerate((sample, another), 1):
+        searcher.tell(bench.run(schedule))
+        assert searcher.standing.audited_of["monotone"] == count
+
+
+def test_what_was_audited_still_counts_when_the_declaration_is_given_up() -> None:
+    bench = late(SECONDS[2]).bench(honest=False)
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+    assert isinstance(searcher, BisectingSearcher)
+    drive(searcher, bench.run)
+    for proposal in searcher.audit(40):
+        if proposal.schedule not in searcher._audited:
+            searcher.tell(bench.run(proposal.schedule))
+    before = searcher.standing
+
+    searcher.tell(bench.run(*bench.minimal(CONTRACT, 1.4)))
+
+    assert (before.contradictions, searcher.standing.contradictions) == (0, 1)
+    assert searcher.standing.audited_of["R3"] == before.audited_of["R3"] > 0
+
+
+def test_an_audit_runs_no_weaker_level_that_is_dearer_than_the_budget() -> None:
+    bench = late(SECONDS[3]).bench()
+    searcher = certifying(bench.problem(CONTRACT, 1.2), monotone=True)
+    assert isinstance(searcher, BisectingSearcher)
+    drive(searcher, bench.run)
+
+    asked = {proposal.schedule for proposal in searcher.audit(200)}
+
+    audited = {weak: strong for weak, strong in searcher._audited.items() if weak in asked}
+    assert any(strong.declared_cost(bench.space.model) > 1.2 for strong in audited.values())
+    assert all(weak.declared_cost(bench.space.model) <= 1.2 + 1e-9 for weak in audited)
+    assert audited.keys().isdisjoint(bench.executed)
+
+
+def test_where_nothing_is_proved_the_level_says_so_whatever_is_pruned() -> None:
+    bench = late(SECONDS[1]).bench()
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+
+    searcher.tell(bench.run(parse("service:s0[1] service.delay(seconds=120)")))
+
+    assert searcher.standing.pruned["monotone"] > 0
+    assert (searcher.standing.lower_bound, searcher.standing.level) == (0.0, "C0")
+
+
+def test_where_the_search_of_intervals_knows_no_causes_all_that_landed_matters() -> None:
+    bench = late(SECONDS[1]).bench()
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+    assert isinstance(searcher, BisectingSearcher)
+    run = bench.run(parse("service:s0[1] service.delay(seconds=5); service:s9[1] service.delay(seconds=5)"))
+
+    assert searcher.core(run) == run.effective == parse("service:s0[1] service.delay(seconds=5)")
+
+
+def test_it_knows_that_a_schedule_holds_only_where_runs_have_shown_it() -> None:
+    bench = late(SECONDS[1]).bench()
+    searcher = BisectingSearcher(bench.problem(CONTRACT, BUDGET), {}, lambda problem, _: SearchOfIntervals(problem))
+    shown = parse("service:s1[1] service.delay(seconds=5); service:s2[1] service.delay(seconds=120)")
+    searcher.tell(bench.run(EMPTY))
+
+    assert not searcher.known_to_hold(shown)
+    drive(searcher, bench.run)
+    assert shown not in bench.executed
+    assert searcher.known_to_hold(shown)

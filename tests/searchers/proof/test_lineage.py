@@ -8,18 +8,22 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
+from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import CostModel
-from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.faults.schedule import EMPTY, Schedule, parse
+from chaosagent.faults.space import Choices, Space
 from chaosagent.searchers.exact import certifying
 from chaosagent.searchers.proof.bisection import Certifying
+from chaosagent.searchers.proof.lineage import LineageSearcher
 from chaosagent.seeds import derive
 from chaosagent.study.minimise import violates
-from chaosagent.study.searcher import Problem, Standing
+from chaosagent.study.searcher import Problem, Purpose, Standing
 from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.derivations import CONTRACT, Derivations, random_derivations
 from chaosagent.testing.enumeration import drive
 from chaosagent.testing.searchers import SearcherConformance
+from chaosagent.vocabulary import Boundary, Verdict
 
 BUDGET = 2.6
 
@@ -184,3 +188,103 @@ def test_a_violation_that_touches_no_support_is_a_contradiction_whoever_told_it(
 
     assert searcher.standing.contradictions == 1
     assert not searcher.rules["lineage"]
+
+
+def held_back(searcher: LineageSearcher) -> list[Schedule]:
+    """Return the schedules that are held back as they touch no support of some passing run."""
+    return [held.schedule for held in searcher._held if held.least > held.cost]
+
+
+def test_what_is_counted_as_pruned_is_what_is_held_back_now() -> None:
+    for seed in range(12):
+        bench = random_derivations(seed).bench()
+        searcher = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+        assert isinstance(searcher, LineageSearcher)
+        while proposals := searcher.ask(1):
+            searcher.tell(bench.run(proposals[0].schedule))
+            assert searcher.standing.pruned["lineage"] == len(held_back(searcher))
+
+
+def test_an_audit_takes_what_is_held_back_and_what_other_rules_pruned_with_its_twins() -> None:
+    bench = random_derivations(3).bench()
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+    assert isinstance(searcher, LineageSearcher)
+    for _ in range(4):
+        searcher.tell(bench.run(searcher.ask(1)[0].schedule))
+    searcher.settle()
+    pruned, held = held_back(searcher), {held.schedule for held in searcher._held}
+    assert 0 < len(pruned) < len(held)
+
+    proposals = searcher.audit(24)
+    for proposal in proposals:
+        searcher.tell(bench.run(proposal.schedule))
+
+    audited = {one.schedule for one in proposals if one.purpose is Purpose.AUDIT}
+    assert len(audited & held) > len(pruned) / 2
+    assert audited & held <= set(pruned)
+    assert searcher.standing.audited_of["R1"] > 0
+    assert searcher.standing.audited_of["lineage"] > 0
+
+
+def test_nothing_is_learned_from_a_run_whose_verdict_is_unknown() -> None:
+    bench = REDUNDANT.bench()
+    passing = bench.run(EMPTY)
+    unknown = tuple(verdict._replace(verdict=Verdict.UNKNOWN) for verdict in passing.verdicts)
+    learned, unsure = (certifying(bench.problem(CONTRACT, BUDGET), lineage=True) for _ in range(2))
+    assert isinstance(learned, LineageSearcher)
+    assert isinstance(unsure, LineageSearcher)
+
+    learned.tell(passing)
+    unsure.tell(replace(passing, verdicts=unknown))
+
+    assert learned._supports.cost_to_hit(EMPTY) > 0.0
+    assert unsure._supports.cost_to_hit(EMPTY) == 0.0
+
+
+@pytest.mark.parametrize("lookahead", [1, 3, 8])
+def test_the_bound_is_never_above_the_truth_while_runs_are_out(lookahead: int) -> None:
+    for seed in range(10):
+        bench = random_derivations(seed).bench()
+        truth = bench.minimum(CONTRACT, BUDGET)
+        searcher = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+        out: list[Schedule] = []
+        while not searcher.finished:
+            out += [proposal.schedule for proposal in searcher.ask(lookahead - len(out))]
+            searcher.tell(bench.run(out.pop(0)))
+            assert truth is None or searcher.standing.lower_bound <= truth
+
+
+def test_behind_a_violation_nothing_is_asked_that_could_only_be_as_dear() -> None:
+    lost = Space([Choices("service.lost_response", {"when": ("before",)})], CostModel(c_mag=0.1))
+    target = Derivations(4, ((0, 1), (2, 3)), False, 1, False, lost.model, 1).target()
+    bench = Bench(target, [parse_contract(CONTRACT)], lost)
+    searcher = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+    assert isinstance(searcher, LineageSearcher)
+
+    drive(searcher, bench.run)
+
+    assert searcher.standing.lower_bound == searcher.affordable
+    assert searcher.affordable in {held.least for held in searcher._held}
+
+
+def test_below_a_pruned_schedule_lies_what_touches_its_support_as_little_and_can_be_afforded() -> None:
+    bench = REDUNDANT.bench()
+    model = bench.space.model
+    # The first derivation takes the first call of each service; these touch other calls.
+    pruned = parse("service:s0[2] service.lost_response(when=before); service:s1[3] service.delay(seconds=5)")
+    offered = [
+        priced.cost for name in ("s0", "s1") for priced in bench.space.at(Boundary.SERVICE, f"service:{name}", "")
+    ]
+    left = sorted(offered)[2]
+    assert left < max(offered)
+    searcher = certifying(bench.problem(CONTRACT, pruned.declared_cost(model) + left), lineage=True)
+    assert isinstance(searcher, LineageSearcher)
+    searcher.tell(bench.run(EMPTY))
+
+    below = searcher._extensions(pruned)
+
+    added = {str(injection.hook) for schedule in below for injection in schedule if injection not in pruned}
+    assert added == {"service:s0[3]", "service:s1[2]"}
+    assert all(len(schedule) == 3 and set(pruned) < set(schedule) for schedule in below)
+    assert len(below) == len(set(below)) == sum(cost <= left for cost in offered)
+    assert searcher._extensions(parse("service:s0[1] service.lost_response(when=before)")) == []
