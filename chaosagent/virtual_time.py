@@ -22,6 +22,7 @@ from contextlib import suppress
 from typing import Any, NoReturn, TypeVar, TypeVarTuple
 
 from chaosagent.callback import Callback, Context
+from chaosagent.task_order import OrderedLoop
 from chaosagent.threads import ThreadPool
 from chaosagent.works import Works, hand_over
 
@@ -52,7 +53,7 @@ class TimeLimitReached(VirtualTimeError):
     """The next timer lies behind the limit of virtual time."""
 
 
-class VirtualLoop(asyncio.AbstractEventLoop):
+class VirtualLoop(OrderedLoop):
     """An asyncio event loop in virtual time, without input or output.
 
     Args:
@@ -69,6 +70,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def __init__(
         self, *, turns_max: int = 100_000, turns_total_max: int = 1_000_000, seconds_max: float = float("inf")
     ) -> None:
+        super().__init__()
         self.stopped: VirtualTimeError | None = None
         self.follower: Callable[[float], object] | None = None
         self.now = 0.0
@@ -77,11 +79,10 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._threads: deque[tuple[ThreadFuture[Any], asyncio.Future[Any]]] = deque()
         self._threads_out: Callable[[], bool] | None = None
         self._pool: ThreadPool | None = None
-        self._tasks: dict[asyncio.Task[Any], None] = {}
         self._thread = threading.get_ident()
         self._works = Works(THREADS_MAX)
         self._guests: list[asyncio.Task[Any]] = []
-        self._tasks_made = self._timers_made = 0
+        self._timers_made = 0
         self._generators: list[weakref.ref[AsyncGenerator[Any, Any]]] = []
         self._turns = self._turns_before = 0
         self._turns_max, self._turns_total_max, self._seconds_max = turns_max, turns_total_max, seconds_max
@@ -104,9 +105,10 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             TimeLimitReached: The next timer lies behind the limit.
         """
         task: asyncio.Task[T] = self.create_task(future)
+        made = self._tasks_made
         with _Entered(self):
             self._drain(task)
-        self._tasks.pop(task, None)
+        self._tasks.pop(made, None)
         return task.result()
 
     def _drain(self, task: asyncio.Future[Any]) -> None:
@@ -184,7 +186,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         """
         self._ended = True
         self._works.close()
-        left = [task for task in self._tasks if not task.done()]
+        left = self.tasks_left()
         generators = [generator for known in self._generators if (generator := known()) is not None]
         if left or generators:
             self._turns, self._turns_before, self._turns_total_max = 0, 0, self._turns_max
@@ -205,7 +207,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def _let_threads_go(self) -> None:
         """Cancel what threads still ask of the loop: they wait for it, and the pool waits for them."""
         for _ in range(2):
-            for task in [task for task in self._tasks if not task.done()]:
+            for task in self.tasks_left():
                 task.cancel()
             while (asked := self._works.take_call()) is not None:
                 self._ready.append(asked)
@@ -294,20 +296,9 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         callback(*args)
         if self._tasks_made > known:
             self._guests = [task for task in self._guests if not task.done()]
-            made = list(self._tasks)[known - self._tasks_made :]
+            made = [self._tasks[number] for number in range(known + 1, self._tasks_made + 1) if number in self._tasks]
             self._guests.extend(made)
             self._works.asked(number, made)
-
-    def create_future(self) -> asyncio.Future[Any]:
-        return asyncio.Future(loop=self)
-
-    def create_task(self, coro: Any, *, name: str | None = None, context: Any = None, **options: Any) -> Any:
-        self._tasks_made += 1
-        if name is None:
-            name = f"task-{self._tasks_made}"
-        task: asyncio.Task[Any] = asyncio.Task(coro, loop=self, name=name, context=context, **options)
-        self._tasks[task] = None
-        return task
 
     def run_in_executor(self, executor: Any, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
         future: asyncio.Future[T] = self.create_future()

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from chaosagent.canonical import Plain, plain
 from chaosagent.clock import Clock
 from chaosagent.errors import ChaosAgentError, CrossingError, PluginError, TargetError, UsageError
-from chaosagent.execution.acting import ACTING, As, check_name
+from chaosagent.execution.acting import ACTING, INSIDE, As, check_name
 from chaosagent.execution.checkpoint import everything_at
 from chaosagent.execution.crashed import with_place
 from chaosagent.execution.doors import DoorOptions, LiveDoor, Mailbox
@@ -78,6 +78,7 @@ class LiveRun(DoorOpener):
     ) -> None:
         self.task, self.config, self.seed = task, config, seed
         self.loop, self.clock = loop, Clock(loop, synchronous=synchronous)
+        loop.origin = INSIDE.get
         self.recorder = recorder
         self.payload_bytes_max = recorder.limits.payload_bytes_max
         self.crossings: list[RecordedCrossing] = []
@@ -183,6 +184,7 @@ class LiveRun(DoorOpener):
         raise RunEnded(reason)
 
     def checkpoint(self, place: str, state: Any, *, clock_matters: bool = True, artifacts_matter: bool = True) -> None:
+        numbers = self.loop.renumber()  # whether or not fingerprints are taken, or a run would differ
         quiet = not self._pending and self.loop.idle
         if self._fingerprinting is Fingerprinting.OFF or not quiet:
             return
@@ -192,6 +194,7 @@ class LiveRun(DoorOpener):
                 self,
                 place,
                 state,
+                numbers,
                 clock_matters=clock_matters,
                 artifacts_matter=artifacts_matter,
                 with_history=with_history,
