@@ -16,9 +16,9 @@ would cancel its children, and `asyncio.wait` return what is done, in an order o
   other event loops of the process the name makes plain sets, as before.
 
 What a run looks like must not depend on what only chaosagent or the world does, or a proof or replay that leaves the
-world out would be wrong. So whoever makes tasks counts for himself: the target from 1, the world behind each call
-from -1 down, and what chaosagent makes for itself is 0. At a checkpoint the target's count starts again behind the
-tasks that are open, so that a run which has made more tasks before can continue like one which has made fewer.
+world out would be wrong. So whoever makes tasks counts for himself: the target from 1, and the world behind each
+call from -1 down, as does chaosagent for what it makes itself. At a checkpoint the target's count starts again behind
+the tasks that are open, so that a run which has made more tasks before can continue like one which has made fewer.
 
 Not ordered: sets of coroutines that a target makes, and of futures that it makes by calling `asyncio.Future`.
 """
@@ -37,6 +37,8 @@ from typing import Any
 from chaosagent.ordered_set import OrderedSet
 
 ANYIO = "anyio._backends._asyncio"
+_CHAOSAGENT = "chaosagent"
+_SLEEP = asyncio.sleep.__code__
 
 
 class RunTask(asyncio.Task[Any]):
@@ -66,36 +68,44 @@ class OrderedLoop(asyncio.AbstractEventLoop):
         origin: Returns who makes tasks now; something false for the target.
     """
 
+    origin: Callable[[], object] = str  # the empty text
+    _tasks_made = _tasks_numbered = _futures_numbered = 0
+
     def __init__(self) -> None:
         super().__init__()
         keep_order()
-        self.origin: Callable[[], object] = str  # the empty text
-        self._tasks: dict[int, RunTask] = {}
-        self._tasks_made = self._tasks_numbered = self._futures_numbered = 0
-        self._tasks_of_others: dict[object, int] = {}
+        self._tasks: dict[int, asyncio.Task[Any]] = {}
+        self._numbers_of_others: dict[object, int] = {}
 
     def create_task(self, coro: Any, *, name: str | None = None, context: Any = None, **options: Any) -> Any:
-        origin = self.origin()
-        if origin:
-            number = self._tasks_of_others[origin] = self._tasks_of_others.get(origin, 0) - 1
+        if origin := self.origin():
+            number = self._number_of_other(origin)
         else:
             number = self._tasks_numbered = self._tasks_numbered + 1
-        return self._make_task(number, coro, name or f"task-{number}", context, **options)
-
-    def create_own_task(self, coro: Any) -> asyncio.Task[Any]:
-        """Make a task that no target may notice: it does not count."""
-        return self._make_task(0, coro, "chaosagent", None)
-
-    def _make_task(self, number: int, coro: Any, name: str, context: Any, **options: Any) -> RunTask:
-        self._tasks_made += 1
         task = RunTask.__new__(RunTask)
         task.number = number  # before asyncio puts it into its set of all tasks
-        task.__init__(coro, loop=self, name=name, context=context, **options)  # type: ignore[misc]
+        task.__init__(coro, loop=self, name=name or f"task-{number}", context=context, **options)  # type: ignore[misc]
+        self._tasks_made += 1
         self._tasks[self._tasks_made] = task
         return task
 
+    def create_own_task(self, coro: Any) -> asyncio.Task[Any]:
+        """Make a task that no target may notice: chaosagent counts its own for itself."""
+        origin, self.origin = self.origin, lambda: _CHAOSAGENT
+        try:
+            task: asyncio.Task[Any] = self.create_task(coro)
+        finally:
+            self.origin = origin
+        return task
+
     def create_future(self) -> asyncio.Future[Any]:
+        if sys._getframe(1).f_code is _SLEEP:  # nobody sees it, and plain ones are awaited in less time
+            return asyncio.Future(loop=self)
         return RunFuture(loop=self)
+
+    def _number_of_other(self, origin: object) -> int:
+        number = self._numbers_of_others[origin] = self._numbers_of_others.get(origin, 0) - 1
+        return number
 
     def tasks_left(self) -> list[asyncio.Task[Any]]:
         """Return the tasks that have not ended, in the order of making."""
@@ -108,7 +118,7 @@ class OrderedLoop(asyncio.AbstractEventLoop):
     def renumber(self) -> list[int]:
         """Count the target's tasks from the last open one again, and return what later orders depend on."""
         self.forget_ended()
-        numbers = sorted(task.number for task in self._tasks.values() if task.number > 0)
+        numbers = sorted(number for task in self._tasks.values() if (number := _number_of(task)) > 0)
         self._tasks_numbered = numbers[-1] if numbers else 0
         if len(numbers) <= 1:  # nobody else waits for a future
             self._futures_numbered = 0
@@ -116,6 +126,8 @@ class OrderedLoop(asyncio.AbstractEventLoop):
 
     def number_future(self) -> int:
         """Return the number of a future that is hashed for the first time."""
+        if origin := self.origin():
+            return self._number_of_other(origin)
         self._futures_numbered += 1
         return self._futures_numbered
 

@@ -16,7 +16,7 @@ import sys
 import threading
 import weakref
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from concurrent.futures import Future as ThreadFuture
 from contextlib import suppress
 from typing import Any, NoReturn, TypeVar, TypeVarTuple
@@ -105,6 +105,16 @@ class VirtualLoop(OrderedLoop):
             TimeLimitReached: The next timer lies behind the limit.
         """
         task: asyncio.Task[T] = self.create_task(future)
+        return self._run(task)
+
+    def run_call(self, call: Coroutine[Any, Any, T]) -> T:
+        """Run a call of a synchronous target to its end, in a task that the target never sees: it has no number."""
+        task = asyncio.Task(call, loop=self, name="chaosagent")
+        self._tasks_made += 1
+        self._tasks[self._tasks_made] = task
+        return self._run(task)
+
+    def _run(self, task: asyncio.Task[T]) -> T:
         made = self._tasks_made
         with _Entered(self):
             self._drain(task)

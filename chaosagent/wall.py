@@ -78,6 +78,8 @@ class WallLoop(OrderedLoop, asyncio.SelectorEventLoop):
         finally:
             limit.cancel()
 
+    run_call = run_until_complete
+
     def create_task(self, coro: Any, *, name: Any = None, context: Any = None, **options: Any) -> Any:
         if self.get_task_factory() is not None:
             return asyncio.SelectorEventLoop.create_task(self, coro, name=name, context=context, **options)

@@ -57,6 +57,21 @@ def _pop_all(one: set[int], _: set[int]) -> None:
         one.pop()
 
 
+def _add(one: set[int], other: set[int]) -> None:
+    for element in other:
+        one.add(element)
+
+
+def _discard(one: set[int], other: set[int]) -> None:
+    for element in other:
+        one.discard(element)
+
+
+def _remove(one: set[int], other: set[int]) -> None:
+    for element in other & one:
+        one.remove(element)
+
+
 CHANGING: dict[str, Callable[[set[int], set[int]], None]] = {
     "update": _update,
     "|=": _or,
@@ -64,9 +79,9 @@ CHANGING: dict[str, Callable[[set[int], set[int]], None]] = {
     "-=": _subtract,
     "^=": _xor,
     "pop": _pop_all,
-    "add": lambda one, other: [one.add(element) for element in other] and None,
-    "discard": lambda one, other: [one.discard(element) for element in other] and None,
-    "remove": lambda one, other: [one.remove(element) for element in other if element in one] and None,
+    "add": _add,
+    "discard": _discard,
+    "remove": _remove,
     "clear": lambda one, _: one.clear(),
     "intersection_update": lambda one, other: one.intersection_update(other),
     "difference_update": lambda one, other: one.difference_update(other),

@@ -213,7 +213,7 @@ class LiveRun(DoorOpener):
         if self._synchronous:
             if threading.get_ident() != self._thread:
                 raise self._elsewhere(door)
-            return self.loop.run_until_complete(self.cross(door, place_of, operation, arguments))
+            return self.loop.run_call(self.cross(door, place_of, operation, arguments))
         crossing = self.cross(door, place_of, operation, arguments)
         self.asked.append(crossing)
         return crossing
