@@ -20,12 +20,15 @@ world out would be wrong. So whoever makes tasks counts for himself: the target 
 call from -1 down, as does chaosagent for what it makes itself. At a checkpoint the target's count starts again behind
 the tasks that are open, so that a run which has made more tasks before can continue like one which has made fewer.
 
-Not ordered: sets of coroutines that a target makes, and of futures that it makes by calling `asyncio.Future`.
+Nothing can order the coroutines of a set that a target itself iterates, or unpacks for `gather`. `as_completed` takes
+those of a set in the order of their functions and arguments. Futures that a target makes by calling `asyncio.Future`
+are hashed as ever; asyncio puts them into ordered sets like all others.
 """
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -136,8 +139,35 @@ class _SetHere(set[Any]):
     """What `set` means in asyncio and anyio: an ordered set in the loop of a run, elsewhere a plain one."""
 
     def __new__(cls, elements: Iterable[Any] = ()) -> set[Any]:  # type: ignore[misc]  # never one of its own
-        kind = OrderedSet if isinstance(asyncio._get_running_loop(), OrderedLoop) else set
-        return kind(elements)
+        if isinstance(asyncio._get_running_loop(), OrderedLoop):
+            return OrderedSet(_in_order(elements))
+        return set(elements)
+
+
+def _in_order(elements: Iterable[Any]) -> Iterable[Any]:
+    """Order what comes in a plain set: tasks by their numbers, and coroutines by what they are going to do."""
+    return sorted(elements, key=_place_of) if type(elements) in (set, frozenset) else elements
+
+
+def _place_of(element: object) -> tuple[int, tuple[str, ...]]:
+    """Return a number, and of a coroutine the name and the arguments of what is called, as far as they are plain."""
+    if not inspect.iscoroutine(element):
+        return (_number_of(element), ())
+    arguments = {} if element.cr_frame is None else element.cr_frame.f_locals
+    code = element.cr_code
+    called = (code.co_qualname, str(code.co_firstlineno))
+    return (0, (*called, *(f"{name}={_text(arguments[name])}" for name in arguments)))
+
+
+def _text(value: object) -> str:
+    """Return a text without addresses."""
+    if value is None or isinstance(value, str | bytes | int | float):
+        return repr(value)
+    if isinstance(value, dict):
+        return str([(_text(key), _text(item)) for key, item in value.items()])
+    if isinstance(value, list | tuple):
+        return str([_text(item) for item in value])
+    return type(value).__qualname__
 
 
 class _ListHere(list[Any]):
@@ -147,8 +177,8 @@ class _ListHere(list[Any]):
         return sorted(elements, key=_number_of)
 
 
-def _number_of(task: object) -> int:
-    return getattr(task, "number", 0) if isinstance(task, RunTask) else 0
+def _number_of(element: object) -> int:
+    return hash(element) if isinstance(element, RunTask | RunFuture) else 0
 
 
 def _number_of_future(future: Any) -> int:

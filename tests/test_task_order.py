@@ -65,6 +65,31 @@ def test_the_sets_of_wait_are_in_the_order_in_which_it_was_asked(loop: OrderedLo
     loop.run_until_complete(main())
 
 
+def test_as_completed_takes_the_coroutines_of_a_set_by_their_arguments(loop: OrderedLoop) -> None:
+    async def answer(first: object, second: object) -> object:
+        return first, second
+
+    arguments: list[tuple[Any, Any]] = [({"a": [1, 2]}, object()), ([b"b", (1.5, None)], 1), ("a", 3), ("b", {4})]
+
+    async def main() -> list[Any]:
+        calls = {answer(*two) for two in arguments}
+        return [await one for one in asyncio.as_completed(calls)]
+
+    assert loop.run_until_complete(main()) == [arguments[2], arguments[3], arguments[1], arguments[0]]
+
+
+def test_wait_takes_the_tasks_of_a_plain_set_in_the_order_of_making(loop: OrderedLoop) -> None:
+    async def main() -> None:
+        for _ in range(5):
+            await asyncio.create_task(nothing())
+        tasks = [asyncio.create_task(nothing()) for _ in range(4)]
+        assert list(set(tasks)) != tasks  # a table of eight places, in which the number 8 comes first
+        done, _ = await asyncio.wait(set(tasks))
+        assert list(done) == tasks
+
+    loop.run_until_complete(main())
+
+
 def test_all_tasks_does_not_depend_on_the_tasks_of_other_loops(loop: OrderedLoop) -> None:
     orders = set()
     for others in range(30):

@@ -132,6 +132,22 @@ async def completed_list(run: Run, size: int) -> None:
 
 
 @program
+async def completed_set(run: Run, size: int) -> None:
+    """Take coroutines of a set as they are completed, also those that doors return."""
+    calls = {_work(run, number, float(number % 3), number) for number in range(size)}
+    for one in asyncio.as_completed(calls):
+        run.note("completed", result=await one)
+
+    async def look(key: int, among: list[int]) -> int:
+        await asyncio.sleep(key % 2)
+        return key + len(among)
+
+    shelf = run.service("shelf", {"look": look}, read_only=True)
+    for one in asyncio.as_completed({shelf("look", key=number, among=[number]) for number in range(size)}):
+        run.note("looked", result=await one)
+
+
+@program
 async def completed_tasks(run: Run, size: int) -> None:
     """Take tasks of a set as they are completed, of which some are done."""
     tasks = {asyncio.create_task(_work(run, number, float(number % 2), number)) for number in range(size)}
