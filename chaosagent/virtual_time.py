@@ -16,12 +16,13 @@ import sys
 import threading
 import weakref
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from concurrent.futures import Future as ThreadFuture
 from contextlib import suppress
 from typing import Any, NoReturn, TypeVar, TypeVarTuple
 
 from chaosagent.callback import Callback, Context
+from chaosagent.task_order import OrderedLoop
 from chaosagent.threads import ThreadPool
 from chaosagent.works import Works, hand_over
 
@@ -52,7 +53,7 @@ class TimeLimitReached(VirtualTimeError):
     """The next timer lies behind the limit of virtual time."""
 
 
-class VirtualLoop(asyncio.AbstractEventLoop):
+class VirtualLoop(OrderedLoop):
     """An asyncio event loop in virtual time, without input or output.
 
     Args:
@@ -69,6 +70,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def __init__(
         self, *, turns_max: int = 100_000, turns_total_max: int = 1_000_000, seconds_max: float = float("inf")
     ) -> None:
+        super().__init__()
         self.stopped: VirtualTimeError | None = None
         self.follower: Callable[[float], object] | None = None
         self.now = 0.0
@@ -77,11 +79,10 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._threads: deque[tuple[ThreadFuture[Any], asyncio.Future[Any]]] = deque()
         self._threads_out: Callable[[], bool] | None = None
         self._pool: ThreadPool | None = None
-        self._tasks: dict[asyncio.Task[Any], None] = {}
         self._thread = threading.get_ident()
         self._works = Works(THREADS_MAX)
         self._guests: list[asyncio.Task[Any]] = []
-        self._tasks_made = self._timers_made = 0
+        self._timers_made = 0
         self._generators: list[weakref.ref[AsyncGenerator[Any, Any]]] = []
         self._turns = self._turns_before = 0
         self._turns_max, self._turns_total_max, self._seconds_max = turns_max, turns_total_max, seconds_max
@@ -104,9 +105,20 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             TimeLimitReached: The next timer lies behind the limit.
         """
         task: asyncio.Task[T] = self.create_task(future)
+        return self._run(task)
+
+    def run_call(self, call: Coroutine[Any, Any, T]) -> T:
+        """Run a call of a synchronous target to its end, in a task that the target never sees: it has no number."""
+        task = asyncio.Task(call, loop=self, name="chaosagent")
+        self._tasks_made += 1
+        self._tasks[self._tasks_made] = task
+        return self._run(task)
+
+    def _run(self, task: asyncio.Task[T]) -> T:
+        made = self._tasks_made
         with _Entered(self):
             self._drain(task)
-        self._tasks.pop(task, None)
+        self._tasks.pop(made, None)
         return task.result()
 
     def _drain(self, task: asyncio.Future[Any]) -> None:
@@ -184,7 +196,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         """
         self._ended = True
         self._works.close()
-        left = self.tasks_left
+        left = self.tasks_left()
         generators = [generator for known in self._generators if (generator := known()) is not None]
         if left or generators:
             self._turns, self._turns_before, self._turns_total_max = 0, 0, self._turns_max
@@ -205,7 +217,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def _let_threads_go(self) -> None:
         """Cancel what threads still ask of the loop: they wait for it, and the pool waits for them."""
         for _ in range(2):
-            for task in self.tasks_left:
+            for task in self.tasks_left():
                 task.cancel()
             while (asked := self._works.take_call()) is not None:
                 self._ready.append(asked)
@@ -248,11 +260,6 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             and not (self._threads_out is not None and self._threads_out())
             and all(callback._cancelled for *_, callback in self._timers)
         )
-
-    @property
-    def tasks_left(self) -> list[asyncio.Task[Any]]:
-        """The tasks that have not ended, in the order of their making."""
-        return [task for task in self._tasks if not task.done()]
 
     # ------------------------------------------------------------------ what asyncio asks of a loop
 
@@ -299,20 +306,9 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         callback(*args)
         if self._tasks_made > known:
             self._guests = [task for task in self._guests if not task.done()]
-            made = list(self._tasks)[known - self._tasks_made :]
+            made = [self._tasks[number] for number in range(known + 1, self._tasks_made + 1) if number in self._tasks]
             self._guests.extend(made)
             self._works.asked(number, made)
-
-    def create_future(self) -> asyncio.Future[Any]:
-        return asyncio.Future(loop=self)
-
-    def create_task(self, coro: Any, *, name: str | None = None, context: Any = None, **options: Any) -> Any:
-        self._tasks_made += 1
-        if name is None:
-            name = f"task-{self._tasks_made}"
-        task: asyncio.Task[Any] = asyncio.Task(coro, loop=self, name=name, context=context, **options)
-        self._tasks[task] = None
-        return task
 
     def run_in_executor(self, executor: Any, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
         future: asyncio.Future[T] = self.create_future()

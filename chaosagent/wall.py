@@ -14,18 +14,22 @@ from contextlib import suppress
 from contextvars import Context
 from typing import Any, TypeVar, TypeVarTuple
 
+from chaosagent.ordered_set import OrderedSet
+from chaosagent.task_order import OrderedLoop, RunTask
 from chaosagent.virtual_time import TimeLimitReached
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 THREADS_MAX = 8
+FORGET_EVERY = 1_000
+"""After how many tasks those that have ended are forgotten."""
 CLEANING_SECONDS = 1.0
 CLEANING_PARTS = 10
 """In how many parts tasks are given that time: a machine that stands still meanwhile spends one of them, not all."""
 
 
-class WallLoop(asyncio.SelectorEventLoop):
+class WallLoop(OrderedLoop, asyncio.SelectorEventLoop):
     """An asyncio event loop in real time, with input and output, that ends at a limit.
 
     Args:
@@ -44,6 +48,7 @@ class WallLoop(asyncio.SelectorEventLoop):
         self._begun, self._is_over = 0.0, False
         self._gate, self._thread = threading.RLock(), threading.get_ident()
         super().__init__()
+        self._asyncgens.data = OrderedSet()  # type: ignore[attr-defined]  # a WeakSet, closed all at one time at the end
         self._begun = super().time()
         self._seconds_max = seconds_max
         self.stopped: TimeLimitReached | None = None
@@ -72,6 +77,15 @@ class WallLoop(asyncio.SelectorEventLoop):
             raise self.stopped from None
         finally:
             limit.cancel()
+
+    run_call = run_until_complete
+
+    def create_task(self, coro: Any, *, name: Any = None, context: Any = None, **options: Any) -> Any:
+        if self.get_task_factory() is not None:
+            return asyncio.SelectorEventLoop.create_task(self, coro, name=name, context=context, **options)
+        if self._tasks_made % FORGET_EVERY == 0:
+            self.forget_ended()
+        return super().create_task(coro, name=name, context=context, **options)
 
     def _reach_limit(self) -> None:
         self.stopped = TimeLimitReached(f"the limit is {self._seconds_max:g} s of real time")
@@ -109,8 +123,9 @@ class WallLoop(asyncio.SelectorEventLoop):
 
     def _cancelled_but(self, known: Collection[asyncio.Task[Any]]) -> list[asyncio.Task[Any]]:
         """Cancel the tasks that are left, but those that are known, and return them."""
-        unknown = asyncio.all_tasks(self).difference(known)
-        left = sorted(unknown, key=lambda task: (len(task.get_name()), task.get_name()))
+        others = [task for task in asyncio.all_tasks(self) if not isinstance(task, RunTask)]
+        others.sort(key=lambda task: (len(task.get_name()), task.get_name()))
+        left = [task for task in (*self.tasks_left(), *others) if task not in known]
         for task in left:
             task.cancel()
         return left

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
 
 
 def everything_at(
-    run: LiveRun, place: str, state: object, *, clock_matters: bool, artifacts_matter: bool, with_history: bool
+    run: LiveRun,
+    place: str,
+    state: object,
+    numbers: list[int],
+    *,
+    clock_matters: bool,
+    artifacts_matter: bool,
+    with_history: bool,
 ) -> bytes:
     """Return the canonical bytes of what the future depends on, apart from the monitors.
 
@@ -20,6 +27,7 @@ def everything_at(
         run: At a moment when no call is pending and no timer set.
         place: Of the target's program.
         state: Of the target and its world.
+        numbers: On which the order of tasks depends that will be made; see `task_order`.
         clock_matters: Whether the future depends on the time.
         artifacts_matter: Whether it depends on the ids of what was delivered last.
         with_history: Whether it depends on earlier exchanges, as it does when operators read them.
@@ -33,6 +41,7 @@ def everything_at(
         ACTING.get(),
         plain(state),
         run.loop.time() if clock_matters else None,
+        numbers,
         [[name, sorted(door.counts.items()), door.content()] for name, door in doors],
         [[name, list(door.history)] for name, door in doors] if with_history else [],
         [[name, digest_of(repr(stream.getstate()))] for name, stream in sorted(run.streams.items())],

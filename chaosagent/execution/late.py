@@ -40,4 +40,4 @@ def reach_later(run: LiveRun, passage: Passage, seconds: float, request: Request
         except ChaosAgentError as error:
             run.recorder.refuse(error)
 
-    run.loop.create_task(later())
+    run.loop.create_own_task(later())

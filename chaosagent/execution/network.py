@@ -100,7 +100,7 @@ class Link:
         if self._opening is None:
             self._opening = self._run.loop.create_future()
             # A task that nobody holds may be collected as garbage while it waits.
-            self._keeper = self._run.loop.create_task(self._keep(self._opening))
+            self._keeper = self._run.loop.create_own_task(self._keep(self._opening))
         return await asyncio.shield(self._opening)
 
     @asynccontextmanager

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from chaosagent.canonical import Plain, plain
 from chaosagent.clock import Clock
 from chaosagent.errors import ChaosAgentError, CrossingError, PluginError, TargetError, UsageError
-from chaosagent.execution.acting import ACTING, As, check_name
+from chaosagent.execution.acting import ACTING, INSIDE, As, check_name
 from chaosagent.execution.checkpoint import everything_at
 from chaosagent.execution.crashed import with_place
 from chaosagent.execution.doors import DoorOptions, LiveDoor, Mailbox
@@ -83,6 +83,7 @@ class LiveRun(DoorOpener):
     ) -> None:
         self.task, self.config, self.seed = task, config, seed
         self.loop, self.clock = loop, Clock(loop, synchronous=synchronous)
+        loop.origin = INSIDE.get
         self.recorder = recorder
         self.payload_bytes_max = recorder.limits.payload_bytes_max
         self.crossings: list[RecordedCrossing] = []
@@ -192,8 +193,8 @@ class LiveRun(DoorOpener):
         raise RunEnded(reason)
 
     def checkpoint(self, place: str, state: Any, *, clock_matters: bool = True, artifacts_matter: bool = True) -> None:
-        quiet = not self._pending and self.loop.idle
-        if self._fingerprinting is Fingerprinting.OFF or not quiet:
+        numbers = self.loop.renumber()  # whether or not fingerprints are taken, or a run would differ
+        if self._fingerprinting is Fingerprinting.OFF or self._pending or not self.loop.idle:
             return
         with_history = self._fingerprinting is Fingerprinting.STATE_AND_HISTORY
         try:
@@ -201,6 +202,7 @@ class LiveRun(DoorOpener):
                 self,
                 place,
                 state,
+                numbers,
                 clock_matters=clock_matters,
                 artifacts_matter=artifacts_matter,
                 with_history=with_history,
@@ -208,11 +210,9 @@ class LiveRun(DoorOpener):
             self.fingerprints.append(self.recorder.watch.fingerprint(self.position, everything))
             if self.survey is not None:
                 self.survey.look(self, place, state, sys._getframe(1))
-        except UsageError as error:
-            if not self.is_faulty:  # else a fault has put something there that is equal to nothing
-                raise self.recorder.refuse(error) from None
         except ChaosAgentError as error:
-            raise self.recorder.refuse(error) from None
+            if not (isinstance(error, UsageError) and self.is_faulty):  # a fault has put there what equals nothing
+                raise self.recorder.refuse(error) from None
 
     # ------------------------------------------------------------------ the crossing pipeline
 
@@ -221,7 +221,7 @@ class LiveRun(DoorOpener):
         if self._synchronous:
             if threading.get_ident() != self._thread:
                 raise self._elsewhere(door)
-            return self.loop.run_until_complete(self.cross(door, place_of, operation, arguments))
+            return self.loop.run_call(self.cross(door, place_of, operation, arguments))
         crossing = self.cross(door, place_of, operation, arguments)
         self.asked.append(crossing)
         return crossing

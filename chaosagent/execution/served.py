@@ -166,7 +166,7 @@ class ServedRun(LiveRun):
         for when in sorted({step.arrived_at for step in self._unasked.values()}):
             if when > self.loop.now:
                 self.loop.call_at(when, self._go_on)
-        self.loop.create_task(self._see_to_the_end())
+        self.loop.create_own_task(self._see_to_the_end())
 
     async def _see_to_the_end(self) -> None:
         """Write down, when the run ends, what the world had open then."""

@@ -29,7 +29,6 @@ from chaosagent.execution.crashed import Owner, owner_of
 from chaosagent.execution.liveness import names_read_after
 from chaosagent.faults.evaluation import Undeclared, Variable
 from chaosagent.faults.schedule import Schedule
-from chaosagent.virtual_time import VirtualLoop
 
 if TYPE_CHECKING:
     from chaosagent.execution.run import LiveRun
@@ -120,7 +119,7 @@ class Survey:
         if not self._is_nominal and self._passed.bit_count() > 1:
             return  # the first, the second, the fourth, and so on: what matters later is mostly still there
         reader = _Reader([state, *run.streams.values()])
-        tasks = run.loop.tasks_left if isinstance(run.loop, VirtualLoop) else []
+        tasks = run.loop.tasks_left()
         for frame in islice(_frames(caller, tasks), FRAMES_MAX):
             reader.read(frame)
         self.found.append(Undeclared(len(run.fingerprints) - 1, place, reader.variables()))

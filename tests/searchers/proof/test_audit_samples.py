@@ -12,9 +12,12 @@ import pytest
 from chaosagent.faults.crossing import Request, Response
 from chaosagent.faults.evaluation import Act, Evaluation, Status
 from chaosagent.faults.injection import Injection, Place
+from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.faults.schedule import schedule as schedule_of
 from chaosagent.searchers.proof.audit import ORDER, SAMPLES_MAX, Audit, Sample, order_is_wrong
+from chaosagent.searchers.proof.chains import Chains
+from chaosagent.searchers.seen.states import States
 from chaosagent.searchers.seen.told import Told
 from chaosagent.study.searcher import Purpose
 from chaosagent.testing.crossings import Sample as Crossing
@@ -54,8 +57,13 @@ def told(*runs: Evaluation) -> Told:
     return known
 
 
+def empty_audit() -> Audit:
+    model = CostModel()
+    return Audit(CONTRACT, Chains(States(0, model, 0), model, budget=3.0))
+
+
 def audit_of(*samples: Sample) -> Audit:
-    made = Audit(CONTRACT)
+    made = empty_audit()
     made.begin(random.Random(1))
     for slot, one in enumerate(samples):
         made.keep(slot, one)
@@ -78,7 +86,7 @@ def same(found: Sample, rng: random.Random) -> Sample:
 def test_behind_the_first_ones_each_is_kept_with_the_same_probability(
     draw: float, slots: list[tuple[int, int]]
 ) -> None:
-    audit, rng = Audit(CONTRACT), Drawing()
+    audit, rng = empty_audit(), Drawing()
     rng.number = draw
     audit.begin(rng)
 
@@ -88,7 +96,7 @@ def test_behind_the_first_ones_each_is_kept_with_the_same_probability(
 
 
 def test_what_was_pruned_before_makes_it_less_likely_to_be_kept() -> None:
-    audit, rng = Audit(CONTRACT), Drawing()
+    audit, rng = empty_audit(), Drawing()
     audit.begin(rng)
     audit.slots("R2", 99)
     rng.number = 0.645
@@ -120,12 +128,12 @@ def test_every_fourth_of_a_share_lies_below_where_something_does() -> None:
         del rng
         return found._replace(schedule=found.schedule.with_injection(*lost(9)), below=True)
 
-    audit = audit_of(*(sample(number) for number in range(1, 9)))
+    audit = audit_of(*(sample(number, "R2") for number in range(1, 9)))
     chosen = [one.schedule for one in audit.choose(8, Told(), below) if one.purpose is Purpose.AUDIT]
     assert [len(schedule) for schedule in chosen].count(1) == 6
     assert 1 <= [len(schedule) for schedule in chosen].count(2) <= 2
 
-    audit = audit_of(*(sample(number) for number in range(1, 9)))
+    audit = audit_of(*(sample(number, "R2") for number in range(1, 9)))
     assert len([one for one in audit.choose(8, Told(), same) if one.purpose is Purpose.AUDIT]) == 6
 
 

@@ -68,7 +68,7 @@ def search(
 
 
 BACKWARDS = {"lookahead": 16, "is_reversed": True}
-ALL = {"lookahead": 2, "all_minimal": True}
+ALL: dict[str, Any] = {"lookahead": 2, "all_minimal": True}
 
 
 @pytest.mark.parametrize(
