@@ -228,7 +228,9 @@ class Evaluator:
         elif finished.ticket in self._watched:
             self._take_watched(*self._watched.pop(finished.ticket), finished.evaluation)
         elif finished.ticket in self._naming:
-            self._name_cause(*self._naming.pop(finished.ticket), finished.evaluation.reads)
+            diverged, reads = self._naming.pop(finished.ticket), finished.evaluation.reads
+            if reads:
+                self._name_cause(*diverged, reads)
         elif finished.ticket in self._draws:
             drawn = finished.evaluation
             is_hung = drawn.ending is Ending.HUNG
@@ -266,8 +268,11 @@ class Evaluator:
         difference = difference_in_calls(told, again)
         self.differ(at, told.schedule, difference, again.reads)
         if is_first and not watched:
-            ticket = self._submit(at, told.schedule, self.answering, watched=True)
-            self._naming[ticket] = (at, told.schedule, difference)
+            self._watch_for_cause(at, told.schedule, difference)
+
+    def _watch_for_cause(self, at: Experimental, schedule: Schedule, difference: Difference) -> None:
+        """Have a schedule whose runs differ watched once, as what it reads is the likely cause."""
+        self._naming[self._submit(at, schedule, self.answering, watched=True)] = (at, schedule, difference)
 
     def differ(
         self, at: Experimental, schedule: Schedule, difference: Difference, reads: Sequence[ChanceRead] = ()
@@ -328,12 +333,14 @@ class Evaluator:
         is_alike = (alone.ending, alone.success, _calls(alone)) == (told.ending, told.success, _calls(told))
         if not is_alike and self._of_study(at) not in self.unlike:
             landed = f"only `{told.effective}`" if told.effective else "nothing"
+            difference = difference_in_calls(alone, told)
             self._note_unlike(
                 at,
-                f"under `{told.schedule}` {landed} landed, and yet the run is another: "
-                f"{difference_in_calls(alone, told)}. Likely cause: an operator that acts by a timer or a variable of "
-                "its own and not through its crossing, or chance in the target",
+                f"under `{told.schedule}` {landed} landed, and yet the run is another: {difference}. Likely cause: "
+                "an operator that acts by a timer or a variable of its own and not through its crossing, or chance in "
+                "the target",
             )
+            self._watch_for_cause(at, told.schedule, difference)
 
     def known_of(self, at: Experimental) -> list[Evaluation]:
         """Return all that is known of a task and seed, in no certain order."""

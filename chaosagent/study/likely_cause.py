@@ -17,6 +17,7 @@ _ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
 _DRAWN = re.compile(r"\b[0-9a-f]{16,}\b|\b0\.\d{9,}|\b\d\.\d{9,}e-\d\d\b")  # a token, or what random() gives
 
 
+_ORDER = "the order of a set, or of what threads finish; sort it"
 READS_SHOWN = 3
 REMEDIES = {
     Chance.REAL_TIME: f"ask run.clock.now(), {OR_PIN}",
@@ -42,7 +43,7 @@ def likely_cause(difference: Difference, *, in_one_process: bool = True, reads: 
     suspects = [read for read in reads if not read.package and read.chance is not Chance.ADDRESS]
     if suspects:
         named = _named(suspects, first=_chance_in(difference))
-        return named if in_one_process else f"{guessed}; or {named}"
+        return named if in_one_process and guessed != _ORDER else f"{guessed}; or {named}"
     addresses = [read for read in reads if not read.package]
     if addresses:
         return f"{guessed}; or {_named(addresses)}"
@@ -88,7 +89,7 @@ def _guessed(difference: Difference, *, in_one_process: bool) -> str:
     if _DRAWN.search(expected) and _DRAWN.search(got):
         return f"a generated id or a random number; draw it from run.rng(label), {OR_PIN}"
     if expected != got and Counter(expected) == Counter(got):
-        return "the order of a set, or of what threads finish; sort it"
+        return _ORDER
     if not in_one_process:
         return "the order of a set, `hash()`, or something that the process keeps between runs; sort, or keep nothing"
     if difference.field == "steps":
