@@ -8,17 +8,17 @@ import multiprocessing
 import sys
 from functools import partial
 
-from tests.lab.soundness.attack import STATES_MAX, Report, compare
+from tests.lab.soundness.attack import RUNS_MAX, STATES_MAX, Report, compare
 from tests.lab.soundness.forgetful import HIDING_PLACES, Forgetful, search
 from tests.lab.soundness.random_programs import random_case
 from tests.lab.soundness.strange_operators import registered
 
 
-def _one(seed: int, *, strange_every: int, states_max: int) -> Report:
+def _one(seed: int, *, strange_every: int, states_max: int, runs_max: int) -> Report:
     report = Report()
     with registered():
         strange = bool(strange_every) and seed % strange_every == 0
-        compare(random_case(seed, strange=strange), report, seed, states_max=states_max)
+        compare(random_case(seed, strange=strange), report, seed, states_max=states_max, runs_max=runs_max)
     return report
 
 
@@ -30,6 +30,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--strange-every", type=int, default=3, help="every so many-th has a stranger's operator")
     parser.add_argument("--states", type=int, default=STATES_MAX, help="how many final states of each are searched for")
+    parser.add_argument("--runs", type=int, default=RUNS_MAX, help="programs with more schedules are passed over")
     parser.add_argument("--forgetful", type=int, default=0, help="instead: agents with incomplete checkpoints")
     asked = parser.parse_args()
     if asked.forgetful:
@@ -38,7 +39,9 @@ def main() -> int:
     seeds = range(asked.first, asked.first + asked.programs)
     with multiprocessing.Pool(asked.jobs) as pool:
         reports = pool.imap(
-            partial(_one, strange_every=asked.strange_every, states_max=asked.states), seeds, chunksize=4
+            partial(_one, strange_every=asked.strange_every, states_max=asked.states, runs_max=asked.runs),
+            seeds,
+            chunksize=4,
         )
         for number, report in enumerate(reports, 1):
             _add(total, report)

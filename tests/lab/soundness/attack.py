@@ -29,7 +29,7 @@ from tests.lab.soundness.random_programs import Case
 
 CONTRACT = "final-state"
 RUNS_MAX = 3_000
-"""Programs with more schedules than that are passed over."""
+"""By default programs with more schedules than that are passed over."""
 STATES_MAX = 6
 """How many of the final states of a program are searched for: the most expensive one, and others drawn at random.
 
@@ -101,9 +101,11 @@ class Truth:
         system: The target.
         space: What may be injected.
         budget: Of schedules.
+        runs_max: More schedules than that are too many.
     """
 
-    def __init__(self, system: Target, space: Space, budget: float) -> None:
+    def __init__(self, system: Target, space: Space, budget: float, runs_max: int = RUNS_MAX) -> None:
+        self._runs_max = runs_max
         task, config = next(iter(system.tasks.values())), next(iter(system.configs.values()))
         self.space, self.budget = space, budget
         self._experiment = Experiment(system, task, config, 0).with_nominal()
@@ -127,7 +129,7 @@ class Truth:
         while True:
             for chosen in _subsets(universe, self.budget):
                 self.run(chosen)
-                if len(self._known) > RUNS_MAX:
+                if len(self._known) > self._runs_max:
                     raise TooLargeError
             seen = dict(universe)
             for evaluation, _ in list(self._known.values()):
@@ -185,7 +187,7 @@ def _subsets(universe: Mapping[Injection, float], budget: float) -> Iterator[Sch
                 yield schedule(chosen)
 
 
-def compare(case: Case, report: Report, seed: int, *, states_max: int = STATES_MAX) -> None:
+def compare(case: Case, report: Report, seed: int, *, states_max: int = STATES_MAX, runs_max: int = RUNS_MAX) -> None:
     """Search for final states of a program with each searcher and each set of rules, and note what is wrong.
 
     Args:
@@ -193,10 +195,11 @@ def compare(case: Case, report: Report, seed: int, *, states_max: int = STATES_M
         report: Takes what was found.
         seed: Of the program.
         states_max: How many final states are searched for.
+        runs_max: A program with more schedules than that is passed over.
     """
     space = Space(case.choices)
     try:
-        truth = Truth(target_of(case.program), space, case.budget)
+        truth = Truth(target_of(case.program), space, case.budget, runs_max)
         truth.check_what_did_not_land()
         costs = truth.costs()
     except TooLargeError:
