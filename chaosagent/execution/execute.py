@@ -221,16 +221,18 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
     if unawaited is not None and ending is Ending.FINISHED:
         run.recorder.refuse(unawaited)
     _refuse(experiment, run.recorder)
-    outcome = Outcome(success=False)
+    outcome, state = _NO_OUTCOME, None
     try:
-        outcome = replace(outcome, state=run.final_state())
+        state = run.final_state()
         if ending is Ending.FINISHED:
-            outcome = run.settled(outcome_of(experiment, result, outcome.state, is_faulty=run.is_faulty))
+            outcome = run.settled(outcome_of(experiment, result, state, is_faulty=run.is_faulty))
     except TargetError as error:
         if not run.is_faulty:
             raise
         if ending is Ending.FINISHED:
             ending, detail = Ending.CRASHED, str(error)  # what it hands back under a fault is how it behaves
+    if outcome is _NO_OUTCOME and state is not None:
+        outcome = replace(outcome, state=state)
     if experiment.exceeded:
         detail = f"{detail}{'; ' if detail else ''}{BEYOND}{experiment.exceeded}"
     trace = _judged(experiment, run, _Ended(ending, detail, crashed_at, outcome))
@@ -327,6 +329,7 @@ def _support(run: LiveRun) -> tuple[Place, ...] | None:
     return tuple(call for call in calls if str(call) in found) if found else None
 
 
+_NO_OUTCOME = Outcome(success=False)
 _asked, _position = attrgetter("asked"), attrgetter("position")
 
 
