@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -113,3 +114,10 @@ def test_undeclared_variables_are_named_and_many_are_counted() -> None:
 
     assert "first where checkpoints do not declare v0 in agent (checkpoint 'read')" in one
     assert "v2 in agent (checkpoint 'read') and 2 other variables" in many
+
+
+def test_the_page_on_proofs_explains_every_level_and_rule() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "proofs.md").read_text("utf-8")
+
+    assert [level for level in LEVELS if f"| {level} |" not in page] == []
+    assert [rule for rule in RULES if rule not in page and rule != "lineage"] == []
