@@ -13,8 +13,10 @@ from __future__ import annotations
 import asyncio
 import enum
 import functools
+import inspect
 import marshal
 import random
+import sys
 import types
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -36,13 +38,19 @@ if TYPE_CHECKING:
 ONE_IN = 16
 """Of the runs with several injections one in so many is surveyed, and each with one or none: it takes time."""
 
-NODES_MAX = 4_000
-"""Containers and objects that are looked at in one checkpoint; what is found behind them is not compared."""
+NODES_MAX = 16_000
+"""Values that are looked at in one checkpoint; what is found behind them is not compared."""
 
-NODES_OF_ONE_MAX = 1_000
+NODES_OF_ONE_MAX = 4_000
 """The same in one variable, which then is not compared."""
 
+CHARACTERS_PER_NODE = 64
+"""A long text counts as several values."""
+
 DIGEST_BYTES = 8
+HOLDERS = 3
+"""References to a copy of a frame's variables that nobody else holds, as whoever has called `locals()` does."""
+
 FRAMES_MAX = 64
 VARIABLES_MAX = 64
 
@@ -115,6 +123,10 @@ class Survey:
         """
         if not (self._is_nominal or run.acts):
             return
+        with suppress(Exception):  # of objects that answer in their own way, or change meanwhile; they are the target's
+            self._look(run, place, state, caller)
+
+    def _look(self, run: LiveRun, place: str, state: object, caller: types.FrameType | None) -> None:
         self._passed += 1
         if not self._is_nominal and self._passed.bit_count() > 1:
             return  # the first, the second, the fourth, and so on: what matters later is mostly still there
@@ -182,10 +194,8 @@ class _Reader:
 
     def read(self, frame: types.FrameType) -> None:
         """Read what a function may still read."""
-        values = frame.f_locals
-        for name in names_read_after(frame.f_code, frame.f_lasti):
-            if name in values:
-                self._variable(f"{name} in {frame.f_code.co_name}", values[name])
+        for name, value in _variables_of(frame):
+            self._variable(f"{name} in {frame.f_code.co_name}", value)
 
     def _variable(self, name: str, value: object) -> None:
         """Read a variable; of an object its attributes, under the name of its class."""
@@ -208,6 +218,8 @@ class _Reader:
         """Return the digest of a variable; `None` where it has no content, or too much."""
         if type(value) in _PLAIN and id(value) not in self._known:
             with suppress(ValueError):  # something in it is not plain
+                if not _is_short(value):
+                    return None
                 plain = marshal.dumps(value, WITHOUT_IDENTITIES)  # type: ignore[arg-type]  # else a ValueError
                 return blake2b(plain, digest_size=DIGEST_BYTES).digest()
         self._left_of_one = NODES_OF_ONE_MAX
@@ -226,10 +238,7 @@ class _Reader:
         known = self._digests.get(id(value))
         if known is not None:
             return known
-        self._left -= 1
-        self._left_of_one -= 1
-        if min(self._left, self._left_of_one) < 0:
-            raise _TooLargeError
+        self._count(1)
         self._digests[id(value)] = b"itself"
         self._kept.append(value)
         parts = self._parts(value)
@@ -239,16 +248,25 @@ class _Reader:
         found = self._digests[id(value)] = _digest([type(value).__qualname__, parts])
         return found
 
+    def _count(self, values: int) -> None:
+        self._left -= values
+        self._left_of_one -= values
+        if min(self._left, self._left_of_one) < 0:
+            raise _TooLargeError
+
     def _parts(self, value: Any) -> object:
         """Return what something consists of, as plain data; no code of the user runs for it."""
         kind, content = type(value), self._content
         for sequence in (list, tuple, deque):
             if issubclass(kind, sequence):
+                self._count(sequence.__len__(value))
                 return [content(item) for item in sequence.__iter__(value)]
         for collection in (set, frozenset):
             if issubclass(kind, collection):
+                self._count(collection.__len__(value))
                 return sorted([pack_plain(content(item)) for item in collection.__iter__(value)])
         if issubclass(kind, dict):
+            self._count(2 * dict.__len__(value))
             return [[content(key), content(item)] for key, item in dict.items(value)]
         if issubclass(kind, types.FunctionType):
             return [content(cell.cell_contents) for cell in value.__closure__ or () if cell != _EMPTY_CELL]
@@ -262,13 +280,8 @@ class _Reader:
             return [content(part) for part in BaseException.args.__get__(value)]  # type: ignore[attr-defined]
         if issubclass(kind, _GENERATORS):
             frame = _frame_of(value)
-            names = (
-                ()
-                if frame is None or owner_of(frame) is not Owner.USER
-                else names_read_after(frame.f_code, frame.f_lasti)
-            )
-            values = {} if frame is None else frame.f_locals
-            return [[name, content(values[name])] for name in names if name in values]
+            is_users = frame is not None and owner_of(frame) is Owner.USER
+            return [[name, content(item)] for name, item in _variables_of(frame)] if frame and is_users else []
         return self._parts_of_object(value)
 
     def _parts_of_object(self, value: object) -> object:
@@ -297,13 +310,44 @@ def _attributes(value: object) -> list[tuple[str, object]] | None:
     if issubclass(kind, _CONTAINERS) or kind.__module__ in _TEXTS:
         return None
     found: dict[str, object] = {}
-    with suppress(AttributeError):
-        found.update(object.__getattribute__(value, "__dict__"))
+    for one in kind.__mro__:
+        own = vars(one).get("__dict__")
+        if isinstance(own, types.GetSetDescriptorType):  # not a property of the user's
+            found.update((name, item) for name, item in own.__get__(value, kind).items() if type(name) is str)
+            break
     slots = _slots(kind)
     for name, slot in slots:
         with suppress(AttributeError):  # not set yet
             found[name] = slot.__get__(value, kind)
     return sorted(found.items()) if found or slots else None
+
+
+def _variables_of(frame: types.FrameType) -> list[tuple[str, object]]:
+    """Return the variables that a function may still read, and keep no other alive."""
+    values = frame.f_locals
+    found = [(name, values[name]) for name in names_read_after(frame.f_code, frame.f_lasti) if name in values]
+    if type(values) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(values) <= HOLDERS:
+        # Until Python 3.12 this is a copy that the frame keeps, so objects would live longer than in other runs.
+        values.clear()
+    return found
+
+
+def _is_short(value: object) -> bool:
+    """Whether plain data are few values, those counted again that are in it several times."""
+    left, waiting = NODES_OF_ONE_MAX, [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str | bytes):
+            left -= len(one) // CHARACTERS_PER_NODE
+        elif isinstance(one, dict):
+            left -= 2 * len(one)
+            waiting += [*one.keys(), *one.values()] if left > 0 else []
+        elif isinstance(one, list | tuple | set | frozenset):
+            left -= len(one)
+            waiting += one if left > 0 else []
+        if left < 0:
+            return False
+    return True
 
 
 @functools.lru_cache(maxsize=1_024)

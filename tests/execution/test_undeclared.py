@@ -11,6 +11,7 @@ import pytest
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.liveness import names_read_after
 from chaosagent.faults.evaluation import Fingerprinting
+from chaosagent.vocabulary import Ending
 
 Play = Callable[..., Execution]
 LOST = "service:crm[1] service.lost_response(when=before)"
@@ -173,6 +174,83 @@ def test_looking_at_variables_runs_no_code_of_the_target(play: Play) -> None:
         return str(len(touchy))
 
     assert play(agent, LOST, fingerprinting=Fingerprinting.STATE).evaluation.undeclared
+
+
+def test_what_a_function_lets_go_of_behind_a_checkpoint_ends_as_in_other_runs(play: Play) -> None:
+    class Connection:
+        """Says when it ends."""
+
+        def __init__(self, ended: list[str]) -> None:
+            self.ended = ended
+
+        def __del__(self) -> None:
+            self.ended.append("closed")
+
+    async def agent(run: Any) -> str:
+        ended: list[str] = []
+        connection: Connection | None = Connection(ended)
+        await failed(run)
+        run.checkpoint("here", None)
+        connection = None
+        ended.append("next")
+        return f"{ended} {connection}"
+
+    surveyed = play(agent, LOST, fingerprinting=Fingerprinting.STATE)
+
+    assert surveyed.evaluation.undeclared
+    assert surveyed.trace.outcome.message == play(agent, LOST).trace.outcome.message
+
+
+def test_a_dictionary_of_variables_that_the_target_keeps_stays_as_it_is(play: Play) -> None:
+    async def agent(run: Any) -> str:
+        await failed(run)
+        kept = locals()
+        run.checkpoint("here", None)
+        return str(sorted(kept))
+
+    surveyed = play(agent, LOST, fingerprinting=Fingerprinting.STATE)
+
+    assert "run" in surveyed.trace.outcome.message
+
+
+def shared() -> list[Any]:
+    """Return a list that is small, and would be huge were all that is in it written out."""
+    found: list[Any] = []
+    for _ in range(60):
+        found = [found, found]
+    return found
+
+
+def with_odd_names() -> object:
+    """Return an object with attributes whose names are no texts."""
+    odd = Desk()
+    vars(odd)[1] = 2  # type: ignore[index]  # on purpose
+    return odd
+
+
+class Huge(int):
+    """A number that Python does not write out."""
+
+
+class Proxy:
+    """An object that answers for its attributes itself."""
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]  # on purpose
+        raise AssertionError
+
+
+@pytest.mark.parametrize("make", [shared, with_odd_names, lambda: Huge(10**5000), Proxy, lambda: ["text"] * 10**6])
+def test_odd_and_large_variables_neither_stop_nor_slow_a_run(play: Play, make: Callable[[], object]) -> None:
+    async def agent(run: Any) -> str:
+        odd = make()
+        await failed(run)
+        run.checkpoint("here", None)
+        return type(odd).__name__
+
+    run = play(agent, LOST, fingerprinting=Fingerprinting.STATE)
+
+    assert run.trace.ending is Ending.FINISHED
 
 
 def test_variables_are_no_part_of_what_a_run_is(play: Play) -> None:
