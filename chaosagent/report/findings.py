@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaosagent.report.chance import MAY_BE_CHANCE, proof_by_chance, shown_below, tell_chance
-from chaosagent.report.claims import tell_disproved
+from chaosagent.report.claims import tell_contradictions, tell_disproved
 from chaosagent.report.empty_proofs import tell_empty_proofs
 from chaosagent.report.leftovers import Leftovers, tell_records
 from chaosagent.report.nominally import tell_nominal
@@ -20,7 +20,7 @@ from chaosagent.report.printable import printable
 from chaosagent.report.story import counted, replay_command
 from chaosagent.report.unproved import tell_unproved
 from chaosagent.report.weaknesses import contracts_table, is_unfinished, rank_of, tell_weaknesses
-from chaosagent.study.certificate import Certificate, listed
+from chaosagent.study.certificate import Certificate
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
@@ -170,8 +170,14 @@ def _tell_proof(page: Page, findings: Findings) -> None:
             return
         page.gap().line(
             good(f"Nothing {space} breaks {what}"),
-            f": proved for {number} {noun}.",
+            f": proved for {number} {noun}{_reservation(safe)}.",
         )
+
+
+def _reservation(safe: Sequence[SearchResult]) -> str:
+    """Say what a proof rests on that the target makes doubtful."""
+    reads = any(search.certificate.reads for search in safe)
+    return ", if the clock reads and random numbers listed below do not matter" if reads else ""
 
 
 def counterexamples_table(findings: Findings, *, every: bool = False) -> Page:
@@ -278,14 +284,7 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
     certificates = [search.certificate for search in result.searches]
     contradictions = sum(certificate.contradictions for certificate in certificates)
     if contradictions and not result.unlike:
-        undeclared = tuple(dict.fromkeys(name for one in certificates if one.contradictions for name in one.undeclared))
-        page.gap().line(
-            bad(f"The audit contradicted a rule {counted(contradictions, 'time')}: "),
-            "the rule was switched off and what it had pruned was searched. ",
-            f"Checkpoints of the target do not declare {listed(undeclared)}, on which the contract may depend."
-            if undeclared
-            else "A label of the target, such as read_only or an effect, does not say what the target does.",
-        )
+        tell_contradictions(page, [one for one in certificates if one.contradictions])
     tell_disproved(page, result)
     unsteady = [found for found in result.counterexamples if not found.confirmed]
     if unsteady:

@@ -33,6 +33,7 @@ def tell_unproved(page: Page, plan: Plan, result: StudyResult, notes: Notes) -> 
     _tell_above_budget(page, plan, result)
     _tell_limits(page, plan, notes)
     _tell_inconclusive(page, result, notes)
+    _tell_unjudged(page, result, notes)
     _tell_not_tried(page, plan)
 
 
@@ -73,7 +74,8 @@ def _tell_limits(page: Page, plan: Plan, notes: Notes) -> None:
     listed = _listed([f"{count} at {key} ({_limit_text(key, plan.run_limits)})" for key, count in by_key.items()])
     page.gap().line(
         notice(f"{counted(number, 'run').capitalize()} did not end: "),
-        f"{listed}. What they would do later is unknown, so no certificate reaches above the cheapest of them. If "
+        f"{listed}. What they would do later is unknown, so no certificate of contracts other than termination and "
+        "objective, which they break, reaches above the cheapest of them. If "
         f"your agent may take that long, raise {_listed(list(by_key))}.",
     )
 
@@ -122,6 +124,23 @@ def _tell_inconclusive(page: Page, result: StudyResult, notes: Notes) -> None:
         page.line(f"{counted(runs.count, 'run')}, such as under {under}: {reason}", indent=2)
     if len(kinds) > REASONS_MAX:
         page.line(faint(f"... {len(kinds) - REASONS_MAX} more reasons (--json lists them)"), indent=2)
+
+
+def _tell_unjudged(page: Page, result: StudyResult, notes: Notes) -> None:
+    """Say which contracts could not judge some runs, such as crashed ones, where no run was cut off."""
+    unjudged = [search for search in result.searches if search.certificate.unknown and not search.certificate.safe]
+    if notes.cut_off or not unjudged:
+        return
+    page.gap().line(
+        notice(f"{counted(len(unjudged), 'search', 'searches').capitalize()} could not judge some runs, "),
+        "so no certificate reaches above the cheapest of them. A contract that looks at the outcome knows nothing of a "
+        "run that crashed: let it look at `end.outcome.state`, which `run.state(function)` gives at any end, or mend "
+        "the crash.",
+    )
+    for search in unjudged[:ROWS_MAX]:
+        certificate = search.certificate
+        under = printable(certificate.unknown_under, characters_max=REASON_CHARACTERS_MAX)
+        page.line(f"{search.contract}: {counted(certificate.unknown, 'run')}, such as {under}", indent=2)
 
 
 def not_tried(plan: Plan) -> list[str]:

@@ -63,6 +63,7 @@ class Certificate:
         worlds_searched: How many worlds of frozen answers were searched.
         broken_anyway: Of a stochastic target: how often the contract breaks without injections, where it was seen to.
         near_limit: Share of a limit that some run has used, so that rule R3 was given up; 0 where it was not.
+        contradicted: Rules that a run has contradicted.
         undeclared: Variables that differed at merged checkpoints, which do not declare them: the audit began there.
         disproved: What the searcher claimed and a run has contradicted; empty while nothing did.
         by_real_time: The counterexample is a run that the limit of real time has ended: confirmed, as it was made in
@@ -95,6 +96,7 @@ class Certificate:
     broken_anyway: NominalShare | None = None
     near_limit: float = 0.0
     undeclared: tuple[str, ...] = ()
+    contradicted: tuple[str, ...] = ()
     disproved: str = ""
     by_real_time: bool = False
     reads: str = ""
@@ -103,6 +105,11 @@ class Certificate:
     def withdrawn(self) -> Certificate:
         """The same when a run of the task has diverged: nothing is proved."""
         return replace(self, level="C0", lower_bound=0.0, known_below=0.0, reproduced=False, clean=None)
+
+    @property
+    def _withdrawn(self) -> str:
+        rules = tuple(dict.fromkeys(self.contradicted))
+        return f"rule {' and rule '.join(rules)}" if rules else "what it rested on"
 
     @property
     def _missed(self) -> str:
@@ -160,7 +167,7 @@ class Certificate:
         for rule, count in self.pruned.items():
             work += f", {count} pruned by {rule}" if count else ""
         work += f", {self.audited} of the pruned audited at random, " + (
-            f"{_many(self.contradictions, 'contradiction')}: what it rested on was withdrawn, and searched anew without"
+            f"{_many(self.contradictions, 'contradiction')}: {self._withdrawn} was withdrawn, and searched anew without"
             if self.contradictions
             else "no contradiction"
         )

@@ -56,6 +56,7 @@ def certificate_of(
         broken_anyway=broken_anyway,
         near_limit=standing.near_limit,
         undeclared=standing.undeclared,
+        contradicted=standing.contradicted,
         disproved=search.searcher.disproved,
         by_real_time=any(one.ending is Ending.HUNG for one in (*filter(None, [found.best]), *found.minimal)),
         reads=reads,

@@ -300,14 +300,16 @@ class Search:
         if evaluation.schedule != EMPTY and violates(evaluation, self.contract.id):
             self._shrinker.add(evaluation)
 
-    def _learn(self, evaluation: Evaluation, tell: Callable[[Evaluation], None] | None = None) -> None:
+    def _learn(
+        self, evaluation: Evaluation, tell: Callable[[Evaluation], None] | None = None, *, is_audit: bool = False
+    ) -> None:
         """Tell one evaluation to the searcher and keep the cheapest violation."""
         self._has_answered = True
         self._known.add(evaluation.schedule)
         if evaluation.status is Status.ERROR:
             self.errors += 1
         elif (verdict := evaluation.verdict(self.contract.id)) is None or verdict.verdict is Verdict.UNKNOWN:
-            self.unknown += 1
+            self.unknown += not is_audit  # as those are not among the runs that the certificate counts
             if not self.unknown_under or len(evaluation.schedule) < self._unknown_size:
                 self._unknown_size = len(evaluation.schedule)
                 self.unknown_under = self._unknown_under(evaluation)
@@ -338,7 +340,7 @@ class Search:
             evaluator.request(self.at, proposal.schedule)
         for proposal in proposals:
             evaluation = self.judged(evaluator.evaluate(self.at, proposal.schedule))
-            self._learn(evaluation)
+            self._learn(evaluation, is_audit=True)
             if self.plan.wants_several:
                 self._shrink(evaluation)
         self._audit_over = self.searcher.standing.contradictions == before

@@ -98,6 +98,7 @@ class Standing:
         audited_of: How many of the audited were pruned by each rule.
         near_limit: Share of a limit that some run has used, so that rule R3 was given up: a run that it makes
             unnecessary might have come to that limit. 0 where that was not so.
+        contradicted: Rules that a run has contradicted.
         undeclared: Variables of the target that differed where runs were merged, as no checkpoint declares them; the
             audit ran what lies below those merges first.
     """
@@ -110,6 +111,7 @@ class Standing:
     audited_of: Mapping[str, int] = field(default_factory=dict)
     near_limit: float = 0.0
     undeclared: tuple[str, ...] = ()
+    contradicted: tuple[str, ...] = ()
 
 
 class Searcher(Protocol):

@@ -90,6 +90,7 @@ class BisectingSearcher:
         self._contradictions = self._inner_contradictions = 0
         self._judged: Counter[str] = Counter()
         self._undeclared: tuple[str, ...] = ()
+        self._inner_contradicted: tuple[str, ...] = ()
 
     # ------------------------------------------------------------------ ask and tell
 
@@ -179,6 +180,11 @@ class BisectingSearcher:
             audited_of=dict(judged),
             contradictions=standing.contradictions + self._inner_contradictions + self._contradictions,
             undeclared=self._undeclared or standing.undeclared,
+            contradicted=(
+                *self._inner_contradicted,
+                *standing.contradicted,
+                *([RULE] if self._contradictions else []),
+            ),
         )
 
     def audit(self, count: int) -> list[Proposal]:
@@ -226,6 +232,7 @@ class BisectingSearcher:
         standing, rules = self._inner.standing, self._inner.rules
         self._judged.update(standing.audited_of)
         self._undeclared = self._undeclared or standing.undeclared
+        self._inner_contradicted += standing.contradicted
         self._inner_contradictions += standing.contradictions
         self._stand_ins.clear()
         self._pruned = sum(number for _, number in self._stood_for())

@@ -35,6 +35,9 @@ CONTEXTS_MAX = 64
 FAULTS_MAX = 4
 """How many faults with the same undeclared variables are combined with other runs."""
 
+TRIES_MAX = 4_000
+"""How often an audit tries whether another fault fits into a chain."""
+
 GROUPS_MAX = 16
 """How many sets of undeclared variables are looked at."""
 
@@ -136,10 +139,13 @@ class Chains:
 
         They may cost more than the budget: whatever contradicts a prediction shows that checkpoints are incomplete.
         """
+        tries = TRIES_MAX
+        quiet = sorted(self._states.quiet(), key=str)[:TRIES_MAX]
         for context in contexts:
-            left = sorted(self._states.quiet(), key=str)
-            while left:
+            left = quiet
+            while left and tries > 0:
                 chain, later = context, list[Injection]()
+                tries -= len(left)
                 for fault in left:
                     further = _with(chain, fault)
                     if further is not None and self._states.foretold(further) is not None:
@@ -173,7 +179,7 @@ class Chains:
             rank = (run.schedule.declared_cost(self._model), str(run.schedule), run.schedule)
             if last not in cheapest or rank[:2] < cheapest[last][:2]:
                 cheapest[last] = rank
-        ranked = sorted(cheapest.items(), key=lambda item: (-self._carried(item[0]), crc32(item[1][1].encode())))
+        ranked = sorted(cheapest.items(), key=lambda item: (-self._carried(item[0]), _shuffled(item[1][1])))
         return [schedule for _, (_, _, schedule) in ranked[:CONTEXTS_MAX]]
 
     def _carried(self, state: State) -> int:
@@ -214,3 +220,8 @@ class Chains:
 def _with(schedule: Schedule, fault: Injection) -> Schedule | None:
     """Return a schedule with one more fault; `None` if another one acts there already."""
     return None if any(fault.hook.overlaps(one.hook) for one in schedule) else schedule.with_injection(fault)
+
+
+def _shuffled(text: str) -> int:
+    """Return a number by which texts are in no particular order, the same in every search."""
+    return crc32(text.encode("utf-8", "surrogatepass"))

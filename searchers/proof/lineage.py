@@ -174,6 +174,7 @@ class LineageSearcher:
             audited=standing.audited + self._judged,
             contradictions=standing.contradictions + self._contradictions,
             audited_of={**standing.audited_of, RULE: self._judged},
+            contradicted=(*standing.contradicted, *([RULE] if self._contradictions else [])),
         )
         if not self._is_used:
             return standing

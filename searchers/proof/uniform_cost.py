@@ -72,7 +72,7 @@ class ExactSearcher:
         self._problem = problem
         self.on_family: Callable[[Family], None] | None = None
         self._rules = {"R1": r1, "R2": r2, "R3": r3}
-        self._contradictions = 0
+        self._contradictions, self._contradicted = 0, list[str]()
         self._spent_max, self._near_limit = spent_max_of(problem), 0.0
         self._cheapest = problem.space.cost_min
         self.expander = self._new_expander()
@@ -226,8 +226,8 @@ class ExactSearcher:
         level = "C0" if bound <= 0.0 else "C2" if self._pruned["R3"] else "C1"  # without a proof no rule was needed
         pruned = {rule: self._pruned[rule] for rule, is_used in self._rules.items() if is_used}
         audit, wrong = self._audit, self._contradictions
-        judged, undeclared = dict(audit.judged), audit.undeclared
-        return Standing(bound, level, pruned, audit.total, wrong, judged, self._near_limit, undeclared)
+        judged, named, gone = dict(audit.judged), audit.undeclared, tuple(self._contradicted)
+        return Standing(bound, level, pruned, audit.total, wrong, judged, self._near_limit, named, gone)
 
     def audit(self, count: int) -> list[Proposal]:
         return self._audit.choose(count, self.told, self._below)
@@ -254,6 +254,7 @@ class ExactSearcher:
     def _withdraw(self, rule: str) -> None:
         """Search anew without a rule that was found wrong."""
         self._contradictions += 1
+        self._contradicted.append(rule)
         self._rules[rule] = False
         if rule == "R2":
             self.expander = self._new_expander()

@@ -232,4 +232,41 @@ def test_a_variable_that_checkpoints_forget_is_named_where_it_made_a_proof_wrong
 
     page = chaosagent("search", "forgetful.yaml", "--searcher", "exact").out
 
+    assert "The audit contradicted rule R3" in page
     assert "Checkpoints of the target do not declare short in agent" in " ".join(page.split())
+
+
+CRASHING = """
+from chaosagent import Outcome, target
+
+
+@target
+async def agent(task, run):
+    for name in ("a", "b"):
+        answer = await run.service(name, {"get": lambda: {"price": 5}}, read_only=True)("get")
+        if not isinstance(answer, dict) or answer["price"] is None:
+            raise KeyError("price")
+    return Outcome("paid", success=True)
+"""
+OWN = """
+from chaosagent import contract
+
+
+@contract("says-paid", at_end=True)
+def says_paid(end):
+    return end.outcome.message != "broken"
+"""
+
+
+def test_runs_that_a_contract_cannot_judge_are_counted_once_and_explained(folder: Path, chaosagent: Command) -> None:
+    (folder / "crashing.py").write_text(CRASHING + OWN, encoding="utf-8")
+    study = "target: crashing.py:agent\ncontracts: [crashing.py:says_paid]\nbudget: 2.2\n"
+    (folder / "crashing.yaml").write_text(study, encoding="utf-8")
+
+    page = chaosagent("search", "crashing.yaml").out
+    certificate = chaosagent("search", "crashing.yaml", "--json").json["searches"][0]["certificate"]
+
+    assert "One search could not judge some runs, so no certificate reaches above the cheapest of them." in page
+    assert "let it look at `end.outcome.state`" in " ".join(page.split())
+    assert "no violation in the -" not in certificate
+    assert "no violation in the " in certificate
