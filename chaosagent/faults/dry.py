@@ -261,7 +261,7 @@ class _DryCrossing:
         deviation: The first deviation so far; `UNCLEAR` while there was none.
         sleeps: How long the operator has waited, each time; also for no time, as others may act meanwhile.
         is_held_up: It waited before it asked the world.
-        is_repeated: It asked the world for something else behind another request.
+        is_repeated: It asked the world for something else more than once.
         is_deferred: Something is to reach the world later.
         is_unknown: It looked at something that is not recorded.
         reads_history: It looked at the history of the interface.
@@ -332,7 +332,7 @@ class _DryCrossing:
             self._deviate()
         self.is_held_up = self.is_held_up or bool(self.sleeps)
         if is_changed:
-            self.is_repeated = self.is_repeated or bool(self.executed) or self.changed is not None
+            self.is_repeated = self.is_repeated or self.changed is not None
             self.changed = packed
             return cast(Response, self.untouched)
         if self._recorded.answered < 0:
