@@ -119,7 +119,9 @@ class Truth:
         if known is None:
             execution = execute(self._experiment, wanted, fingerprinting=self._depth)
             outcome = execution.trace.outcome
-            state = digest_of([execution.trace.ending.value, outcome.state, [e.key for e in execution.trace.effects]])
+            # Without their order: a contract that judges it keeps it in its monitor, which fingerprints cover.
+            effects = sorted(str(effect.key) for effect in execution.trace.effects)
+            state = digest_of([execution.trace.ending.value, outcome.state, effects])
             known = self._known[wanted] = execution.evaluation, state
         return known
 
