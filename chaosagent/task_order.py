@@ -145,7 +145,7 @@ class _SetHere(set[Any]):
 
 
 def _in_order(elements: Iterable[Any]) -> Iterable[Any]:
-    """Order what comes in a plain set: tasks by their numbers, and coroutines by what they are going to do."""
+    """Order the elements of a plain set: tasks by number, and coroutines by function and arguments."""
     return sorted(elements, key=_place_of) if type(elements) in (set, frozenset) else elements
 
 

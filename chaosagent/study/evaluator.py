@@ -63,7 +63,7 @@ class Evaluator:
             draws are not counted.
         errors: Of those, ended as errors.
         answering: How pure interfaces answer.
-        unlike: Tasks and seeds with a repeat that went another way, and how it differed first.
+        unlike: Tasks and seeds with a repeat that diverged, and the first difference.
         reads: What watched repeats asked for that differs from run to run, by task and seed, and schedule.
         equal: How many repeats of a schedule were equal.
         in_real_time: Runs take real time, so a watched one, which is slower, is not compared with others.
@@ -277,7 +277,7 @@ class Evaluator:
     def differ(
         self, at: Experimental, schedule: Schedule, difference: Difference, reads: Sequence[ChanceRead] = ()
     ) -> None:
-        """Note that a schedule went another way when it was run again, where first, and the likely cause.
+        """Note that a repeat of a schedule diverged, where first, and the likely cause.
 
         Args:
             at: Task and seed.

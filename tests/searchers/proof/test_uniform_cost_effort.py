@@ -24,7 +24,7 @@ class Effort(NamedTuple):
         runs: How many schedules were run.
         pruned: How many schedules R1, R2 and R3 made unnecessary.
         waiting: How many schedules were waiting, summed over all runs.
-        unknown: Before how many runs it said that no other had shown what comes next.
+        unknown: How many runs it announced as not yet shown by another.
     """
 
     runs: int
@@ -38,7 +38,7 @@ def search(
 ) -> tuple[Effort, ExactSearcher]:
     """Search a random program, and tell what is out in its order or in the opposite one.
 
-    What is told before are some of the schedules that another search has run.
+    Some schedules that another search has run are passed to `tell` first.
     """
     case = random_case(seed)
     bench = case.bench()

@@ -1,4 +1,4 @@
-"""What the exact search makes of runs that it is told, and what it finds below what was pruned."""
+"""How the exact search uses runs passed to `tell`, and what it finds below pruned schedules."""
 
 from __future__ import annotations
 
