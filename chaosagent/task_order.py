@@ -120,8 +120,15 @@ class OrderedLoop(asyncio.AbstractEventLoop):
 
     def renumber(self) -> list[int]:
         """Count the target's tasks from the last open one again, and return what later orders depend on."""
-        self.forget_ended()
-        numbers = sorted(number for task in self._tasks.values() if (number := _number_of(task)) > 0)
+        numbers, ended = [], []
+        for made, task in self._tasks.items():
+            if task.done():
+                ended.append(made)
+            elif type(task) is RunTask and task.number > 0:
+                numbers.append(task.number)
+        for made in ended:
+            del self._tasks[made]
+        numbers.sort()
         self._tasks_numbered = numbers[-1] if numbers else 0
         if len(numbers) <= 1:  # nobody else waits for a future
             self._futures_numbered = 0

@@ -97,10 +97,10 @@ class Ending(enum.Enum):
     HUNG = "hung"
 
 
-LIMITS_REACHED = frozenset({Ending.LIVELOCK, Ending.STEP_LIMIT, Ending.TIME_LIMIT})
+LIMITS_REACHED = (Ending.LIVELOCK, Ending.STEP_LIMIT, Ending.TIME_LIMIT)  # asked for faster than in a set
 """Endings by a limit of the run."""
 
-CUT_OFF = LIMITS_REACHED | {Ending.INCONCLUSIVE, Ending.HUNG}
+CUT_OFF = (*LIMITS_REACHED, Ending.INCONCLUSIVE, Ending.HUNG)
 """Endings that the target did not come to by itself: what it would still have done is not known."""
 
 

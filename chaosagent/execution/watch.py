@@ -31,10 +31,10 @@ Look: TypeAlias = "Callable[[Step], Reading | None]"
 class _Watched:
     """One contract's monitor and its last reading."""
 
-    __slots__ = ("_judges_cut_off", "contract_id", "looks", "monitor", "reading", "violation")
+    __slots__ = ("_contract", "contract_id", "looks", "monitor", "reading", "violation")
 
     def __init__(self, contract: Contract, setting: Setting) -> None:
-        self.contract_id, self._judges_cut_off = contract.id, judges_cut_off(contract)
+        self._contract, self.contract_id = contract, contract.id
         try:
             self.monitor: Monitor = contract.monitor(setting)
         except Exception as error:  # a plug-in's mistake must not look like one of the target
@@ -57,7 +57,8 @@ class _Watched:
         Raises:
             PluginError: The monitor raised something.
         """
-        if end.ending is Ending.INCONCLUSIVE or (end.ending in CUT_OFF and not self._judges_cut_off):
+        ending = end.ending
+        if ending in CUT_OFF and (ending is Ending.INCONCLUSIVE or not judges_cut_off(self._contract)):
             return Reading(Verdict.UNKNOWN, 0.0, f"the run was cut off: {end.detail}")
         try:
             return self.monitor.end(end)

@@ -14,7 +14,7 @@ from chaosagent.contracts.terms import Terms, check_whole
 from chaosagent.limits import RunLimits
 from chaosagent.vocabulary import LIMITS_REACHED, Ending, Verdict
 
-_ENDLESS = LIMITS_REACHED | {Ending.DEADLOCK, Ending.HUNG}
+_ENDLESS = (*LIMITS_REACHED, Ending.DEADLOCK, Ending.HUNG)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
