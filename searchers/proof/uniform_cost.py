@@ -305,8 +305,8 @@ class ExactSearcher:
             self._note_out_of_order(origin, affordable)
         expansion = self.expander.expand(origin.run, after=after, to=origin.schedule)
         count, (last, owner) = expansion.count_within(affordable), self._owners.last_searched(origin)
-        if last < until:
-            converged = [one for one in expansion.candidates[:count] if last < one.position <= until]
+        if last < float("inf"):  # never where `until` ends a stretch: that is another schedule's run
+            converged = [one for one in expansion.candidates[:count] if one.position > last]
             self._note_converged(origin, owner, converged)
         last = min(last, until)
         family = Family(origin, expansion.candidates, count, last, self._owners.exchanges)
