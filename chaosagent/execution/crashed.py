@@ -61,10 +61,14 @@ def place_in(frame: FrameType, line: int) -> str:
 
 def owner_of(frame: FrameType) -> Owner:
     """Return whose code a frame runs."""
-    module = str(frame.f_globals.get("__name__", ""))
+    return owner_of_code(str(frame.f_globals.get("__name__", "")), frame.f_code.co_filename)
+
+
+def owner_of_code(module: str, file: str) -> Owner:
+    """Return whose code stands in a file, as the module of that name."""
     if f"{module}.".startswith(f"{PACKAGE}.") and not f"{module}.".startswith(f"{NOT_OURS}."):
         return Owner.OURS
-    return _owner_of_file(frame.f_code.co_filename)
+    return _owner_of_file(file)
 
 
 @functools.cache

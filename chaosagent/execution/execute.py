@@ -86,8 +86,12 @@ class Experiment:
         """
         if self.nominal is not None:
             return self
-        trace = execute(self, EMPTY).trace
-        return replace(self, nominal=Nominal(trace.effects, trace.outcome))
+        return replace(self, nominal=nominal_in(execute(self, EMPTY).trace))
+
+
+def nominal_in(trace: Trace) -> Nominal:
+    """Return what contracts are shown of a run without injections."""
+    return Nominal(trace.effects, trace.outcome)
 
 
 @dataclass(frozen=True, slots=True)

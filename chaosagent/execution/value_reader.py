@@ -58,6 +58,7 @@ _CONTAINERS = (
 """Not read attribute by attribute."""
 
 _PLAIN = frozenset({list, tuple, dict, set, frozenset})
+_SIZED = _PLAIN | {deque}
 WITHOUT_IDENTITIES = 2
 """Of `marshal` the version that writes equal values alike, whether they are one object or two; sets it sorts."""
 
@@ -124,6 +125,14 @@ class ValueReader:
             self._left -= 1
             for attribute, item in attributes:
                 self.read(f"{type(value).__name__}.{attribute}", item)
+
+    def read_whole(self, name: str, value: object) -> None:
+        """Read a variable with all that is in it; of one that is too large only how many items it has."""
+        content = _digest(value) if type(value) in _ATOMS else self._whole(value)
+        if content is None and type(value) in _SIZED:
+            content = _digest(len(value))  # type: ignore[arg-type]  # these all have one
+        if content is not None:
+            self._found.setdefault(name, []).append(content)
 
     def _whole(self, value: object) -> bytes | None:
         """Return the digest of a variable; `None` where it has no content, or too much."""

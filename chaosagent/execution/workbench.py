@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -14,14 +14,16 @@ from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.errors import ChaosAgentError
 from chaosagent.execution.chance_watch import watch_chance
-from chaosagent.execution.execute import Execution, Experiment, execute
+from chaosagent.execution.execute import Execution, Experiment, execute, nominal_in
 from chaosagent.execution.frozen import Answers, AnswersInMemory, AnswersOnDisk
 from chaosagent.execution.judging import judge
+from chaosagent.execution.module_state import changed_between, state_of_modules
 from chaosagent.execution.online_injector import OnlineInjector
+from chaosagent.execution.own_process import in_own_process, refuse_threads, threads_of_others
 from chaosagent.execution.play import play
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.online import Policy
-from chaosagent.faults.schedule import Schedule
+from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.targets.loading import load_target
 from chaosagent.targets.target import Target
@@ -53,6 +55,9 @@ class Job(NamedTuple):
         policy: Chooses what is injected, instead of a schedule.
         world: Which frozen answers, when they are: each world has its own.
         watched: Note reads of the real time and other chance (`Evaluation.reads`); the run takes several times as long.
+        surveyed: Make the run in a process of its own, and note the variables of modules that it changes
+            (`Evaluation.changed`).
+        nominal: What the run without injections did, for a worker that is not to make it first; `None` to make it.
     """
 
     task_id: str
@@ -63,6 +68,8 @@ class Job(NamedTuple):
     policy: Policy | None = None
     world: int = 0
     watched: bool = False
+    surveyed: bool = False
+    nominal: Nominal | None = None
 
 
 @dataclass(slots=True)
@@ -75,6 +82,7 @@ class Workbench:
         contracts: What is checked in every run.
         limits: Of one run.
         answers: Where frozen answers are kept.
+        fresh: Each run has a process of its own.
     """
 
     target: Target
@@ -82,6 +90,7 @@ class Workbench:
     contracts: tuple[Contract, ...]
     limits: RunLimits = field(default_factory=RunLimits)
     answers: Answers = field(default_factory=AnswersInMemory)
+    fresh: bool = False
     _nominal: dict[tuple[str, int, bool, int], Nominal] = field(default_factory=dict)
 
     def bare(self, task_id: str, seed: int, answering: Answering = Answering.LIVE, world: int = 0) -> Experiment:
@@ -100,11 +109,21 @@ class Workbench:
         Raises:
             ChaosAgentError: The task is unknown, or its nominal run cannot be made.
         """
+        bare = self.bare(task_id, seed, answering, world)
         known = self.nominal_of(task_id, seed, answering, world)
-        full = replace(self.bare(task_id, seed, answering, world), nominal=known).with_nominal()
-        if full.nominal is not None:
-            self._nominal[task_id, seed, answering is not Answering.LIVE, world] = full.nominal
-        return replace(full, answers=None) if answering is Answering.FRESH else full
+        if known is None:
+            trace = self.run(bare, EMPTY).trace
+            known = self._nominal[task_id, seed, answering is not Answering.LIVE, world] = nominal_in(trace)
+        return replace(bare, nominal=known, answers=None if answering is Answering.FRESH else bare.answers)
+
+    def run(
+        self, experiment: Experiment, schedule: Schedule, fingerprinting: Fingerprinting = Fingerprinting.OFF
+    ) -> Execution:
+        """Run an experiment as it is, in a process of its own where each run has one; errors are raised."""
+        return self._separately(lambda: execute(experiment, schedule, fingerprinting=fingerprinting))
+
+    def _separately(self, call: Callable[[], Execution], *, always: bool = False) -> Execution:
+        return in_own_process(call) if always or self.fresh else call()
 
     def nominal_of(
         self, task_id: str, seed: int, answering: Answering = Answering.LIVE, world: int = 0
@@ -119,15 +138,34 @@ class Workbench:
             job: What to run.
             on_begun: Called with what lets the policy of the job choose, before each run that is made.
         """
-        experiment = self.experiment(job.task_id, job.seed, job.answering, job.world)
-        if job.policy is not None:
-            return play(experiment, job.policy, fingerprinting=job.fingerprinting, on_begun=on_begun)
-        if not job.watched:
-            return execute(experiment, job.schedule, fingerprinting=job.fingerprinting)
-        package = str(getattr(inspect.unwrap(self.target.run), "__module__", "")).partition(".")[0]
-        with watch_chance(package) as reads:
-            execution = execute(experiment, job.schedule, fingerprinting=job.fingerprinting)
-        return replace(execution, evaluation=replace(execution.evaluation, reads=tuple(reads)))
+        if job.nominal is None:
+            experiment = self.experiment(job.task_id, job.seed, job.answering, job.world)
+        else:
+            experiment = replace(self.bare(job.task_id, job.seed, job.answering, job.world), nominal=job.nominal)
+        if job.surveyed:
+            before = state_of_modules(self.target)  # here, where the next job finds what looking at modules has cached
+            return self._separately(lambda: self._surveyed(experiment, job, before), always=True)
+        return self._separately(lambda: self._observed(experiment, job, on_begun))
+
+    def _surveyed(self, experiment: Experiment, job: Job, before: Mapping[str, bytes]) -> Execution:
+        """Run a job, and note which variables of modules are not what they were before."""
+        execution = execute(experiment, job.schedule, fingerprinting=job.fingerprinting)
+        changed = changed_between(before, state_of_modules(self.target))
+        return replace(execution, evaluation=replace(execution.evaluation, changed=changed))
+
+    def _observed(
+        self, experiment: Experiment, job: Job, on_begun: Callable[[OnlineInjector], None] | None
+    ) -> Execution:
+        """Run a job, and note what it asks to be noted."""
+        policy, fingerprinting = job.policy, job.fingerprinting
+        if policy is not None:
+            return play(experiment, policy, fingerprinting=fingerprinting, on_begun=on_begun)
+        if job.watched:
+            package = str(getattr(inspect.unwrap(self.target.run), "__module__", "")).partition(".")[0]
+            with watch_chance(package) as reads:
+                execution = execute(experiment, job.schedule, fingerprinting=fingerprinting)
+            return replace(execution, evaluation=replace(execution.evaluation, reads=tuple(reads)))
+        return execute(experiment, job.schedule, fingerprinting=fingerprinting)
 
     def hung(self, job: Job, cause: str) -> Execution:
         """Return what a run comes to that the limit of real time has ended twice: no step of it is known.
@@ -163,6 +201,7 @@ def load_workbench(
     limits: RunLimits | None = None,
     folder: Path | None = None,
     answers: Path | None = None,
+    fresh: bool = False,
 ) -> Workbench:
     """Make a workbench from names alone, as a worker process does.
 
@@ -173,14 +212,19 @@ def load_workbench(
         limits: Of one run.
         folder: Where a relative file is looked for; the working directory by default.
         answers: The file of frozen answers that all workers share; by default each keeps its own.
+        fresh: Each run has a process of its own; also when the target says so.
 
     Raises:
         ChaosAgentError: Something of that name does not exist or cannot be loaded.
     """
+    before = threads_of_others()
     target = load_target(reference, folder=folder)
+    fresh = fresh or target.fresh
+    if fresh:
+        refuse_threads(before, target.name)
     contracts = tuple(parse_contract(entry) for entry in contract_specs)
     kept: Answers = AnswersInMemory() if answers is None else AnswersOnDisk(answers)
-    return Workbench(target, target.config(config_name), contracts, limits or RunLimits(), kept)
+    return Workbench(target, target.config(config_name), contracts, limits or RunLimits(), kept, fresh)
 
 
 def failed(schedule: Schedule, error: str) -> Evaluation:

@@ -253,6 +253,7 @@ class Target:
         provenance_complete: The links of a run name everything on which it depends whether its outcome is as it should
             be; see `target`.
         clock: How time passes.
+        fresh: Each run has a process of its own, as the target keeps something between runs.
     """
 
     name: str
@@ -264,6 +265,7 @@ class Target:
     description: str = ""
     provenance_complete: bool = False
     clock: ClockKind = ClockKind.VIRTUAL
+    fresh: bool = False
     synchronous: bool = field(default=False)
 
     def task(self, task_id: str, where: str = "") -> Task:
@@ -293,6 +295,7 @@ def target(
     secrets: Iterable[str] = (),
     provenance_complete: bool = False,
     clock: Literal["virtual", "wall"] = "virtual",
+    fresh: bool = False,
 ) -> Callable[[Callable[[Task, Run], Any]], Target]: ...
 
 
@@ -307,6 +310,7 @@ def target(
     secrets: Iterable[str] = (),
     provenance_complete: bool = False,
     clock: Literal["virtual", "wall"] = "virtual",
+    fresh: bool = False,
 ) -> Target | Callable[[Callable[[Task, Run], Any]], Target]:
     """Make a target of a function `(task, run) -> Outcome`, asynchronous or not; a decorator with or without brackets.
 
@@ -323,6 +327,9 @@ def target(
             that is told to relies on it (certificate level C4).
         clock: `wall` for a target that talks to processes or sockets of its own: time-outs and delays then last as long
             as they say, each run has a limit of real time, and no times reach the trace.
+        fresh: Give each run a process of its own, for a target that keeps something between runs, such as a cache in a
+            variable of a module. It is forked from one that has loaded the target and run nothing, and takes some
+            milliseconds; a study can ask for the same.
 
     Raises:
         TargetError: Two tasks or two configurations share a name.
@@ -345,6 +352,7 @@ def target(
             description=summary,
             provenance_complete=provenance_complete,
             clock=ClockKind(clock),
+            fresh=fresh,
             synchronous=not (
                 inspect.iscoroutinefunction(function)
                 or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004  # an object's method

@@ -1,0 +1,81 @@
+"""What the user's modules hold between runs: the values of their variables, as far as they can be read.
+
+A run is a function of task, configuration, seed and schedule only if nothing that an earlier run has left in the
+process matters to it: no cache, no counter. So the variables of modules are compared before and after a run, by value.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import sys
+import types
+from collections.abc import Iterator, Mapping
+
+from chaosagent.execution.crashed import Owner, owner_of_code
+from chaosagent.execution.value_reader import ValueReader
+from chaosagent.targets.target import Target
+
+VALUES_MAX = 400_000
+"""Values that are looked at in all; what is found behind them is not compared."""
+
+VALUES_OF_ONE_MAX = 100_000
+"""The same in one variable, of which then only the length is compared."""
+
+
+def state_of_modules(target: Target) -> Mapping[str, bytes]:
+    """Return the digests of what the user's modules hold, by names such as `agent.CACHE` or `agent.Shop.count`.
+
+    Args:
+        target: The system under test; what its function refers to belongs to it, too.
+    """
+    reader = ValueReader(values_max=VALUES_MAX, values_of_one_max=VALUES_OF_ONE_MAX)
+    names = f"target {target.name}"
+    for name, value in _of_function(names, target.run):
+        reader.read_whole(name, value)
+    for module_name, module in sorted(sys.modules.items()):
+        if not _is_users(module_name, module):
+            continue
+        for name, value in list(vars(module).items()):
+            for full_name, content in _of_variable(f"{module_name}.{name}", value, module_name):
+                reader.read_whole(full_name, content)
+    reader.read_whole("os.environ", dict(os.environ))
+    return reader.digests()
+
+
+def changed_between(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> tuple[str, ...]:
+    """Return the names of what has changed between two states, of what was there before or not."""
+    return tuple(sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name)))
+
+
+def _is_users(name: str, module: types.ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and owner_of_code(name, file) is Owner.USER
+
+
+def _of_variable(name: str, value: object, module: str) -> Iterator[tuple[str, object]]:
+    """Yield what is to be read of a module's variable: of a class its attributes, of a function what it keeps."""
+    if name.rpartition(".")[2].startswith("__") or isinstance(value, types.ModuleType):
+        return
+    if isinstance(value, Target):
+        yield from _of_function(name, value.run)
+    elif isinstance(value, type):
+        if value.__module__ == module:
+            for attribute, item in list(vars(value).items()):
+                if not attribute.startswith("__") and not inspect.isdatadescriptor(item):
+                    yield from _of_function(f"{name}.{attribute}", getattr(item, "__func__", item))
+    else:
+        yield from _of_function(name, value)
+
+
+def _of_function(name: str, value: object) -> Iterator[tuple[str, object]]:
+    """Yield what a function keeps: its cache, its defaults, its attributes, and the variables around it."""
+    if isinstance(value, functools._lru_cache_wrapper):
+        yield f"{name} (its cache)", list(value.cache_info())
+        value = value.__wrapped__
+    if isinstance(value, types.FunctionType):
+        kept = [value.__defaults__, value.__kwdefaults__, value.__dict__, value]
+        yield name, [item for item in kept if item]
+    else:
+        yield name, value
