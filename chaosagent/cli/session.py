@@ -129,7 +129,7 @@ def run_study(
             executor,
             sinks=sinks,
             groups_max=workforce.size,
-            elsewhere=lambda: open_elsewhere(worker_setup(study, plan), limits=plan.run_limits),
+            elsewhere=lambda number: open_elsewhere(worker_setup(study, plan), number, limits=plan.run_limits),
             earlier=store.earlier() if resume else NOTHING_EARLIER,
         )
         try:

@@ -12,6 +12,7 @@ import os
 import sys
 import types
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 
 from chaosagent.execution.crashed import Owner, owner_of_code
 from chaosagent.execution.value_reader import ValueReader
@@ -25,21 +26,21 @@ VALUES_OF_ONE_MAX = 100_000
 
 
 def state_of_modules(target: Target) -> Mapping[str, bytes]:
-    """Return the digests of what the user's modules hold, by names such as `agent.CACHE` or `agent.Shop.count`.
+    """Return digests of what the user's modules hold, by names such as `CACHE in agent.py` or `Shop.count in agent.py`.
 
     Args:
         target: The system under test; what its function refers to belongs to it, too.
     """
     reader = ValueReader(values_max=VALUES_MAX, values_of_one_max=VALUES_OF_ONE_MAX)
-    names = f"target {target.name}"
-    for name, value in _of_function(names, target.run):
+    for name, value in _of_function(f"target {target.name}", target.run):
         reader.read_whole(name, value)
     for module_name, module in sorted(sys.modules.items()):
         if not _is_users(module_name, module):
             continue
+        file = PurePath(str(module.__file__)).name
         for name, value in list(vars(module).items()):
-            for full_name, content in _of_variable(f"{module_name}.{name}", value, module_name):
-                reader.read_whole(full_name, content)
+            for full_name, content in _of_variable(name, value, module_name):
+                reader.read_whole(f"{full_name} in {file}", content)
     reader.read_whole("os.environ", dict(os.environ))
     return reader.digests()
 
@@ -56,7 +57,7 @@ def _is_users(name: str, module: types.ModuleType) -> bool:
 
 def _of_variable(name: str, value: object, module: str) -> Iterator[tuple[str, object]]:
     """Yield what is to be read of a module's variable: of a class its attributes, of a function what it keeps."""
-    if name.rpartition(".")[2].startswith("__") or isinstance(value, types.ModuleType):
+    if name.startswith("__") or isinstance(value, types.ModuleType):
         return
     if isinstance(value, Target):
         yield from _of_function(name, value.run)

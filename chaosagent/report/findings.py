@@ -350,10 +350,16 @@ def work_of(result: StudyResult) -> str:
     """Return what a study took, in one line."""
     certificates = [search.certificate for search in result.searches]
     audited = sum(certificate.audited for certificate in certificates)
-    rate = f" ({result.trials / result.seconds:,.0f} trials/s)" if result.seconds > 0 else ""
+    seconds = result.seconds - result.apart_seconds
+    rate = f" ({result.trials / seconds:,.0f} trials/s)" if seconds > 0 else ""
+    apart = (
+        f"{_many(result.apart_runs, 'run')} repeated in processes of their own in {result.apart_seconds:.1f} s; "
+        if result.apart_runs
+        else ""
+    )
     return (
         f"{_many(result.trials, 'trial')} in {_many(result.executions, 'run')}, {_many(result.errors, 'error')}, "
-        f"{result.seconds:.1f} s{rate}; "
+        f"{seconds:.1f} s{rate}; {apart}"
         f"{audited:,} pruned schedules re-run as an audit; digest {result.digest[:16]}"
     )
 

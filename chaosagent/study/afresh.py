@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from chaosagent.contracts.contract import Nominal
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.frozen import FrozenAnswer
 from chaosagent.execution.workbench import Answering, Job, Workbench
@@ -45,6 +46,10 @@ class Afresh:
         if known is not None and known.ending is Ending.HUNG and not ends_itself:
             return self._workbench.hung(job, known.detail)
         return self._workbench.execute(job)
+
+    def nominal_of(self, at: Experimental) -> Nominal | None:
+        """Return what the run of a task and seed without injections did, `None` when it was not made here."""
+        return self._workbench.nominal_of(at.task_id, at.seed, self.answering, at.world)
 
     def keep(self, at: Experimental, schedule: Schedule) -> Execution:
         """Run a schedule before its search is over; the run is kept until it is asked for."""

@@ -70,6 +70,8 @@ class Certificate:
             two fresh workers, and never certified.
         reads: What the target's code asks for that differs from run to run, such as the real time, and how many repeats
             were equal all the same; empty where no such call was seen.
+        apart: How many repeats in processes of their own were equal, and which variables of modules runs change; empty
+            where there were none.
     """
 
     level: str
@@ -100,6 +102,7 @@ class Certificate:
     disproved: str = ""
     by_real_time: bool = False
     reads: str = ""
+    apart: str = ""
 
     @property
     def withdrawn(self) -> Certificate:
@@ -192,6 +195,8 @@ class Certificate:
             work += ", broken by a limit of real time, which is no proof"
         if self.reads:
             work += f", {self.reads}"
+        if self.apart:
+            work += f", {self.apart}"
         if self.frozen:
             work += ", for the frozen answers of this study"
         work += self._by_chance

@@ -294,6 +294,13 @@ class Evaluator:
         under = "without injections" if schedule == EMPTY else f"under `{schedule}`"
         self._note_unlike(at, f"{under}, {difference}. Likely cause: {likely_cause(difference, reads=reads)}")
 
+    def differ_apart(self, at: Experimental, schedule: Schedule, difference: Difference, cause: str) -> None:
+        """Note that a repeat in a process of its own diverged, where first, and the likely cause."""
+        under = "without injections" if schedule == EMPTY else f"under `{schedule}`"
+        text = f"in a process of its own, {under}, {difference}. Likely cause: {cause}"
+        if self._of_study(at) not in self.unlike:
+            self._note_unlike(at, text)
+
     def _note_unlike(self, at: Experimental, text: str) -> None:
         at = self._of_study(at)
         if self.unlike.get(at) != text:
@@ -303,6 +310,11 @@ class Evaluator:
     @staticmethod
     def _of_study(at: Experimental) -> Experimental:
         return at._replace(world=0)  # where one world does not repeat, no other can be trusted
+
+    @property
+    def diverged(self) -> tuple[str, ...]:
+        """Where runs that were made again were not the same, in a line for each task and seed."""
+        return tuple(f"task {at.task_id!r}, seed {at.seed}: {where}" for at, where in sorted(self.unlike.items()))
 
     def went_another_way(self, task_id: str) -> bool:
         """Whether a run of a task, with any seed and in any world, was not the same when it was made again."""

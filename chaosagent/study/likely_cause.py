@@ -53,6 +53,31 @@ def likely_cause(difference: Difference, *, in_one_process: bool = True, reads: 
     return guessed
 
 
+def cause_apart(difference: Difference, *, repeats: bool, alike: bool, changed: str) -> str:
+    """Say what most often makes a run differ from the same one in a process of its own, and what to do about it.
+
+    Args:
+        difference: The first one of the two runs.
+        repeats: It does not differ when it is made again in a process with the same hash seed.
+        alike: It does not differ between processes with different hash seeds.
+        changed: The variables of modules that it changes, as a list for people; empty if none was seen.
+    """
+    if not repeats:
+        return likely_cause(difference)
+    if alike and changed:
+        return (
+            f"what the process keeps between runs: runs change {changed}; make the world within the function, or say "
+            "`fresh: true` in the study file"
+        )
+    if alike:
+        return (
+            "what the process keeps between runs, out of sight of module variables, such as a file or a package's own "
+            "cache; make the world within the function, or say `fresh: true` in the study file"
+        )
+    kept = f"; or what the process keeps between runs: runs change {changed}" if changed else ""
+    return f"the order of a set, or `hash()`, which differ from process to process; sort{kept}"
+
+
 def _named(reads: Sequence[ChanceRead], first: Chance | None = None) -> str:
     """Name what was read, where, and the remedy; one kind of chance before the others."""
     kinds = sorted(dict.fromkeys(read.chance for read in reads), key=lambda chance: chance is not first)

@@ -18,6 +18,7 @@ def certificate_of(
     frozen: bool = False,
     broken_anyway: NominalShare | None = None,
     reads: str = "",
+    apart: str = "",
 ) -> Certificate:
     """Return what a search has proved now.
 
@@ -27,6 +28,7 @@ def certificate_of(
         frozen: Whether it was searched with frozen answers.
         broken_anyway: How often the contract breaks without injections, by chance.
         reads: What the target's code asks for that differs from run to run.
+        apart: What repeats in processes of their own have shown.
     """
     standing = search.standing if reproduced else Standing()
     plan, found, racer = search.plan, search.found, search.racer
@@ -60,6 +62,7 @@ def certificate_of(
         disproved=search.searcher.disproved,
         by_real_time=any(one.ending is Ending.HUNG for one in (*filter(None, [found.best]), *found.minimal)),
         reads=reads,
+        apart=apart,
     )
 
 

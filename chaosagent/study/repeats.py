@@ -50,7 +50,7 @@ class Repeats:
             hurried: The study has no time left: only these are repeated, and no more than it has executed.
         """
         evaluator = self._evaluator
-        known = sorted(_faulty(evaluator.known_of(at)), key=lambda one: (len(one.schedule), one.schedule.text))
+        known = sorted(faulty(evaluator.known_of(at)), key=lambda one: (len(one.schedule), one.schedule.text))
         before = set(evaluator.reads.get(at, ()))
         for schedule in () if self._diverged(at) else self._worth_watching(at, known, found, hurried=hurried):
             if schedule not in before:
@@ -93,9 +93,9 @@ class Repeats:
         if hurried:
             return list(chosen)
         covered = self._kinds.setdefault(at.task_id, set())
-        for kinds_of, evaluations, most in ((_kinds, known, WATCHED_MAX), (_hooks, known[::-1], further)):
+        for told_by, evaluations, most in ((kinds_of, known, WATCHED_MAX), (_hooks, known[::-1], further)):
             for evaluation in evaluations:
-                kinds = set(kinds_of(evaluation))
+                kinds = set(told_by(evaluation))
                 if len(chosen) < most and not kinds <= covered:
                     covered |= kinds
                     chosen[evaluation.schedule] = None
@@ -112,7 +112,7 @@ class Repeats:
         faulty = {schedule for schedule, reads in watched.items() if schedule != EMPTY and _own(reads)}
         first = [schedule for schedule in found if schedule in faulty]
         more = [one.schedule for one in known if one.schedule in faulty]
-        like = [one.schedule for one in known if one.schedule not in watched and kinds.intersection(_kinds(one))]
+        like = [one.schedule for one in known if one.schedule not in watched and kinds.intersection(kinds_of(one))]
         nominal = [EMPTY] if _own(watched.get(EMPTY, ())) else []
         return list(dict.fromkeys((*first, *more, *like)))[:READING_REPEATED] or nominal
 
@@ -132,13 +132,15 @@ def _own(reads: Iterable[ChanceRead]) -> list[ChanceRead]:
     return [read for read in reads if not read.package and read.chance is not Chance.ADDRESS]
 
 
-def _faulty(evaluations: Iterable[Evaluation]) -> Iterator[Evaluation]:
+def faulty(evaluations: Iterable[Evaluation]) -> Iterator[Evaluation]:
+    """Yield those in which some fault landed, and which came to an end."""
     for evaluation in evaluations:
         if evaluation.status is Status.OK and evaluation.ending is not Ending.HUNG and len(evaluation.effective):
             yield evaluation
 
 
-def _kinds(evaluation: Evaluation) -> Iterator[object]:
+def kinds_of(evaluation: Evaluation) -> Iterator[object]:
+    """Return the operators that acted, each with its interface."""
     return ((injection.hook.interface, injection.operator_name) for injection in evaluation.effective)
 
 

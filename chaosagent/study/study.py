@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from hashlib import blake2b
 
 from chaosagent.canonical import DIGEST_BYTES
 from chaosagent.clock import monotonic
@@ -16,6 +15,7 @@ from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.afresh import Afresh
+from chaosagent.study.apart import Apart
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.collecting import rare_full_collections
 from chaosagent.study.confirmation import FreshRuns
@@ -48,8 +48,8 @@ class Study:
         executor: Where its runs happen.
         sinks: Who is told of trials, results and progress.
         groups_max: How many (task, seed) pairs are searched at a time; the results do not depend on it.
-        elsewhere: Starts another process with another hash seed, in which the check that runs repeat makes its first
-            runs; without it they happen in this one.
+        elsewhere: Starts the process of a number, each with another hash seed. The check that runs repeat makes its
+            first runs in one, and some runs under faults are made again in others; without it there is only this one.
         earlier: What an earlier session of the study has executed; it is not executed again.
     """
 
@@ -60,7 +60,7 @@ class Study:
         *,
         sinks: Sequence[Sink] = (),
         groups_max: int = 1,
-        elsewhere: Callable[[], Executor] | None = None,
+        elsewhere: Callable[[int], Executor] | None = None,
         earlier: Earlier = NOTHING_EARLIER,
     ) -> None:
         self._plan, self._sinks, self._groups_max = plan, Sinks(sinks), groups_max
@@ -83,6 +83,7 @@ class Study:
         self._nature = DETERMINISTIC
         self._costs: list[float] = []
         self._afresh = Afresh(self._workbench, self._evaluator.known)
+        self._apart = Apart(self._evaluator, elsewhere, self._afresh.nominal_of)
 
     def run(self) -> StudyResult:
         """Search until every search has ended or a limit is reached.
@@ -95,7 +96,7 @@ class Study:
                 ended as errors.
             SearcherError: The searcher raised or returned what it must not; what was found by then has been told.
         """
-        with rare_full_collections():
+        with rare_full_collections(), contextlib.closing(self._apart):
             return self._run()
 
     def _run(self) -> StudyResult:
@@ -131,11 +132,11 @@ class Study:
             unused_earlier=self._evaluator.unused_earlier,
             digest=f"{self._told_sum:0{2 * DIGEST_BYTES}x}",
             seconds=monotonic() - self._started,
+            apart_runs=self._apart.runs,
+            apart_seconds=self._apart.seconds,
             interrupted=self._interrupted,
             nature=self._nature,
-            unlike=tuple(
-                f"task {at.task_id!r}, seed {at.seed}: {where}" for at, where in sorted(self._evaluator.unlike.items())
-            ),
+            unlike=self._evaluator.diverged,
         )
 
     def _keep_found(self, groups: Iterable[Sequence[Search]]) -> None:
@@ -155,7 +156,7 @@ class Study:
             self._plan.stochastic if self._earlier.stochastic is None else self._earlier.stochastic
         )  # as it was begun
         with contextlib.ExitStack() as stack:
-            elsewhere = None if self._elsewhere is None else self._elsewhere()
+            elsewhere = None if self._elsewhere is None else self._elsewhere(0)
             if elsewhere is not None:
                 stack.callback(elsewhere.close)
             self._nature = examine(places, self._workbench, elsewhere, stochastic=known)
@@ -187,6 +188,7 @@ class Study:
             found = [one.schedule for search in claims for one in (search.found.best, *search.found.minimal) if one]
             if claims:
                 self._repeats.repeat_faulty(at, found, hurried=self._out_of_time)
+                self._apart.repeat(at, found, hurried=self._out_of_time)
             self._repeats.drain()
 
     def _withdrawn(self, results: Sequence[SearchResult]) -> list[SearchResult]:
@@ -244,19 +246,17 @@ class Study:
 
     def _note(self, search: Search, trial: Trial) -> None:
         self._progress.trials += 1
-        evaluation = trial.evaluation
-        at = search.at
+        evaluation, at = trial.evaluation, search.at
         if trial.schedule == EMPTY and at not in self._checked:
             self._checked.add(at)
             compare_with(self._workbench, at, self._nature.answering, evaluation)
-        line = "\0".join([at.task_id, str(at.seed), search.contract.id, str(trial.schedule), evaluation.digest])
-        hashed = blake2b(line.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
-        self._told_sum = (self._told_sum + int.from_bytes(hashed, "big")) % 256**DIGEST_BYTES
+        told = trial.told_number([at.task_id, str(at.seed), search.contract.id])
+        self._told_sum = (self._told_sum + told) % 256**DIGEST_BYTES
         self._sinks.trial(at, search.contract.id, trial)
-        share, told = self._plan.limits.error_share_max, search.trials + search.heard
-        if search.errors >= ERRORS_MIN and search.errors > share * told:
+        share, heard = self._plan.limits.error_share_max, search.trials + search.heard
+        if search.errors >= ERRORS_MIN and search.errors > share * heard:
             raise StudyError(
-                f"task {at.task_id!r}, seed {at.seed}: {search.errors} of the {told} trials for "
+                f"task {at.task_id!r}, seed {at.seed}: {search.errors} of the {heard} trials for "
                 f"{search.contract.id} ended as errors, more than the share of {share:g} that the study allows "
                 f"(error_share). The last one: {evaluation.error}"
             )
@@ -336,7 +336,7 @@ class Study:
             schedule=minimal,
             cost=cost,
             trace=fresh.trace,
-            nominal=self._workbench.nominal_of(at.task_id, at.seed, self._nature.answering, at.world) or Nominal(),
+            nominal=self._afresh.nominal_of(at) or Nominal(),
             signature=signature_of(fresh.trace, contract.id, contract.severity, minimal),
             necessity=necessity_of(minimal, contract.id, rerun),
             certificate=self._certificate(search),
@@ -364,11 +364,12 @@ class Study:
             frozen=self._nature.stochastic,
             broken_anyway=anyway,
             reads=self._repeats.told_of(search.at.task_id),
+            apart=self._apart.told_of(search.at.task_id),
         )
 
     def _result(self, search: Search, found: tuple[Counterexample, ...]) -> SearchResult:
         at = search.at
-        nominal = self._workbench.nominal_of(at.task_id, at.seed, self._nature.answering, at.world)
+        nominal = self._afresh.nominal_of(at)
         certificate = self._certificate(search)
         return SearchResult(
             task_id=search.at.task_id,

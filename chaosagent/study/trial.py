@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
+from chaosagent.canonical import DIGEST_BYTES
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
 from chaosagent.study.searcher import Purpose
@@ -24,3 +27,12 @@ class Trial:
     schedule: Schedule
     purpose: Purpose
     evaluation: Evaluation
+
+    def told_number(self, search: Sequence[str]) -> int:
+        """Return a number that stands for what was told to a search, to be added up in any order.
+
+        Args:
+            search: Its task, seed and contract.
+        """
+        line = "\0".join([*search, str(self.schedule), self.evaluation.digest])
+        return int.from_bytes(blake2b(line.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest(), "big")

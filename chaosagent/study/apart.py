@@ -1,0 +1,205 @@
+"""Repeats in processes of their own: each has loaded the target, run nothing, and has one of several hash seeds.
+
+What a process keeps between runs, and the order of its sets, is the same for all runs of a study that share a process.
+So a search may see none of it: a cache that the run without injections has filled, or a set whose order matters only
+behind a fault. Here some runs under faults are made again where neither was there before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from chaosagent.clock import monotonic
+from chaosagent.contracts.contract import Nominal
+from chaosagent.errors import StudyError
+from chaosagent.execution.executor import Executor
+from chaosagent.execution.workbench import Job
+from chaosagent.faults.difference import difference_in_calls
+from chaosagent.faults.evaluation import Evaluation, Status
+from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.study.evaluator import Evaluator, Experimental
+from chaosagent.study.likely_cause import cause_apart
+from chaosagent.study.repeats import faulty, kinds_of
+from chaosagent.vocabulary import Ending
+
+HASH_SEEDS = 8
+"""In so many processes, each with another hash seed, runs are repeated."""
+
+SCHEDULES_MIN = 8
+RUNS_MAX = 512
+SHARE = 16
+"""Of a task `SCHEDULES_MIN` schedules are repeated in each process, or one run in so many, up to `RUNS_MAX`."""
+
+VARIABLES_SHOWN = 8
+
+
+class _Repeat(NamedTuple):
+    """One repeat: what was run, and where it is made again."""
+
+    at: Experimental
+    told: Evaluation
+    seed: int
+
+
+class Apart:
+    """Makes such repeats; the processes are started when the first is wanted, and kept until `close`.
+
+    Args:
+        evaluator: Of the study; is told what differs.
+        open_process: Starts the process of a number, each with another hash seed; `None` where there can be none.
+        nominal_of: Returns what the run of a task and seed without injections did.
+
+    Attributes:
+        runs: How many repeats were made.
+        seconds: Real time that they took, with starting the processes.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        open_process: Callable[[int], Executor] | None,
+        nominal_of: Callable[[Experimental], Nominal | None],
+    ) -> None:
+        self._evaluator, self._open_process, self._nominal_of = evaluator, open_process, nominal_of
+        self._processes: dict[int, Executor] = {}
+        self._equal: Counter[str] = Counter()
+        self._failed: dict[str, list[str]] = defaultdict(list)
+        self._changed: dict[str, Counter[str]] = defaultdict(Counter)
+        self.runs = 0
+        self.seconds = 0.0
+
+    def repeat(self, at: Experimental, found: Sequence[Schedule], *, hurried: bool) -> None:
+        """Repeat runs of a task and seed; ends when all have.
+
+        Args:
+            at: Task and seed.
+            found: Schedules of which something is claimed; these come first.
+            hurried: The study has no time left: only one run in each process.
+        """
+        nominal = self._nominal_of(at)
+        if self._open_process is None or nominal is None or self._evaluator.went_another_way(at.task_id):
+            return
+        begun = monotonic()
+        try:
+            self._compare(self._made(self._chosen(at, found, hurried=hurried), nominal))
+        finally:
+            self.seconds += monotonic() - begun
+
+    def told_of(self, task_id: str) -> str:
+        """Say how many repeats of a task were equal, and what runs change in modules; empty where there were none."""
+        told = []
+        if self._equal[task_id]:
+            seeds = f"with {HASH_SEEDS} hash seeds"
+            told.append(f"{self._equal[task_id]} repeats in processes of their own {seeds} were equal")
+        if self._failed[task_id]:
+            told.append(f"{len(self._failed[task_id])} could not be made ({self._failed[task_id][0]})")
+        if told and self._changed[task_id]:
+            told.append(f"runs change {_listed(list(self._changed[task_id]))}")
+        return "; ".join(told)
+
+    def close(self) -> None:
+        """End the processes."""
+        for process in self._processes.values():
+            process.close()
+        self._processes.clear()
+
+    def _chosen(self, at: Experimental, found: Sequence[Schedule], *, hurried: bool) -> list[_Repeat]:
+        """Return repeats, such that each schedule has as many hash seeds as there is room for."""
+        known = list(faulty(self._evaluator.known_of(at)))
+        schedules_max = 1 if hurried else min(max(SCHEDULES_MIN, len(known) // SHARE), RUNS_MAX)
+        chosen = self._schedules(at, known, found, schedules_max)
+        runs_max = HASH_SEEDS if hurried else max(HASH_SEEDS * SCHEDULES_MIN, min(len(known) // SHARE, RUNS_MAX))
+        every = [
+            _Repeat(at, told, (number + round_) % HASH_SEEDS)
+            for round_ in range(HASH_SEEDS)
+            for number, told in enumerate(chosen)
+        ]
+        return every[:runs_max]
+
+    def _schedules(
+        self, at: Experimental, known: Sequence[Evaluation], found: Sequence[Schedule], schedules_max: int
+    ) -> list[Evaluation]:
+        """Return what is claimed, and of each kind of fault the run that differs most from the one without any."""
+        by_schedule = {one.schedule: one for one in known}
+        chosen = {schedule: by_schedule[schedule] for schedule in found if schedule in by_schedule}
+        undisturbed = self._evaluator.known(at, EMPTY)
+        calls = Counter[object]() if undisturbed is None else _calls(undisturbed)
+        known = sorted(known, key=lambda one: (-_distance(calls, one), len(one.schedule), one.schedule.text))
+        covered: set[object] = set()
+        for one in known:
+            kinds = set(kinds_of(one))
+            if not kinds <= covered:
+                covered |= kinds
+                chosen.setdefault(one.schedule, one)
+        for one in known:
+            chosen.setdefault(one.schedule, one)
+        return list(chosen.values())[:schedules_max]
+
+    def _made(self, repeats: Sequence[_Repeat], nominal: Nominal) -> list[tuple[_Repeat, Evaluation]]:
+        """Make repeats, in all processes at a time, and return what each told."""
+        for number, (at, told, seed) in enumerate(repeats):
+            self._process(seed).submit(number, self._job(at, told.schedule, nominal))
+        made = []
+        for repeat in repeats:
+            finished = self._process(repeat.seed).next_finished()
+            made.append((repeats[finished.ticket], finished.evaluation))
+        self.runs += len(made)
+        return made
+
+    def _job(self, at: Experimental, schedule: Schedule, nominal: Nominal) -> Job:
+        job = Job(at.task_id, at.seed, schedule, answering=self._evaluator.answering, world=at.world)
+        return job._replace(surveyed=True, nominal=nominal)
+
+    def _process(self, seed: int) -> Executor:
+        if seed not in self._processes:
+            if self._open_process is None:
+                raise StudyError("there are no processes for repeats")
+            self._processes[seed] = self._open_process(seed)
+        return self._processes[seed]
+
+    def _compare(self, made: Sequence[tuple[_Repeat, Evaluation]]) -> None:
+        by_schedule: dict[Schedule, list[tuple[_Repeat, Evaluation]]] = defaultdict(list)
+        for repeat, again in made:
+            task_id = repeat.at.task_id
+            if again.status is not Status.OK or again.ending is Ending.HUNG:
+                self._failed[task_id].append(again.error or again.detail)
+                continue
+            self._changed[task_id].update(again.changed)
+            self._equal[task_id] += again.digest == repeat.told.digest
+            by_schedule[repeat.told.schedule].append((repeat, again))
+        for runs in by_schedule.values():
+            unlike = [(repeat, again) for repeat, again in runs if again.digest != repeat.told.digest]
+            if unlike:
+                self._note(*unlike[0])
+                return
+
+    def _note(self, repeat: _Repeat, unlike: Evaluation) -> None:
+        """Note a repeat that differs; one more in each process tells what differs from what is kept between runs."""
+        at, told, first = repeat
+        again = self._made([_Repeat(at, told, seed) for seed in range(HASH_SEEDS)], self._nominal_of(at) or Nominal())
+        digests = {one.seed: evaluation.digest for one, evaluation in again}
+        difference = difference_in_calls(told, unlike)
+        cause = cause_apart(
+            difference,
+            repeats=digests[first] == unlike.digest,
+            alike=len(set(digests.values())) == 1,
+            changed=_listed(unlike.changed),
+        )
+        self._evaluator.differ_apart(at, told.schedule, difference, cause)
+
+
+def _calls(evaluation: Evaluation) -> Counter[object]:
+    return Counter((one.place.interface, one.request, one.response) for one in evaluation.crossings)
+
+
+def _distance(calls: Counter[object], one: Evaluation) -> int:
+    """Return how many calls a run has made that another has not, or the other way round."""
+    others = _calls(one)
+    return (calls - others).total() + (others - calls).total()
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - VARIABLES_SHOWN} more" if len(names) > VARIABLES_SHOWN else ""
+    return ", ".join(names[:VARIABLES_SHOWN]) + more
