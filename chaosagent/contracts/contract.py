@@ -52,20 +52,27 @@ class MissingOutcome(Outcome):
     anything else of it raises an `OutcomeMissingError`.
     """
 
-    __slots__ = ("_ending",)
+    __slots__ = ("_asked", "_ending")
 
     def __init__(self, ending: Ending, state: Plain) -> None:
         super().__init__(success=False, state=state)
         object.__setattr__(self, "_ending", ending)
+        object.__setattr__(self, "_asked", "")
 
     def __getattribute__(self, name: str) -> object:
         if name in _MISSING or (name == "state" and super().__getattribute__("state") is None):
             ending: Ending = super().__getattribute__("_ending")
             remedy = " Declare it with run.state(...)." if name == "state" else ""
-            raise OutcomeMissingError(
-                f"the run ended with {ending.value} and has no outcome, so its {name} is not known.{remedy}"
-            )
+            text = f"the run ended with {ending.value} and has no outcome, so its {name} is not known.{remedy}"
+            object.__setattr__(self, "_asked", text)
+            raise OutcomeMissingError(text)
         return super().__getattribute__(name)
+
+    def take_asked(self) -> str:
+        """Return what an `OutcomeMissingError` has said since the last call, whoever caught it; empty for none."""
+        asked: str = super().__getattribute__("_asked")
+        object.__setattr__(self, "_asked", "")
+        return asked
 
     def __eq__(self, other: object) -> bool:
         """Say nothing: nobody knows whether an outcome that is not there is equal to another."""

@@ -16,6 +16,10 @@ GROUPS_MAX = 16
 """Levels of exception groups that are looked into."""
 
 
+RAISED = (Exception, SystemExit)
+"""What the user's code outside of a run may raise by mistake, as an objective or a contract that ends the program."""
+
+
 class Owner(enum.Enum):
     """Whose code it is: chaosagent's, Python's standard library's, an installed package's, or the user's own."""
 
@@ -37,12 +41,15 @@ def place_of_crash(error: BaseException) -> str:
             break
         error = error.exceptions[0]
     users = installed = ""
+    is_too_deep = isinstance(error, RecursionError)  # how deep Python came depends on what has called
     traceback = error.__traceback__
     while traceback is not None:
         owner = owner_of(traceback.tb_frame)
         if owner in (Owner.USER, Owner.INSTALLED):
             place = place_in(traceback.tb_frame, traceback.tb_lineno)
             users, installed = (place, installed) if owner is Owner.USER else (users, place)
+            if users and is_too_deep:
+                return users
         traceback = traceback.tb_next
     return users or installed
 

@@ -234,7 +234,9 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         if not run.is_faulty:
             raise
         if ending is Ending.FINISHED:
-            ending, detail = Ending.CRASHED, str(error)  # what it hands back under a fault is how it behaves
+            said = run.recorder.inconclusive
+            ending = Ending.INCONCLUSIVE if said else Ending.CRASHED
+            detail = said or str(error)  # what it hands back under a fault is how it behaves
     if outcome is _NO_OUTCOME and state is not None:
         outcome = replace(outcome, state=state)
     if experiment.exceeded:

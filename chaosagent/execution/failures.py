@@ -130,6 +130,8 @@ def _made(kind: type[BaseException], failure: Failure) -> BaseException | None:
 
 def message_of(error: BaseException) -> str:
     """Return the text of an exception without addresses, which differ from process to process."""
+    if isinstance(error, RecursionError):  # Python says what it was about to do, by chance
+        return "maximum recursion depth exceeded"
     try:
         text = str(error.args[0]) if len(error.args) == 1 and isinstance(error.args[0], str) else str(error)
     except Exception as broken:  # an exception of the world that cannot say what it is

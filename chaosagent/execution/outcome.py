@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from chaosagent.canonical import Plain, plain
 from chaosagent.errors import TargetError, UsageError
-from chaosagent.execution.crashed import with_place
+from chaosagent.execution.crashed import RAISED, with_place
 from chaosagent.execution.failures import message_of
 from chaosagent.execution.recorder import redacted_identity
 from chaosagent.trace.redact import Redactor
@@ -50,7 +50,7 @@ def outcome_of(experiment: Experiment, result: object, state: Plain, *, is_fault
     if outcome.success is None and objective is not None:
         try:
             return replace(outcome, success=bool(objective(experiment.task, outcome)))
-        except Exception as error:  # the objective's mistake must not look like a result
+        except RAISED as error:  # the objective's mistake must not look like a result
             if is_faulty:
                 return outcome
             raise TargetError(

@@ -7,7 +7,7 @@ import random
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from contextvars import Token
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chaosagent.canonical import Plain, copied, pack_plain, plain, plain_mapping
 from chaosagent.errors import ChaosAgentError, CrossingError, PluginError, TargetError, UsageError
@@ -20,6 +20,7 @@ from chaosagent.faults.crossing import Exchange, Proceed, Request, Response, Tox
 from chaosagent.faults.dry import (
     RecordedCrossing,
     earlier_in,
+    note_strange_use,
     operator_rng,
     pack_request,
     pack_response,
@@ -163,14 +164,27 @@ class Passage:
         self.injection, self._task = injection, asyncio.current_task()
         return await Supervised(injection, self)
 
+    def end(self) -> None:
+        """Refuse whoever uses the crossing from now on."""
+        self._task = _NOBODY
+
+    @property
+    def _is_elsewhere(self) -> bool:
+        """Whether somebody else uses the crossing than the operator while it is applied."""
+        try:
+            return asyncio.current_task() is not self._task
+        except RuntimeError:  # without a loop: an operator that is applied dry has kept it
+            note_strange_use()
+            return True
+
     def act(self) -> None:
         """Note that the injection begins to act: from here on the run is not what it would be without it.
 
         Raises:
             PluginError: It does so from another task, or because the agent gives the call up.
         """
-        if asyncio.current_task() is not self._task:
-            raise self._refused("uses its crossing from another task")
+        if self._is_elsewhere:
+            raise self._refused("uses its crossing from another task, or after it has ended")
         if self.acted >= 0 or self.injection is None:
             return
         if self.is_given_up:
@@ -204,7 +218,7 @@ class Passage:
     async def proceed(self, request: Request) -> Response:
         """Hand a request to the world; the operator gets a copy of the answer."""
         is_changed = pack_request(request) != self.request_bytes
-        if is_changed or self.started or asyncio.current_task() is not self._task:
+        if is_changed or self.started or self._is_elsewhere:
             self.act()
         if is_changed:
             waiting = self.call_world(request.operation, request.arguments, is_disturbed=True)
@@ -214,7 +228,7 @@ class Passage:
             self.is_waiting = True
             try:
                 await waiting
-            except asyncio.CancelledError:  # not one that a world uses within, as for a time-out: that ends there
+            except (asyncio.CancelledError, GeneratorExit):  # what a world uses within, as for a time-out, ends there
                 self.is_given_up = self.is_given_up or self.acted < 0
                 raise
             finally:
@@ -374,6 +388,9 @@ class Passage:
             self.at_once,
         )
         return tuple.__new__(RecordedCrossing, fields)  # half the time of calling the class, at every crossing
+
+
+_NOBODY: Any = object()
 
 
 def _is_answer(error: BaseException) -> bool:

@@ -16,12 +16,12 @@ from typing import Any, NoReturn
 
 from chaosagent.canonical import Plain, plain
 from chaosagent.clock import Clock
-from chaosagent.errors import ChaosAgentError, CrossingError, PluginError, TargetError, UsageError
+from chaosagent.errors import ChaosAgentError, CrossingError, TargetError, UsageError
 from chaosagent.execution.acting import ACTING, INSIDE, As, check_name
 from chaosagent.execution.checkpoint import everything_at
 from chaosagent.execution.crashed import with_place
 from chaosagent.execution.doors import DoorOptions, LiveDoor, Mailbox
-from chaosagent.execution.failures import exception_of, failure_of, message_of
+from chaosagent.execution.failures import exception_of, failure_of
 from chaosagent.execution.frozen import Frozen
 from chaosagent.execution.injector import Injector
 from chaosagent.execution.network import Far, NetworkPassage, link_of
@@ -29,9 +29,9 @@ from chaosagent.execution.opening import DoorOpener
 from chaosagent.execution.outcome import RECORD_DEPTH
 from chaosagent.execution.passage import Passage
 from chaosagent.execution.recorder import Recorder, RunEnded
+from chaosagent.execution.supervised import disturbed
 from chaosagent.execution.undeclared import Survey
-from chaosagent.faults.crossing import Response
-from chaosagent.faults.dry import RecordedCrossing, pack_response
+from chaosagent.faults.dry import RecordedCrossing
 from chaosagent.faults.evaluation import Act, Fingerprint, Fingerprinting
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.governance.mediator import Mediator
@@ -222,8 +222,7 @@ class LiveRun(DoorOpener):
             if threading.get_ident() != self._thread:
                 raise self._elsewhere(door)
             return self.loop.run_call(self.cross(door, place_of, operation, arguments))
-        crossing = self.cross(door, place_of, operation, arguments)
-        self.asked.append(crossing)
+        self.asked.append(crossing := self.cross(door, place_of, operation, arguments))
         return crossing
 
     async def cross(
@@ -252,7 +251,7 @@ class LiveRun(DoorOpener):
         self._pending += injectable
         try:
             if injection is not None:
-                altered = await self._disturbed(passage, injection)
+                altered = await disturbed(passage, injection)
             elif not passage.blocked:
                 waiting = passage.call_world(passage.operation, passage.arguments)
                 if waiting is not None:
@@ -261,7 +260,8 @@ class LiveRun(DoorOpener):
                 told, value, exception = passage.response_bytes, passage.value, passage.exception
                 failure = None if exception is None else failure_of(exception)
             else:
-                told, value, failure = pack_response(altered), plain(altered.value), altered.failure
+                response, told = altered
+                value, failure = plain(response.value), response.failure
                 exception = None if failure is None else exception_of(failure, door.options.errors)
             if injectable and not passage.blocked:
                 self.crossings.append(passage.recorded())
@@ -269,7 +269,7 @@ class LiveRun(DoorOpener):
             self.recorder.append(
                 passage, StepKind.CALL, self.loop.now, told=told, failure=failure, landed=landed, value=value
             )
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, GeneratorExit):  # the latter where the target closes what a call returned
             self._give_up(passage)
             raise
         except ChaosAgentError as error:
@@ -305,26 +305,12 @@ class LiveRun(DoorOpener):
             passage.earlier_bytes = door.earlier(operation, passage.arguments)
         return passage
 
-    async def _disturbed(self, passage: Passage, injection: Injection) -> Response | None:
-        """Let an injection act; `None` when the world's answer is delivered as it is."""
-        try:
-            response = await passage.apply(injection)
-        except ChaosAgentError:
-            raise
-        except Exception as error:  # a plug-in's mistake must not look like one of the target
-            raise PluginError(f"{injection} raised {type(error).__name__}: {message_of(error)}") from error
-        if not isinstance(response, Response):
-            raise PluginError(f"{injection} returned {type(response).__name__}; operators return a Response.")
-        if passage.executed and pack_response(response) == passage.response_bytes:
-            return None
-        passage.act()
-        return response
-
     def _give_up(self, passage: Passage) -> None:
-        """Write down a crossing that the target cancelled, or that was still open when the run ended."""
+        """Write down a crossing that the target cancelled or closed, or that was still open when the run ended."""
+        is_freed = self.over and not self.loop.is_running()  # by Python, after the run
         if passage.door.options.injectable:
             self.crossings.append(passage.recorded())
-        if not self.recorder.full:
+        if not (self.recorder.full or is_freed):
             landed = None if passage.injection is None else _landed(passage, passage.injection)
             self.recorder.append(passage, StepKind.CANCELLED, self.loop.now, landed=landed)
 
@@ -350,10 +336,11 @@ class LiveRun(DoorOpener):
             return None
         try:
             return plain(self._state(), RECORD_DEPTH)
-        except Exception as error:  # a declaration's mistake must not look like a state
-            raise TargetError(
-                f"{STATE_MISSING} the function that returns the state raised {with_place(error)}"
-            ) from error
+        except (KeyboardInterrupt, MemoryError):
+            raise  # of this process, not of the target
+        except BaseException as error:  # a declaration's mistake must not look like a state
+            text = f"{STATE_MISSING} the function that returns the state raised {with_place(error)}"
+            raise TargetError(text) from error
 
     # ------------------------------------------------------------------ what passages ask of their run
 

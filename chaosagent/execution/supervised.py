@@ -7,15 +7,61 @@ because the agent gives the call up, ends the run with an error that names it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from chaosagent.errors import PluginError
+from chaosagent.errors import ChaosAgentError, PluginError, UsageError
+from chaosagent.execution.crashed import RAISED
+from chaosagent.execution.failures import message_of
 from chaosagent.faults.crossing import Response
+from chaosagent.faults.dry import pack_response
 from chaosagent.faults.injection import Injection
 
 if TYPE_CHECKING:
     from chaosagent.execution.passage import Passage
+
+
+async def disturbed(passage: Passage, injection: Injection) -> tuple[Response, bytes] | None:
+    """Let an injection act on a passage, and return what the agent is given, with its canonical bytes.
+
+    `None` for the world's own answer.
+
+    Raises:
+        PluginError: The operator raised, returned what it must not, or did what rule R1 could not see.
+    """
+    response = await _applied(passage, injection)
+    try:
+        packed = pack_response(response)
+    except UsageError as error:
+        raise PluginError(f"{injection} returned what cannot cross: {error}") from error
+    is_same = passage.executed and packed == passage.response_bytes
+    if not is_same:
+        passage.act()
+    passage.end()
+    return None if is_same else (response, packed)
+
+
+async def _applied(passage: Passage, injection: Injection) -> Response:
+    """Return what an operator makes of a passage."""
+    try:
+        response: object = await passage.apply(injection)
+    except ChaosAgentError:
+        raise
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if passage.is_given_up or passage.exception is error or (task is not None and task.cancelling()):
+            raise
+        raise _raised(injection, error) from error
+    except RAISED as error:  # a plug-in's mistake must not look like one of the target
+        raise _raised(injection, error) from error
+    if not isinstance(response, Response):
+        raise PluginError(f"{injection} returned {type(response).__name__}; operators return a Response.")
+    return response
+
+
+def _raised(injection: Injection, error: BaseException) -> PluginError:
+    return PluginError(f"{injection} raised {type(error).__name__}: {message_of(error)}")
 
 
 class Supervised:

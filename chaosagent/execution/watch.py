@@ -12,6 +12,7 @@ from chaosagent.contracts.contract import (
     Contract,
     End,
     Looks,
+    MissingOutcome,
     Monitor,
     OutcomeMissingError,
     Reading,
@@ -19,7 +20,7 @@ from chaosagent.contracts.contract import (
     judges_cut_off,
 )
 from chaosagent.errors import PluginError
-from chaosagent.execution.crashed import with_place
+from chaosagent.execution.crashed import RAISED, with_place
 from chaosagent.faults.evaluation import Fingerprint
 from chaosagent.trace.step import Step
 from chaosagent.trace.trace import ContractVerdict, Violation
@@ -37,7 +38,7 @@ class _Watched:
         self._contract, self.contract_id = contract, contract.id
         try:
             self.monitor: Monitor = contract.monitor(setting)
-        except Exception as error:  # a plug-in's mistake must not look like one of the target
+        except RAISED as error:  # a plug-in's mistake must not look like one of the target
             raise self.failed(error) from error
         self.looks: Looks = getattr(self.monitor, "looks", Looks.EVERY_STEP)
         self.reading: Reading = HOLDS
@@ -60,17 +61,22 @@ class _Watched:
         ending = end.ending
         if ending in CUT_OFF and (ending is Ending.INCONCLUSIVE or not judges_cut_off(self._contract)):
             return Reading(Verdict.UNKNOWN, 0.0, f"the run was cut off: {end.detail}")
+        outcome = end.outcome
         try:
-            return self.monitor.end(end)
+            reading = self.monitor.end(end)
+            asked = outcome.take_asked() if isinstance(outcome, MissingOutcome) else ""
+            if asked and reading.verdict is Verdict.HOLDS:  # the contract has caught the error
+                return Reading(Verdict.UNKNOWN, 0.0, asked)
+            return reading
         except OutcomeMissingError as error:
             return Reading(Verdict.UNKNOWN, 0.0, str(error))
-        except Exception as error:  # a plug-in's mistake must not look like one of the target
+        except RAISED as error:  # a plug-in's mistake must not look like one of the target
             if end.has_outcome:
                 raise self.failed(error) from error
             text = f"the run ended with {end.ending.value}, and the contract raised {with_place(error)} on it"
             return Reading(Verdict.UNKNOWN, 0.0, text)
 
-    def failed(self, error: Exception) -> PluginError:
+    def failed(self, error: BaseException) -> PluginError:
         """Return what is raised when the monitor raised something."""
         return PluginError(f"contract {self.contract_id!r} raised {with_place(error)}")
 
@@ -106,7 +112,7 @@ class Watch:
         for look, watched in self.of_effects if step.effects else self.of_every_step:
             try:
                 reading = look(step)
-            except Exception as error:  # a plug-in's mistake must not look like one of the target
+            except RAISED as error:  # a plug-in's mistake must not look like one of the target
                 raise watched.failed(error) from error
             if reading is not None and watched.note(reading, step.index, step.agent):
                 broken = True

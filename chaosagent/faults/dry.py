@@ -5,9 +5,10 @@ from __future__ import annotations
 import enum
 import random
 from collections.abc import Sequence
-from typing import NamedTuple, NoReturn, cast
+from typing import ClassVar, NamedTuple, NoReturn, cast
 
 from chaosagent.canonical import Plain, pack, unpack
+from chaosagent.errors import UsageError
 from chaosagent.faults.crossing import HISTORY_MAX, Exchange, Proceed, Request, Response, Toxic
 from chaosagent.faults.injection import Place
 from chaosagent.faults.operator import Operator
@@ -177,7 +178,7 @@ def apply_dry(
         What would happen, as far as it can be known without a run. The deviation is exact: the operator is applied to
         what the crossing really had, and its first deviation depends on nothing else.
     """
-    crossing = _DryCrossing(recorded, history, seed)
+    crossing = _DryCrossing.applied = _DryCrossing(recorded, history, seed)
     response: object = None
     is_over = False
     try:
@@ -185,7 +186,9 @@ def apply_dry(
         work.send(None)
     except StopIteration as stop:
         response, is_over = stop.value, True
-    except (_Unknown, Exception):  # not recorded, or a plug-in's mistake: the run itself will tell
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # not recorded, or a plug-in's mistake: the run itself will tell
         pass
     else:
         work.close()  # it waits for something else than its crossing, which a run refuses
@@ -207,7 +210,10 @@ def _outcome(
     if not isinstance(response, Response):
         deviation = Deviation.ANSWER if crossing.executed and deviation is Deviation.UNCLEAR else deviation
         return DryOutcome(DryKind.UNPREDICTABLE, b"", deviation, reads_history)
-    packed = pack_response(response)
+    try:
+        packed = pack_response(response)
+    except UsageError:  # the run itself will tell
+        return DryOutcome(DryKind.UNPREDICTABLE, b"", deviation, reads_history)
     if deviation is Deviation.UNCLEAR:  # until now it has done nothing but ask the world, once and unchanged
         is_same = crossing.executed and packed == recorded.response
         deviation = Deviation.NEVER if is_same else Deviation.ANSWER if crossing.executed else Deviation.ASK
@@ -251,6 +257,12 @@ class _Untouched:
     __eq__ = __ne__ = __iter__ = __len__ = __getitem__ = __bool__ = __hash__ = __repr__ = __str__ = _look
 
 
+def note_strange_use() -> None:
+    """Note that the operator which is applied dry uses a crossing that it has kept: nobody knows what it would do."""
+    if _DryCrossing.applied is not None:
+        _DryCrossing.applied.is_unknown = True
+
+
 class _DryCrossing:
     """Plays a recorded crossing to an operator.
 
@@ -266,6 +278,8 @@ class _DryCrossing:
         is_unknown: It looked at something that is not recorded.
         reads_history: It looked at the history of the interface.
     """
+
+    applied: ClassVar[_DryCrossing | None] = None  # the latest: an operator may have kept another
 
     def __init__(self, recorded: RecordedCrossing, history: Sequence[RecordedCrossing], seed: int) -> None:
         self._recorded, self._crossings, self._seed = recorded, history, seed
@@ -326,6 +340,8 @@ class _DryCrossing:
         raise self.unknown()
 
     async def proceed(self, request: Request) -> Response:
+        if self is not _DryCrossing.applied:
+            note_strange_use()
         packed = pack_request(request)
         is_changed = packed != self._recorded.request
         if is_changed or self.executed or self.changed is not None:
