@@ -15,7 +15,7 @@ from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.errors import ChaosAgentError
 from chaosagent.execution.chance_watch import watch_chance
 from chaosagent.execution.execute import Execution, Experiment, execute, nominal_in
-from chaosagent.execution.frozen import Answers, AnswersInMemory, AnswersOnDisk
+from chaosagent.execution.frozen import Answers, AnswersInMemory, AnswersOnDisk, key_of
 from chaosagent.execution.judging import judge
 from chaosagent.execution.module_state import changed_between, state_of_modules
 from chaosagent.execution.online_injector import OnlineInjector
@@ -120,10 +120,17 @@ class Workbench:
         self, experiment: Experiment, schedule: Schedule, fingerprinting: Fingerprinting = Fingerprinting.OFF
     ) -> Execution:
         """Run an experiment as it is, in a process of its own where each run has one; errors are raised."""
-        return self._separately(lambda: execute(experiment, schedule, fingerprinting=fingerprinting))
+        return self._made(experiment, lambda: execute(experiment, schedule, fingerprinting=fingerprinting))
 
-    def _separately(self, call: Callable[[], Execution], *, always: bool = False) -> Execution:
-        return in_own_process(call) if always or self.fresh else call()
+    def _made(self, experiment: Experiment, call: Callable[[], Execution], *, alone: bool = False) -> Execution:
+        """Make a run, in a process of its own where each run or this one has one."""
+        if not (alone or self.fresh):
+            return call()
+        execution = in_own_process(call)
+        if experiment.answers is not None:  # what was drawn there was kept there
+            for known in execution.answers:
+                experiment.answers.keep(key_of(experiment.scope, known.place, known.request), known.response)
+        return execution
 
     def nominal_of(
         self, task_id: str, seed: int, answering: Answering = Answering.LIVE, world: int = 0
@@ -144,8 +151,8 @@ class Workbench:
             experiment = replace(self.bare(job.task_id, job.seed, job.answering, job.world), nominal=job.nominal)
         if job.surveyed:
             before = state_of_modules(self.target)  # here, where the next job finds what looking at modules has cached
-            return self._separately(lambda: self._surveyed(experiment, job, before), always=True)
-        return self._separately(lambda: self._observed(experiment, job, on_begun))
+            return self._made(experiment, lambda: self._surveyed(experiment, job, before), alone=True)
+        return self._made(experiment, lambda: self._observed(experiment, job, on_begun))
 
     def _surveyed(self, experiment: Experiment, job: Job, before: Mapping[str, bytes]) -> Execution:
         """Run a job, and note which variables of modules are not what they were before."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from chaosagent.clock import monotonic
 from chaosagent.errors import PluginError, StudyError, TargetError
-from chaosagent.execution.execute import Experiment, execute
+from chaosagent.execution.execute import Experiment
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.workbench import Answering, Job, Workbench
 from chaosagent.faults.chance_read import ChanceRead
@@ -166,7 +166,7 @@ def _run_elsewhere(places: Sequence[Experimental], elsewhere: Executor, answerin
 def _compared(at: Experimental, workbench: Workbench, told: Evaluation | None, answering: Answering) -> _Unlike | None:
     """Run a task without injections in this process, and say how runs differ, also from what another one told."""
     job = Job(at.task_id, at.seed, EMPTY, answering=answering, world=at.world)
-    difference = _differing_here(workbench.bare(at.task_id, at.seed, answering, at.world))
+    difference = _differing_here(workbench, workbench.bare(at.task_id, at.seed, answering, at.world))
     in_one_process = difference is not None
     if difference is None and told is not None:
         execution = workbench.execute(job)
@@ -178,15 +178,15 @@ def _compared(at: Experimental, workbench: Workbench, told: Evaluation | None, a
     return _Unlike(at, difference, in_one_process, answering, reads)
 
 
-def _differing_here(bare: Experiment) -> Difference | None:
+def _differing_here(workbench: Workbench, bare: Experiment) -> Difference | None:
     """Run a task several times on end; what the first run leaves behind in the process shows in the second.
 
     Two runs agree by luck where chance decides now and then, so there are more, while they are quick.
     """
-    first = execute(bare, EMPTY).trace
+    first = workbench.run(bare, EMPTY).trace
     begun = monotonic()
     for number in range(RUNS_HERE - 1):
-        again = execute(bare, EMPTY).trace
+        again = workbench.run(bare, EMPTY).trace
         if again.digest != first.digest:
             return first_difference(first, again)
         if number and monotonic() - begun > SECONDS_HERE:

@@ -54,6 +54,7 @@ class Plan:
         difference: Between the probabilities of a violation with and without injections.
         answers: The file in which frozen answers are kept, for this process and all workers; what the result depends on
             are the answers, not the file.
+        fresh: Each run has a process of its own.
     """
 
     target: Target
@@ -80,11 +81,12 @@ class Plan:
     all_minimal: bool = False
     signatures: int | None = None
     answers: Path | None = None
+    fresh: bool = False
 
     def workbench(self) -> Workbench:
         """Return a workbench of this process."""
         kept: Answers = AnswersInMemory() if self.answers is None else AnswersOnDisk(self.answers)
-        return Workbench(self.target, self.config, self.contracts, self.run_limits, kept)
+        return Workbench(self.target, self.config, self.contracts, self.run_limits, kept, self.fresh)
 
     @property
     def searcher_module(self) -> str:
@@ -115,6 +117,7 @@ class Plan:
                 self.contract_specs,
                 self.space.reads_history,
                 [self.run_limits, self.stochastic],
+                *(["fresh"] if self.fresh else []),
             ]
         )
 

@@ -12,6 +12,7 @@ from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts, parse_contract
 from chaosagent.contracts.contract import Contract
 from chaosagent.errors import SearcherError, UnknownNameError, UsageError
+from chaosagent.execution.own_process import refuse_threads, threads_of_others
 from chaosagent.execution.workbench import Workbench, load_workbench
 from chaosagent.faults.space import Space
 from chaosagent.importable import make_importable
@@ -39,7 +40,10 @@ def plan_of(study: StudyFile) -> Plan:
     """
     settings, located = study.settings, study.located
     make_importable(study.folder)
+    before = threads_of_others()
     target = load_target(settings.target, where=located.where("target"), folder=study.folder)
+    if settings.fresh or target.fresh:
+        refuse_threads(before, target.name)
     config = next(iter(target.configs)) if settings.config is None else settings.config
     specs, contracts = _contracts(study)
     space = space_of(study)
@@ -70,6 +74,7 @@ def plan_of(study: StudyFile) -> Plan:
         ),
         audit=settings.search.audit,
         stochastic=settings.stochastic,
+        fresh=settings.fresh or target.fresh,
         confirmations=settings.search.confirmations,
         alpha=settings.search.alpha,
         beta=settings.search.beta,
@@ -103,6 +108,7 @@ class WorkerSetup:
         contract_specs: As plain data.
         limits: Of one run.
         answers: The file of frozen answers.
+        fresh: Each run has a process of its own.
     """
 
     target_reference: str
@@ -111,6 +117,7 @@ class WorkerSetup:
     contract_specs: tuple[Plain, ...]
     limits: RunLimits
     answers: Path | None = None
+    fresh: bool = False
 
     def __call__(self) -> Workbench:
         """Return the workbench, in the process in which it is needed."""
@@ -122,13 +129,20 @@ class WorkerSetup:
             limits=self.limits,
             folder=Path(self.folder),
             answers=self.answers,
+            fresh=self.fresh,
         )
 
 
 def worker_setup(study: StudyFile, plan: Plan) -> WorkerSetup:
     """Return what a worker process needs to run the trials of a study file."""
     return WorkerSetup(
-        study.settings.target, str(study.folder), plan.config.name, plan.contract_specs, plan.run_limits, plan.answers
+        study.settings.target,
+        str(study.folder),
+        plan.config.name,
+        plan.contract_specs,
+        plan.run_limits,
+        plan.answers,
+        plan.fresh,
     )
 
 

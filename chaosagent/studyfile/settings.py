@@ -70,5 +70,6 @@ class StudySettings(_Strict):
     cost: CostSettings = CostSettings()
     operators: Annotated[list[object], Field(min_length=1)] | None = None
     stochastic: bool | None = None
+    fresh: bool = False
     search: SearchSettings = SearchSettings()
     run: RunSettings = RunSettings()
