@@ -55,8 +55,8 @@ class Job(NamedTuple):
         policy: Chooses what is injected, instead of a schedule.
         world: Which frozen answers, when they are: each world has its own.
         watched: Note reads of the real time and other chance (`Evaluation.reads`); the run takes several times as long.
-        surveyed: Make the run in a process of its own, and note the variables of modules that it changes
-            (`Evaluation.changed`).
+        surveyed: Note the variables of modules that the run changes (`Evaluation.changed`).
+        alone: Make the run in a process of its own.
         nominal: What the run without injections did, for a worker that is not to make it first; `None` to make it.
     """
 
@@ -69,6 +69,7 @@ class Job(NamedTuple):
     world: int = 0
     watched: bool = False
     surveyed: bool = False
+    alone: bool = False
     nominal: Nominal | None = None
 
 
@@ -149,14 +150,14 @@ class Workbench:
             experiment = self.experiment(job.task_id, job.seed, job.answering, job.world)
         else:
             experiment = replace(self.bare(job.task_id, job.seed, job.answering, job.world), nominal=job.nominal)
-        if job.surveyed:
-            before = state_of_modules(self.target)  # here, where the next job finds what looking at modules has cached
-            return self._made(experiment, lambda: self._surveyed(experiment, job, before), alone=True)
-        return self._made(experiment, lambda: self._observed(experiment, job, on_begun))
+        if not job.surveyed:
+            return self._made(experiment, lambda: self._observed(experiment, job, on_begun), alone=job.alone)
+        before = state_of_modules(self.target)  # here, where the next job finds what looking at modules has cached
+        return self._made(experiment, lambda: self._surveyed(experiment, job, before), alone=job.alone)
 
     def _surveyed(self, experiment: Experiment, job: Job, before: Mapping[str, bytes]) -> Execution:
         """Run a job, and note which variables of modules are not what they were before."""
-        execution = execute(experiment, job.schedule, fingerprinting=job.fingerprinting)
+        execution = self._observed(experiment, job, None)
         changed = changed_between(before, state_of_modules(self.target))
         return replace(execution, evaluation=replace(execution.evaluation, changed=changed))
 

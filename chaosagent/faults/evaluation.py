@@ -110,8 +110,8 @@ class Evaluation:
         crashed_at: Where in the user's code the exception came from that ended the run; for people, not compared.
         reads: What the target's code asked for that differs from run to run, such as the real time; only of a run that
             was watched. Neither compared nor stored.
-        changed: The variables of the user's modules that have changed during the run, by name; only of a run that
-            had a process of its own for that (`Job.surveyed`). Neither compared nor stored.
+        changed: The variables of the user's modules that have changed during the run, by name; only of a run that was
+            surveyed. Neither compared nor stored.
     """
 
     schedule: Schedule

@@ -8,11 +8,12 @@ from chaosagent.contracts.contract import Nominal
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.frozen import FrozenAnswer
 from chaosagent.execution.workbench import Answering, Job, Workbench
-from chaosagent.faults.chance_read import ChanceRead
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.evaluator import Experimental
+from chaosagent.study.likely_cause import likely_cause
 from chaosagent.study.minimise import violates
+from chaosagent.trace.diff import Difference
 from chaosagent.vocabulary import ClockKind, Ending
 
 ATTEMPTS_MAX = 20
@@ -72,10 +73,11 @@ class Afresh:
             execution = self.run(at, schedule)
         return first
 
-    def reads(self, at: Experimental, schedule: Schedule) -> tuple[ChanceRead, ...]:
-        """Run a schedule once more, watched, and return what it asks for that differs from run to run."""
-        job = Job(at.task_id, at.seed, schedule, answering=self.answering, world=at.world, watched=True)
-        return self._workbench.evaluate(job).reads
+    def cause_of(self, difference: Difference, at: Experimental, schedule: Schedule) -> str:
+        """Run a schedule once more, watched, and return why its runs are likely to differ as they do."""
+        job = Job(at.task_id, at.seed, schedule, answering=self.answering, world=at.world, watched=True, surveyed=True)
+        told = self._workbench.evaluate(job)
+        return likely_cause(difference, reads=told.reads, changed=told.changed)
 
     def answers(self, at: Experimental, execution: Execution) -> tuple[FrozenAnswer, ...]:
         """Return the frozen answers of a run and of the one without injections, by which it is judged."""

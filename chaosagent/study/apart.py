@@ -20,7 +20,7 @@ from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.evaluator import Evaluator, Experimental
-from chaosagent.study.likely_cause import cause_apart
+from chaosagent.study.likely_cause import cause_apart, listed_variables
 from chaosagent.study.repeats import faulty, kinds_of
 from chaosagent.vocabulary import Ending
 
@@ -31,8 +31,6 @@ SCHEDULES_MIN = 8
 RUNS_MAX = 512
 SHARE = 16
 """Of a task `SCHEDULES_MIN` schedules are repeated in each process, or one run in so many, up to `RUNS_MAX`."""
-
-VARIABLES_SHOWN = 8
 
 
 class _Repeat(NamedTuple):
@@ -96,7 +94,7 @@ class Apart:
         if self._failed[task_id]:
             told.append(f"{len(self._failed[task_id])} could not be made ({self._failed[task_id][0]})")
         if told and self._changed[task_id]:
-            told.append(f"runs change {_listed(list(self._changed[task_id]))}")
+            told.append(f"runs change {listed_variables(list(self._changed[task_id]))}")
         return "; ".join(told)
 
     def close(self) -> None:
@@ -150,7 +148,7 @@ class Apart:
 
     def _job(self, at: Experimental, schedule: Schedule, nominal: Nominal) -> Job:
         job = Job(at.task_id, at.seed, schedule, answering=self._evaluator.answering, world=at.world)
-        return job._replace(surveyed=True, nominal=nominal)
+        return job._replace(surveyed=True, alone=True, nominal=nominal)
 
     def _process(self, seed: int) -> Executor:
         if seed not in self._processes:
@@ -185,9 +183,9 @@ class Apart:
             difference,
             repeats=digests[first] == unlike.digest,
             alike=len(set(digests.values())) == 1,
-            changed=_listed(unlike.changed),
+            changed=unlike.changed,
         )
-        self._evaluator.differ_apart(at, told.schedule, difference, cause)
+        self._evaluator.differ(at, told.schedule, difference, f"{cause} (seen in a process of its own)")
 
 
 def _calls(evaluation: Evaluation) -> Counter[object]:
@@ -198,8 +196,3 @@ def _distance(calls: Counter[object], one: Evaluation) -> int:
     """Return how many calls a run has made that another has not, or the other way round."""
     others = _calls(one)
     return (calls - others).total() + (others - calls).total()
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - VARIABLES_SHOWN} more" if len(names) > VARIABLES_SHOWN else ""
-    return ", ".join(names[:VARIABLES_SHOWN]) + more

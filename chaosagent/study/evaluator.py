@@ -7,7 +7,7 @@ stochastic targets.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from chaosagent.execution.execute import Execution
@@ -19,7 +19,7 @@ from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.foresight import Foresight
 from chaosagent.faults.online import Policy, Scores
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.study.likely_cause import likely_cause
+from chaosagent.study.likely_cause import STRANGE_OPERATOR, likely_cause, recognised_cause
 from chaosagent.study.sharing import Sharing
 from chaosagent.trace.diff import Difference
 from chaosagent.vocabulary import Ending
@@ -205,10 +205,11 @@ class Evaluator:
         policy: Policy | None = None,
         *,
         watched: bool = False,
+        surveyed: bool = False,
     ) -> int:
         ticket = self._next_ticket
         self._next_ticket += 1
-        job = self._job(at, schedule)._replace(answering=answering, policy=policy, watched=watched)
+        job = self._job(at, schedule)._replace(answering=answering, policy=policy, watched=watched, surveyed=surveyed)
         self._executor.submit(ticket, job)
         return ticket
 
@@ -228,9 +229,10 @@ class Evaluator:
         elif finished.ticket in self._watched:
             self._take_watched(*self._watched.pop(finished.ticket), finished.evaluation)
         elif finished.ticket in self._naming:
-            diverged, reads = self._naming.pop(finished.ticket), finished.evaluation.reads
-            if reads:
-                self._name_cause(*diverged, reads)
+            at, schedule, difference = self._naming.pop(finished.ticket)
+            reads, changed = finished.evaluation.reads, finished.evaluation.changed
+            if reads or changed:
+                self._name_cause(at, schedule, difference, likely_cause(difference, reads=reads, changed=changed))
         elif finished.ticket in self._draws:
             drawn = finished.evaluation
             is_hung = drawn.ending is Ending.HUNG
@@ -256,9 +258,9 @@ class Evaluator:
         """Take a watched run; it is slow, so where real time matters the limit, or a time-out, may have ended it."""
         self.reads.setdefault(at, {})[told.schedule] = again.reads
         if again.ending is not Ending.HUNG and not self.in_real_time:
-            self._compare(at, told, again, watched=True)
+            self._compare(at, told, again)
 
-    def _compare(self, at: Experimental, told: Evaluation, again: Evaluation, *, watched: bool = False) -> None:
+    def _compare(self, at: Experimental, told: Evaluation, again: Evaluation) -> None:
         if again.status is not Status.OK:
             return
         if again.digest == told.digest:
@@ -266,40 +268,23 @@ class Evaluator:
             return
         is_first = self._of_study(at) not in self.unlike
         difference = difference_in_calls(told, again)
-        self.differ(at, told.schedule, difference, again.reads)
-        if is_first and not watched:
+        self.differ(at, told.schedule, difference, likely_cause(difference, reads=again.reads))
+        if is_first and not again.reads:
             self._watch_for_cause(at, told.schedule, difference)
 
     def _watch_for_cause(self, at: Experimental, schedule: Schedule, difference: Difference) -> None:
-        """Have a schedule whose runs differ watched once, as what it reads is the likely cause."""
-        self._naming[self._submit(at, schedule, self.answering, watched=True)] = (at, schedule, difference)
+        """Have a schedule whose runs differ watched once, as what it reads, or leaves behind, is the likely cause."""
+        ticket = self._submit(at, schedule, self.answering, watched=True, surveyed=True)
+        self._naming[ticket] = (at, schedule, difference)
 
-    def differ(
-        self, at: Experimental, schedule: Schedule, difference: Difference, reads: Sequence[ChanceRead] = ()
-    ) -> None:
-        """Note that a repeat of a schedule diverged, where first, and the likely cause.
-
-        Args:
-            at: Task and seed.
-            schedule: What was run.
-            difference: The first one.
-            reads: What a watched run of the schedule asked for that differs from run to run.
-        """
+    def differ(self, at: Experimental, schedule: Schedule, difference: Difference, cause: str) -> None:
+        """Note that a repeat of a schedule diverged, where first, and the likely cause."""
         if self._of_study(at) not in self.unlike:
-            self._name_cause(at, schedule, difference, reads)
+            self._name_cause(at, schedule, difference, cause)
 
-    def _name_cause(
-        self, at: Experimental, schedule: Schedule, difference: Difference, reads: Sequence[ChanceRead]
-    ) -> None:
+    def _name_cause(self, at: Experimental, schedule: Schedule, difference: Difference, cause: str) -> None:
         under = "without injections" if schedule == EMPTY else f"under `{schedule}`"
-        self._note_unlike(at, f"{under}, {difference}. Likely cause: {likely_cause(difference, reads=reads)}")
-
-    def differ_apart(self, at: Experimental, schedule: Schedule, difference: Difference, cause: str) -> None:
-        """Note that a repeat in a process of its own diverged, where first, and the likely cause."""
-        under = "without injections" if schedule == EMPTY else f"under `{schedule}`"
-        text = f"in a process of its own, {under}, {difference}. Likely cause: {cause}"
-        if self._of_study(at) not in self.unlike:
-            self._note_unlike(at, text)
+        self._note_unlike(at, f"{under}, {difference}. Likely cause: {cause}")
 
     def _note_unlike(self, at: Experimental, text: str) -> None:
         at = self._of_study(at)
@@ -346,12 +331,9 @@ class Evaluator:
         if not is_alike and self._of_study(at) not in self.unlike:
             landed = f"only `{told.effective}`" if told.effective else "nothing"
             difference = difference_in_calls(alone, told)
-            self._note_unlike(
-                at,
-                f"under `{told.schedule}` {landed} landed, and yet the run is another: {difference}. Likely cause: "
-                "an operator that acts by a timer or a variable of its own and not through its crossing, or chance in "
-                "the target",
-            )
+            cause = recognised_cause(difference) or STRANGE_OPERATOR
+            text = f"under `{told.schedule}` {landed} landed, and yet the run is another: {difference}"
+            self._note_unlike(at, f"{text}. Likely cause: {cause}")
             self._watch_for_cause(at, told.schedule, difference)
 
     def known_of(self, at: Experimental) -> list[Evaluation]:

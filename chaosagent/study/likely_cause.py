@@ -18,7 +18,12 @@ _DRAWN = re.compile(r"\b[0-9a-f]{16,}\b|\b0\.\d{9,}|\b\d\.\d{9,}e-\d\d\b")  # a 
 
 
 _ORDER = "the order of a set, or of what threads finish; sort it"
+STRANGE_OPERATOR = (
+    "an operator that acts by a timer or a variable of its own and not through its crossing, or chance in the target"
+)
+_WITHIN = "make the world within the function, or say `fresh: true` in the study file"
 READS_SHOWN = 3
+VARIABLES_SHOWN = 8
 REMEDIES = {
     Chance.REAL_TIME: f"ask run.clock.now(), {OR_PIN}",
     Chance.RANDOM: f"draw from run.rng(label), {OR_PIN}",
@@ -31,19 +36,28 @@ _NAMES = {
 }
 
 
-def likely_cause(difference: Difference, *, in_one_process: bool = True, reads: Sequence[ChanceRead] = ()) -> str:
+def likely_cause(
+    difference: Difference,
+    *,
+    in_one_process: bool = True,
+    reads: Sequence[ChanceRead] = (),
+    changed: Sequence[str] = (),
+) -> str:
     """Say what most often makes two runs differ in this way, and what to do about it.
 
     Args:
         difference: The first one of two runs.
         in_one_process: Whether both ran in the same process.
         reads: What a watched run of the same schedule asked for that differs from run to run.
+        changed: The variables of modules that it changes.
     """
-    guessed = _guessed(difference, in_one_process=in_one_process)
+    guessed = recognised_cause(difference) or _guessed(difference, in_one_process=in_one_process)
     suspects = [read for read in reads if not read.package and read.chance is not Chance.ADDRESS]
     if suspects:
         named = _named(suspects, first=_chance_in(difference))
         return named if in_one_process and guessed != _ORDER else f"{guessed}; or {named}"
+    if changed and not recognised_cause(difference):
+        return f"what the process keeps between runs: runs change {listed_variables(changed)}; {_WITHIN}"
     addresses = [read for read in reads if not read.package]
     if addresses:
         return f"{guessed}; or {_named(addresses)}"
@@ -53,29 +67,30 @@ def likely_cause(difference: Difference, *, in_one_process: bool = True, reads: 
     return guessed
 
 
-def cause_apart(difference: Difference, *, repeats: bool, alike: bool, changed: str) -> str:
+def cause_apart(difference: Difference, *, repeats: bool, alike: bool, changed: Sequence[str]) -> str:
     """Say what most often makes a run differ from the same one in a process of its own, and what to do about it.
 
     Args:
         difference: The first one of the two runs.
         repeats: It does not differ when it is made again in a process with the same hash seed.
         alike: It does not differ between processes with different hash seeds.
-        changed: The variables of modules that it changes, as a list for people; empty if none was seen.
+        changed: The variables of modules that it changes.
     """
     if not repeats:
         return likely_cause(difference)
-    if alike and changed:
-        return (
-            f"what the process keeps between runs: runs change {changed}; make the world within the function, or say "
-            "`fresh: true` in the study file"
-        )
-    if alike:
-        return (
-            "what the process keeps between runs, out of sight of module variables, such as a file or a package's own "
-            "cache; make the world within the function, or say `fresh: true` in the study file"
-        )
-    kept = f"; or what the process keeps between runs: runs change {changed}" if changed else ""
-    return f"the order of a set, or `hash()`, which differ from process to process; sort{kept}"
+    kept = f"what the process keeps between runs: runs change {listed_variables(changed)}; {_WITHIN}" if changed else ""
+    if not alike:
+        return "the order of a set, or `hash()`, which differ from process to process; sort" + (kept and f"; or {kept}")
+    return kept or (
+        "what the process keeps between runs, out of sight of module variables, such as a file or a package's own "
+        f"cache; {_WITHIN}"
+    )
+
+
+def listed_variables(names: Sequence[str]) -> str:
+    """Return the names of variables in one phrase, and how many more there are."""
+    more = f" and {len(names) - VARIABLES_SHOWN} more" if len(names) > VARIABLES_SHOWN else ""
+    return ", ".join(names[:VARIABLES_SHOWN]) + more
 
 
 def _named(reads: Sequence[ChanceRead], first: Chance | None = None) -> str:
@@ -98,13 +113,11 @@ def _chance_in(difference: Difference) -> Chance | None:
     return Chance.RANDOM if drawn else None
 
 
-def _guessed(difference: Difference, *, in_one_process: bool) -> str:
-    """Say what most often makes two runs differ in this way, from the two values alone."""
+def recognised_cause(difference: Difference) -> str:
+    """Say what makes two runs differ where the two values show it; empty where they do not."""
     expected, got = difference.expected, difference.got
     if difference.field in ("asked_at", "arrived_at", "asked at", "answered at"):
         return "real time passes into virtual time, for example through a thread; wait with run.clock.sleep"
-    if difference.field == NO_CALL:
-        return "a random number from elsewhere than run.rng(label), or the wall clock, in what no call shows"
     if _UUID.search(expected) and _UUID.search(got):
         return f"a uuid; draw it from run.rng(label), {OR_PIN}"
     if _TIME.search(expected) and _TIME.search(got):
@@ -115,6 +128,13 @@ def _guessed(difference: Difference, *, in_one_process: bool) -> str:
         return f"a generated id or a random number; draw it from run.rng(label), {OR_PIN}"
     if expected != got and Counter(expected) == Counter(got):
         return _ORDER
+    return ""
+
+
+def _guessed(difference: Difference, *, in_one_process: bool) -> str:
+    """Say what most often makes two runs differ where the two values do not show it."""
+    if difference.field == NO_CALL:
+        return "a random number from elsewhere than run.rng(label), or the wall clock, in what no call shows"
     if not in_one_process:
         return "the order of a set, `hash()`, or something that the process keeps between runs; sort, or keep nothing"
     if difference.field == "steps":

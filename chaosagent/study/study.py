@@ -347,8 +347,8 @@ class Study:
 
     def _differ(self, at: Experimental, told: Evaluation, again: Evaluation) -> None:
         """Note that a run made afresh diverged, and watch one more for the cause."""
-        reads = self._afresh.reads(at, again.schedule)
-        self._evaluator.differ(at, again.schedule, difference_in_calls(told, again), reads)
+        difference = difference_in_calls(told, again)
+        self._evaluator.differ(at, again.schedule, difference, self._afresh.cause_of(difference, at, again.schedule))
 
     def _signature(self, at: Experimental, contract: Contract, schedule: Schedule) -> Signature:
         """Return what kind of failure a violation is, before its search is over; its run is kept until then."""
