@@ -1,0 +1,129 @@
+"""What only a fault brings to light: a cache, the order of a set, the clock, a counter, an address. Nothing is proved.
+
+It decides what a payment says, only behind the fault of one read.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+
+AGENT = """
+import time
+
+from chaosagent import Outcome, Task, effect, target
+
+CACHE = {{}}
+RUNS = []
+
+
+class Parcel:
+    pass
+
+
+{decorator}
+async def agent(task, run):
+    RUNS.append(None)
+    orders = run.service("orders", {{"find": lambda: "o1"}}, read_only=True)
+    bank = run.service("bank", {{"pay": lambda note: 1}}, effects={{"pay": effect()}})
+    try:
+        note = await orders("find")
+    except Exception:
+        note = {note}
+    CACHE["order"] = "o1"
+    await bank("pay", note=str(note))
+    return Outcome("paid", success=True)
+"""
+STUDY = """target: agent.py:agent
+contracts: [at-most-once]
+budget: 1.2
+operators:
+  - operator: service.error_status
+    status: [500, 503]
+    when: before
+"""
+TARGET = "@target(tasks=[Task('t')])"
+LEAKS = {
+    "cache": ('CACHE.get("order", "cold")', r"runs change CACHE in agent.py"),
+    "hash order": ('list({"alpha", "beta", "gamma", "delta", "epsilon", "zeta"})', r"the order of a set"),
+    "wall clock": ("time.time_ns()", r"the wall clock: time.time_ns\(\) at agent.py"),
+    "run counter": ("len(RUNS)", r"runs change .*RUNS in agent.py"),
+    "address": ("repr(Parcel())", r"the address in the default repr of an object"),
+}
+
+
+def written(folder: Path, note: str, decorator: str = TARGET, study: str = STUDY) -> None:
+    """Write the agent and its study."""
+    (folder / "agent.py").write_text(AGENT.format(note=note, decorator=decorator), encoding="utf-8")
+    (folder / "study.yaml").write_text(study, encoding="utf-8")
+
+
+def executors() -> list[Any]:
+    ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs the extra `ray`")
+    return ["inline", "process", pytest.param("ray", marks=[pytest.mark.slow, ray])]
+
+
+@pytest.mark.parametrize("executor", executors())
+@pytest.mark.parametrize("leak", list(LEAKS))
+def test_nothing_is_proved_and_the_cause_is_named(chaosagent: Command, folder: Path, leak: str, executor: str) -> None:
+    note, cause = LEAKS[leak]
+    written(folder, note)
+
+    found = chaosagent("search", "study.yaml", "--executor", executor, "--workers", 2, "--json")
+
+    assert found.code == 3
+    assert found.json["searches"]
+    assert not any(search["safe"] or search["certified"] for search in found.json["searches"])
+    (diverged,) = found.json["unlike"]
+    assert re.search(f"Likely cause: .*{cause}", diverged), diverged
+
+
+@pytest.mark.parametrize(
+    ("decorator", "study"),
+    [("@target(tasks=[Task('t')], fresh=True)", STUDY), (TARGET, f"{STUDY}fresh: true\n")],
+    ids=["of the target", "of the study"],
+)
+def test_with_a_process_for_each_run_a_cache_does_no_harm(
+    chaosagent: Command, folder: Path, decorator: str, study: str
+) -> None:
+    written(folder, LEAKS["cache"][0], decorator, study)
+
+    inline = chaosagent("search", "study.yaml", "--json", "--out", "a")
+    others = chaosagent("search", "study.yaml", "--executor", "process", "--workers", 2, "--json", "--out", "b")
+
+    assert inline.code == others.code == 0
+    assert inline.json["digest"] == others.json["digest"]
+    assert all(search["safe"] for search in inline.json["searches"])
+    assert "repeats in processes of their own" in inline.json["searches"][0]["certificate"]
+    assert "runs change CACHE in agent.py" in inline.json["searches"][0]["certificate"]
+
+
+def test_a_target_that_starts_a_thread_when_it_is_loaded_cannot_have_a_process_for_each_run(
+    chaosagent: Command, folder: Path
+) -> None:
+    written(folder, "1", study=f"{STUDY}fresh: true\n")
+    text = (folder / "agent.py").read_text("utf-8")
+    thread = "import threading\nthreading.Thread(target=threading.Event().wait, args=(3,), name='mine').start()\n"
+    (folder / "agent.py").write_text(f"{thread}{text}", encoding="utf-8")
+
+    refused = chaosagent("search", "study.yaml")
+
+    assert refused.code == 4
+    assert "starts a thread while it is loaded (mine)" in refused.err
+    assert "leave out `fresh: true`" in refused.err
+
+
+def test_the_cost_of_these_repeats_is_told_apart(chaosagent: Command, folder: Path) -> None:
+    written(folder, '"another"')
+
+    found = chaosagent("search", "study.yaml")
+
+    assert found.code == 0
+    assert "runs repeated in processes of their own in" in " ".join(found.out.split())
