@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from chaosagent.governance.capability import Capability, CapabilitySet
     from chaosagent.governance.mediator import Mediator, PolicyMediator, Ruling
     from chaosagent.targets.deterministic import deterministic
-    from chaosagent.targets.target import Run, Target, effect, target
+    from chaosagent.targets.target import Run, Target, effect, fresh, target
     from chaosagent.vocabulary import (
         ActionBlocked,
         Claim,
@@ -69,6 +69,7 @@ __all__ = [
     "count",
     "deterministic",
     "effect",
+    "fresh",
     "never",
     "since",
     "target",
@@ -79,7 +80,7 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("always", "count", "never", "since", "until", "within"), "chaosagent.contracts.temporal"),
     **dict.fromkeys(("ChaosAgentError", "UsageError"), "chaosagent.errors"),
-    **dict.fromkeys(("Run", "Target", "effect", "target"), "chaosagent.targets.target"),
+    **dict.fromkeys(("Run", "Target", "effect", "fresh", "target"), "chaosagent.targets.target"),
     **dict.fromkeys(("Capability", "CapabilitySet"), "chaosagent.governance.capability"),
     **dict.fromkeys(("Mediator", "PolicyMediator", "Ruling"), "chaosagent.governance.mediator"),
     "UntracedRun": "chaosagent.execution.untraced",

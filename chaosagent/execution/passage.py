@@ -7,7 +7,7 @@ import random
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from contextvars import Token
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from chaosagent.canonical import Plain, copied, pack_plain, plain, plain_mapping
 from chaosagent.errors import ChaosAgentError, CrossingError, PluginError, TargetError, UsageError
@@ -114,6 +114,7 @@ class Passage:
         self.started = self.executed = 0
         self.past: list[tuple[bytes, bytes]] | None = None
         self.injection: Injection | None = None
+        self._task: object = None
         self.acted = -1
         self.is_waiting = self.is_given_up = False
         self.deferred = False
@@ -166,11 +167,10 @@ class Passage:
 
     def end(self) -> None:
         """Refuse whoever uses the crossing from now on."""
-        self._task = _NOBODY
+        self._task = self  # and so nobody's
 
     @property
-    def _is_elsewhere(self) -> bool:
-        """Whether somebody else uses the crossing than the operator while it is applied."""
+    def _is_elsewhere(self) -> bool:  # whether anybody else uses it than its operator, while that is applied
         try:
             return asyncio.current_task() is not self._task
         except RuntimeError:  # without a loop: an operator that is applied dry has kept it
@@ -388,9 +388,6 @@ class Passage:
             self.at_once,
         )
         return tuple.__new__(RecordedCrossing, fields)  # half the time of calling the class, at every crossing
-
-
-_NOBODY: Any = object()
 
 
 def _is_answer(error: BaseException) -> bool:

@@ -6,7 +6,7 @@ import inspect
 import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NoReturn, Protocol, TypeAlias, overload
 
 from chaosagent.canonical import Plain
@@ -295,7 +295,6 @@ def target(
     secrets: Iterable[str] = (),
     provenance_complete: bool = False,
     clock: Literal["virtual", "wall"] = "virtual",
-    fresh: bool = False,
 ) -> Callable[[Callable[[Task, Run], Any]], Target]: ...
 
 
@@ -310,7 +309,6 @@ def target(
     secrets: Iterable[str] = (),
     provenance_complete: bool = False,
     clock: Literal["virtual", "wall"] = "virtual",
-    fresh: bool = False,
 ) -> Target | Callable[[Callable[[Task, Run], Any]], Target]:
     """Make a target of a function `(task, run) -> Outcome`, asynchronous or not; a decorator with or without brackets.
 
@@ -327,9 +325,6 @@ def target(
             that is told to relies on it (certificate level C4).
         clock: `wall` for a target that talks to processes or sockets of its own: time-outs and delays then last as long
             as they say, each run has a limit of real time, and no times reach the trace.
-        fresh: Give each run a process of its own, for a target that keeps something between runs, such as a cache in a
-            variable of a module. It is forked from one that has loaded the target and run nothing, and takes some
-            milliseconds; a study can ask for the same.
 
     Raises:
         TargetError: Two tasks or two configurations share a name.
@@ -352,7 +347,6 @@ def target(
             description=summary,
             provenance_complete=provenance_complete,
             clock=ClockKind(clock),
-            fresh=fresh,
             synchronous=not (
                 inspect.iscoroutinefunction(function)
                 or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004  # an object's method
@@ -360,6 +354,19 @@ def target(
         )
 
     return decorate if function is None else decorate(function)
+
+
+def fresh(of: Target) -> Target:
+    """Give each run of a target a process of its own; a decorator above `target`.
+
+    For a target that keeps something between runs, such as a cache in a variable of a module. The process is forked
+    from one that has loaded the target and run nothing, which takes some milliseconds. `fresh: true` in a study file
+    does the same for one study.
+
+    Args:
+        of: Any target, also one that an adapter has made.
+    """
+    return replace(of, fresh=True)
 
 
 def _refuse_twice(kind: str, target_name: str, names: list[str]) -> None:

@@ -18,7 +18,7 @@ Command = Callable[..., Any]
 AGENT = """
 import time
 
-from chaosagent import Outcome, Task, effect, target
+from chaosagent import Outcome, Task, effect, fresh, target
 
 CACHE = {{}}
 RUNS = []
@@ -87,7 +87,7 @@ def test_nothing_is_proved_and_the_cause_is_named(chaosagent: Command, folder: P
 
 @pytest.mark.parametrize(
     ("decorator", "study"),
-    [("@target(tasks=[Task('t')], fresh=True)", STUDY), (TARGET, f"{STUDY}fresh: true\n")],
+    [("@fresh\n@target(tasks=[Task('t')])", STUDY), (TARGET, f"{STUDY}fresh: true\n")],
     ids=["of the target", "of the study"],
 )
 def test_with_a_process_for_each_run_a_cache_does_no_harm(

@@ -12,6 +12,7 @@ import pytest
 from chaosagent.errors import PluginError
 from chaosagent.execution.execute import Execution
 from chaosagent.faults.crossing import Crossing, Proceed, Response
+from chaosagent.faults.dry import DryKind, apply_dry
 from chaosagent.faults.operator import OPERATORS, Domain, bound
 from chaosagent.targets.target import Run
 from chaosagent.vocabulary import Boundary
@@ -105,6 +106,33 @@ async def swallows_the_end_after_a_sleep(crossing: Crossing, proceed: Proceed) -
     return await ACTS["swallows-the-end"](crossing, proceed)
 
 
+KEPT: list[tuple[Crossing, Proceed]] = []
+
+
+@act
+async def uses_one_that_has_ended(crossing: Crossing, proceed: Proceed) -> Response:
+    KEPT.append((crossing, proceed))
+    first, its_proceed = KEPT[0]
+    if first is not crossing:
+        await its_proceed(first.request)
+    return await proceed(crossing.request)
+
+
+@act
+async def ends_the_program(_: Crossing, __: Proceed) -> Response:
+    raise SystemExit(2)
+
+
+@act
+async def cancels_by_itself(_: Crossing, __: Proceed) -> Response:
+    raise asyncio.CancelledError
+
+
+@act
+async def answers_what_cannot_cross(_: Crossing, __: Proceed) -> Response:
+    return Response(object())  # type: ignore[arg-type]  # which is the mistake
+
+
 @dataclass(frozen=True, slots=True)
 class Acting:
     """Does what one of the functions above does."""
@@ -129,6 +157,7 @@ def _acting(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setitem(OPERATORS._load(), name, type("Acting", (Acting,), {"name": name}))
     bound.cache_clear()
     yield
+    KEPT.clear()
     bound.cache_clear()
 
 
@@ -164,6 +193,10 @@ async def asks(run: Run) -> tuple[Any, Any]:
     return await asyncio.gather(service("get"), service("get"))
 
 
+async def asks_and_ends(run: Run) -> str:
+    return str(await asks(run))
+
+
 @pytest.mark.parametrize(
     ("agent", "operator", "message"),
     [
@@ -184,6 +217,42 @@ def test_an_operator_that_acts_at_a_moment_of_its_own_ends_the_run(
 
     with pytest.raises(PluginError, match=message):
         play(agent, f"{place} acting/{operator}")
+
+
+@pytest.mark.parametrize(
+    ("operator", "message"),
+    [
+        ("ends-the-program", r"s\[1\] acting/ends-the-program raised SystemExit: 2"),
+        ("cancels-by-itself", r"s\[1\] acting/cancels-by-itself raised CancelledError"),
+        ("answers-what-cannot-cross", r"s\[1\] acting/answers-what-cannot-cross returned what cannot cross"),
+    ],
+)
+def test_what_an_operator_does_wrong_is_blamed_on_it(play: Play, operator: str, message: str) -> None:
+    with pytest.raises(PluginError, match=message):
+        play(asks, f"service:s[1] acting/{operator}")
+
+
+def test_an_operator_that_uses_a_crossing_which_has_ended_is_refused(play: Play) -> None:
+    operator = "acting/uses-one-that-has-ended"
+
+    with pytest.raises(PluginError, match="uses its crossing from another task, or after it has ended"):
+        play(asks, f"service:s[1] {operator}; service:s[2] {operator}")
+
+
+def test_nobody_foresees_an_operator_that_has_kept_a_crossing(play: Play) -> None:
+    recorded = list(play(asks_and_ends).evaluation.crossings)
+    operator = OPERATORS.get("acting/uses-one-that-has-ended")()
+
+    first, second = (apply_dry(operator, one, recorded, 0).kind for one in recorded)
+
+    assert (first, second) == (DryKind.KNOWN, DryKind.UNPREDICTABLE)
+
+
+@pytest.mark.parametrize("operator", ["ends-the-program", "cancels-by-itself", "answers-what-cannot-cross"])
+def test_what_an_operator_does_wrong_is_left_to_its_run(play: Play, operator: str) -> None:
+    recorded = list(play(asks_and_ends).evaluation.crossings)
+
+    assert apply_dry(OPERATORS.get(f"acting/{operator}")(), recorded[0], recorded, 0).kind is DryKind.UNPREDICTABLE
 
 
 async def _gives_up_within() -> int:
