@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 
 Context: TypeAlias = "contextvars.Context | None"
 
+_ENDS_A_SLEEP: Callable[..., object] = vars(asyncio.futures)["_set_result_unless_cancelled"]
+
 
 class Callback(asyncio.TimerHandle):
     """A callback that is ready or will be at a time. A handle of its own: asyncio's costs four times as much."""
@@ -37,6 +39,11 @@ class Callback(asyncio.TimerHandle):
 
     def when(self) -> float:
         return self._when
+
+    def is_tied_with(self, other: Callback) -> bool:
+        """Whether of two callbacks one ends a wait and the other is a time-out, and both are still to happen."""
+        both = (self._callback, other._callback)
+        return None not in both and both.count(_ENDS_A_SLEEP) == 1
 
     def run(self) -> None:
         if self._callback is not None:

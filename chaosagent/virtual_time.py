@@ -64,6 +64,7 @@ class VirtualLoop(OrderedLoop):
     Attributes:
         now: Virtual seconds since the loop was made.
         stopped: Why the loop cannot go on, once it cannot; then it is raised at every further attempt.
+        tied: A wait and a time-out have ended at the same instant, in the order in which they had begun.
         follower: Is told the time whenever it passes.
     """
 
@@ -73,7 +74,7 @@ class VirtualLoop(OrderedLoop):
         super().__init__()
         self.stopped: VirtualTimeError | None = None
         self.follower: Callable[[float], object] | None = None
-        self.now = 0.0
+        self.now, self.tied = 0.0, False
         self._ready: deque[Callback] = deque()
         self._timers: list[tuple[float, int, Callback]] = []
         self._threads: deque[tuple[ThreadFuture[Any], asyncio.Future[Any]]] = deque()
@@ -169,7 +170,9 @@ class VirtualLoop(OrderedLoop):
             self.follower(when)
         self._ready.append(callback)
         while timers and timers[0][0] == when:
-            self._ready.append(heapq.heappop(timers)[2])
+            also_due = heapq.heappop(timers)[2]
+            self.tied = self.tied or callback.is_tied_with(also_due)
+            self._ready.append(also_due)
 
     def _wait_for_oldest_thread(self) -> None:
         """Wait in real time until the thread that was asked first is done, or some thread calls back."""

@@ -257,6 +257,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         support=_support(run) if experiment.target.provenance_complete and ending is Ending.FINISHED else None,
         crashed_at=crashed_at,
         spent=spent,
+        tied=isinstance(run.loop, VirtualLoop) and run.loop.tied,
         detail=trace.ending_detail,
     )
     return Execution(trace, evaluation)

@@ -108,6 +108,7 @@ class Evaluation:
             when it was ended by one. No part of what a run is, so not compared.
         detail: One line on how the run ended, such as the exception or the limit; for people, not compared.
         crashed_at: Where in the user's code the exception came from that ended the run; for people, not compared.
+        tied: A wait, such as for an answer, and a time-out have ended at the same instant: the other order is possible.
         reads: What the target's code asked for that differs from run to run, such as the real time; only of a run that
             was watched. Neither compared nor stored.
         changed: The variables of the user's modules that have changed during the run, by name; only of a run that was
@@ -133,6 +134,7 @@ class Evaluation:
     crashed_at: str = field(default="", compare=False)
     instability: float = field(default=0.0, compare=False)
     spent: float = field(default=0.0, compare=False)
+    tied: bool = field(default=False, compare=False)
     reads: tuple[ChanceRead, ...] = field(default=(), compare=False)
     changed: tuple[str, ...] = field(default=(), compare=False)
 

@@ -72,6 +72,8 @@ class Certificate:
             were equal all the same; empty where no such call was seen.
         apart: How many repeats in processes of their own were equal, and which variables of modules runs change; empty
             where there were none.
+        tied: In so many runs of the task a time-out and an answer fell on the same instant: what was set first came
+            first, mostly the time-out, and the other order was not searched.
     """
 
     level: str
@@ -103,6 +105,7 @@ class Certificate:
     by_real_time: bool = False
     reads: str = ""
     apart: str = ""
+    tied: int = 0
 
     @property
     def withdrawn(self) -> Certificate:
@@ -197,6 +200,9 @@ class Certificate:
             work += f", {self.reads}"
         if self.apart:
             work += f", {self.apart}"
+        if self.tied:
+            instant = f"in {_many(self.tied, 'run')} a time-out and an answer fell on the same instant"
+            work += f", {instant}, where what was set first comes first and the other order was not searched"
         if self.frozen:
             work += ", for the frozen answers of this study"
         work += self._by_chance

@@ -19,6 +19,7 @@ def certificate_of(
     broken_anyway: NominalShare | None = None,
     reads: str = "",
     apart: str = "",
+    tied: int = 0,
 ) -> Certificate:
     """Return what a search has proved now.
 
@@ -29,6 +30,7 @@ def certificate_of(
         broken_anyway: How often the contract breaks without injections, by chance.
         reads: What the target's code asks for that differs from run to run.
         apart: What repeats in processes of their own have shown.
+        tied: How many runs of the task had a time-out and an answer at the same instant.
     """
     standing = search.standing if reproduced else Standing()
     plan, found, racer = search.plan, search.found, search.racer
@@ -63,6 +65,7 @@ def certificate_of(
         by_real_time=any(one.ending is Ending.HUNG for one in (*filter(None, [found.best]), *found.minimal)),
         reads=reads,
         apart=apart,
+        tied=tied,
     )
 
 

@@ -49,6 +49,7 @@ def encode_evaluation(evaluation: Evaluation) -> bytes:
             evaluation.spent,
             evaluation.detail,
             evaluation.undeclared,
+            evaluation.tied,
         ]
     )
 
@@ -66,7 +67,7 @@ def decode_evaluation(data: bytes) -> Evaluation:
     """Return the evaluation that some bytes describe; the inverse of `encode_evaluation`."""
     parts = cast("list[Any]", unpack(data))
     schedule, status, error, landed, positions, digest, ending, success, step_count, *lists = parts
-    verdicts, crossings, fingerprints, crashed_at, asked, support, spent, detail, undeclared = lists
+    verdicts, crossings, fingerprints, crashed_at, asked, support, spent, detail, undeclared, tied = lists
     effective = parse(landed, "stored schedule")
     return Evaluation(
         schedule=parse(schedule, "stored schedule"),
@@ -97,4 +98,5 @@ def decode_evaluation(data: bytes) -> Evaluation:
             Undeclared(number, place, tuple(Variable(*one) for one in variables))
             for number, place, variables in undeclared
         ),
+        tied=tied,
     )

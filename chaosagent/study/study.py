@@ -78,8 +78,7 @@ class Study:
         self._told_sum = 0
         self._checked: set[Experimental] = set()
         self._started = monotonic() - earlier.seconds
-        self._reported = float("-inf")
-        self._interrupted = False
+        self._reported, self._interrupted = float("-inf"), False
         self._nature = DETERMINISTIC
         self._costs: list[float] = []
         self._afresh = Afresh(self._workbench, self._evaluator.known)
@@ -365,6 +364,7 @@ class Study:
             broken_anyway=anyway,
             reads=self._repeats.told_of(search.at.task_id),
             apart=self._apart.told_of(search.at.task_id),
+            tied=self._evaluator.tied[search.at.task_id],
         )
 
     def _result(self, search: Search, found: tuple[Counterexample, ...]) -> SearchResult:
