@@ -17,6 +17,15 @@ settings.register_profile("unhurried", deadline=None, suppress_health_check=[Hea
 settings.load_profile("unhurried")
 
 
+@pytest.fixture(autouse=True)
+def one_process_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the searches of a test repeat runs in one process of its own, not eight: each takes a second to start.
+
+    Tests of these repeats have a fixture of the same name that does nothing.
+    """
+    monkeypatch.setattr("chaosagent.study.apart.HASH_SEEDS", 1)
+
+
 @pytest.fixture
 def silent_port() -> Iterator[int]:
     """Hold a port of loopback that nobody listens on, so that nobody comes to listen there meanwhile."""

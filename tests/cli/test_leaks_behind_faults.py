@@ -59,6 +59,11 @@ LEAKS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def one_process_apart() -> None:
+    """Let there be as many processes as users have."""
+
+
 def written(folder: Path, note: str, decorator: str = TARGET, study: str = STUDY) -> None:
     """Write the agent and its study."""
     (folder / "agent.py").write_text(AGENT.format(note=note, decorator=decorator), encoding="utf-8")
