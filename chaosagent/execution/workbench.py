@@ -13,9 +13,10 @@ from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.errors import ChaosAgentError
+from chaosagent.execution.answers_on_disk import AnswersOnDisk
 from chaosagent.execution.chance_watch import watch_chance
 from chaosagent.execution.execute import Execution, Experiment, execute
-from chaosagent.execution.frozen import Answers, AnswersInMemory, AnswersOnDisk
+from chaosagent.execution.frozen import Answers, AnswersInMemory
 from chaosagent.execution.judging import judge
 from chaosagent.execution.online_injector import OnlineInjector
 from chaosagent.execution.play import play

@@ -88,7 +88,7 @@ def test_a_study_whose_target_has_changed_cannot_be_gone_on_with(chaosagent: Com
 
     assert (answer.code, answer.out) == (2, "")
     assert "agent.py: changed since the study in here was begun" in answer.err
-    assert "Search anew, in another folder (--out) or after deleting here" in answer.err
+    assert "Choose another --out, or delete here, to search anew." in answer.err
 
 
 def test_a_study_whose_contract_has_changed_cannot_be_gone_on_with(chaosagent: Command, folder: Path) -> None:
