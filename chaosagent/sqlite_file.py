@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
@@ -109,7 +110,11 @@ def replace_damaged(path: Path, successor: Path) -> Path:
     """
     kept = path.with_name(f"{path.name}{DAMAGED}")
     kept.unlink(missing_ok=True)
-    os.link(path, kept)
+    try:
+        os.link(path, kept)
+    except OSError:  # not every file system has links
+        os.close(os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
+        shutil.copyfile(path, kept)
     for name in companions_of(path):
         name.unlink(missing_ok=True)
     successor.replace(path)

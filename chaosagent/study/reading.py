@@ -6,7 +6,7 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple
 
 import msgpack
 
@@ -55,21 +55,23 @@ def checked_evaluations(
     Raises:
         StoredDataError: A row is damaged.
     """
-    for row in connection.execute(f"SELECT * FROM {table} ORDER BY {', '.join(KEYS[table])}"):
-        if not facts.checksums.match(table, row):
-            raise StoredDataError(str(path), row_place(table, row), "its checksum does not match", REMEDY)
-        task, seed, world = row[1:4] if table == "execution" else (*row[:2], 0)
-        data = cast("bytes | None", row[-2])
-        if data is not None:
-            yield StoredEvaluation(Experimental(task, int(seed), world), _decoded(data, path, row_place(table, row)))
-
-
-def _decoded(data: bytes, path: Path, place: str) -> Evaluation:
     try:
-        return decode_evaluation(data)
+        for row in connection.execute(f"SELECT * FROM {table} ORDER BY {', '.join(KEYS[table])}"):
+            if not facts.checksums.match(table, row):
+                raise StoredDataError(str(path), row_place(table, row), "its checksum does not match", REMEDY)
+            if row[-2] is not None:
+                yield _decoded(row, path, table)
+    except sqlite3.Error as error:
+        raise StoredDataError(str(path), f"table {table}", str(error), REMEDY) from error
+
+
+def _decoded(row: tuple[Any, ...], path: Path, table: str) -> StoredEvaluation:
+    task, seed, world = row[1:4] if table == "execution" else (*row[:2], 0)
+    try:
+        return StoredEvaluation(Experimental(task, int(seed), world), decode_evaluation(row[-2]))
     except (ChaosAgentError, ValueError, TypeError, LookupError, msgpack.exceptions.UnpackException) as error:
         what = f"its evaluation cannot be read, though its checksum matches: {type(error).__name__}: {error}"
-        raise StoredDataError(str(path), place, what, REMEDY) from error
+        raise StoredDataError(str(path), row_place(table, row), what, REMEDY) from error
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from chaosagent.errors import OtherStudyError, StudyError, UsageError
 from chaosagent.execution.answers_on_disk import AnswersOnDisk
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
-from chaosagent.sqlite_file import DAMAGED, remove_file
+from chaosagent.sqlite_file import DAMAGED, MENDING, remove_file
 from chaosagent.study.committer import Committer
 from chaosagent.study.determinism import Nature
 from chaosagent.study.earlier import Earlier
@@ -25,6 +25,7 @@ from chaosagent.study.plan import Plan
 from chaosagent.study.reading import checked_evaluations
 from chaosagent.study.result import Progress, SearchResult
 from chaosagent.study.rows import Row, counterexample_row, draw_row, execution_row, search_row, trial_row
+from chaosagent.study.schema import version_of_store
 from chaosagent.study.sink import Sink
 from chaosagent.study.trial import Trial
 from chaosagent.targets.code import code_of
@@ -40,6 +41,7 @@ def _clear(folder: Path, *others: str) -> None:
     for name in (FILE_NAME, ANSWERS_NAME):
         remove_file(folder / name)
         remove_file(folder / f"{name}{DAMAGED}")
+        remove_file(folder / f"{name}{MENDING}")
     for name in others:
         remove_file(folder / name)
 
@@ -69,6 +71,7 @@ class StudyStore(Sink):
         self._recent: dict[tuple[str, str, int, str], int] = {}
         self._next_id = 1 + int(self._execute("SELECT coalesce(max(id), 0) FROM execution").fetchone()[0])
         self._marked: AnswersOnDisk | None = None
+        self._inserts: dict[tuple[str, str], str] = {}
         self._failed = False
         self._seconds = 0.0
 
@@ -158,6 +161,11 @@ class StudyStore(Sink):
                 raise OtherStudyError(str(folder))
             over = "ended" in facts or "failed" in facts
             if "begun_running" in facts and not over and not unfinished_too:
+                if facts.get("chaosagent") != version_of_store():
+                    raise UsageError(
+                        f"{folder} holds an unfinished run of this study by another version of chaosagent, which this "
+                        f"one cannot resume. Choose another folder (--out), or delete {folder} first."
+                    )
                 raise UsageError(
                     f"{folder} holds an unfinished run of this study. Go on with it (--resume), choose another folder "
                     f"(--out), or delete {folder} first."
@@ -279,8 +287,10 @@ class StudyStore(Sink):
         self._execute(f"INSERT OR REPLACE INTO study VALUES {marks}", [value for row in rows for value in row])
 
     def _insert(self, conflict: str, table: str, row: Row) -> sqlite3.Cursor:
-        marks = "?, " * len(row)
-        statement = f"INSERT OR {conflict} INTO {table} VALUES ({marks}?)"
+        statement = self._inserts.get((conflict, table))
+        if statement is None:
+            marks = "?, " * len(row)
+            statement = self._inserts[conflict, table] = f"INSERT OR {conflict} INTO {table} VALUES ({marks}?)"
         return self._execute(statement, (*row, self._facts.checksums.of(table, row)))
 
     def _insert_counted(self, table: str, row: Row) -> None:

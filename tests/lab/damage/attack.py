@@ -42,8 +42,7 @@ def attack_store(number: int) -> Case:
         shutil.copytree(template.folder, folder)
         if template.state == "killed" and rng.random() < 0.3:
             name = f"{FILE_NAME}-wal"
-        is_row = name == FILE_NAME and rng.random() < 0.5
-        damage = (damage_rows if is_row else damage_bytes)(folder / name, rng)
+        damage = _damaged(folder / name, rng, rows=name == FILE_NAME)
         return _case(
             number, f"{template.kind}, {template.state}: {damage}", use, folder, lambda: USES[use](template, folder)
         )
@@ -59,12 +58,39 @@ def attack_answers(number: int) -> Case:
             folder.mkdir()
             path = folder / ANSWERS_NAME
             answer_files.make(path)
-            damage = (damage_rows if rng.random() < 0.5 else damage_bytes)(path, rng)
+            damage = _damaged(path, rng)
             return _case(number, damage, use, folder, lambda: answer_files.read(path, mended=use != "ask"))
         template = rng.choice([one for one in made_templates() if one.kind == "stochastic"])
         shutil.copytree(template.folder, folder)
-        damage = (damage_rows if rng.random() < 0.5 else damage_bytes)(folder / ANSWERS_NAME, rng)
+        damage = _damaged(folder / ANSWERS_NAME, rng)
         return _case(number, f"{template.state}: {damage}", use, folder, lambda: _resume(template, folder))
+
+
+def _damaged(path: Path, rng: random.Random, *, rows: bool = True) -> str:
+    """Damage a file by bytes or by rows, and return how; another way when one changes nothing."""
+    if rows and rng.random() < 0.5:
+        before = _dumped(path)
+        while True:
+            how = damage_rows(path, rng)
+            if _dumped(path) != before:
+                return how
+    before_bytes = path.read_bytes()
+    while True:
+        how = damage_bytes(path, rng)
+        if path.read_bytes() != before_bytes:
+            return how
+
+
+def _dumped(path: Path) -> list[str]:
+    """Return all that a file holds."""
+    with closing(sqlite3.connect(path)) as connection:
+        try:
+            tables = connection.execute("SELECT name, sql FROM sqlite_master").fetchall()
+            connection.text_factory = bytes.hex
+            names = [name for name, sql in tables if sql and sql.startswith("CREATE TABLE")]
+            return [repr(tables), *(repr(row) for name in names for row in connection.execute(f"SELECT * FROM {name}"))]
+        except sqlite3.Error as error:
+            return [str(error)]
 
 
 def _case(number: int, damage: str, use: str, folder: Path, work: Callable[[], str]) -> Case:
