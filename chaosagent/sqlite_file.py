@@ -26,6 +26,9 @@ COMPANIONS = ("-wal", "-shm", "-journal")
 DAMAGED, MENDING = ".damaged", ".mending"
 """Endings of a damaged file that is kept, and of its successor while it is written."""
 
+SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""What sqlite3 raises for a damaged file: in some messages about one it fails to decode what it quotes."""
+
 PRIVATE = 0o600
 BUSY_SECONDS = 5.0
 ROW_BYTES_MIN = 16
@@ -137,7 +140,7 @@ def complaint_about(connection: sqlite3.Connection) -> str:
     """Return what SQLite finds wrong with the structure of a file, empty when nothing is."""
     try:
         (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
-    except sqlite3.Error as error:
+    except SQLITE_ERRORS as error:
         return str(error)
     return "" if found == "ok" else str(found).replace("\n", " ")
 
@@ -163,5 +166,5 @@ def readable_rows(
                 yield row
             else:
                 return
-        except sqlite3.Error:
+        except SQLITE_ERRORS:
             continue

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from chaosagent import sqlite_file
 from chaosagent.sqlite_file import (
     PRIVATE,
     Checksums,
@@ -135,7 +134,7 @@ def test_a_damaged_file_is_kept_beside_its_successor(
         def no_links(source: Path, target: Path) -> None:
             raise OSError(f"no links from {source} to {target}")
 
-        monkeypatch.setattr(sqlite_file.os, "link", no_links)
+        monkeypatch.setattr(os, "link", no_links)
 
     kept = replace_damaged(path, successor)
 

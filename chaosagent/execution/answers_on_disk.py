@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeVar
 from chaosagent.errors import StoredDataError, StudyError, UsageError
 from chaosagent.sqlite_file import (
     MENDING,
+    SQLITE_ERRORS,
     Checksums,
     complaint_about,
     new_file_id,
@@ -88,7 +89,7 @@ class AnswersOnDisk:
             return work(self._opened)
         except sqlite3.OperationalError as error:
             raise StudyError(f"{self._path}: frozen answers cannot be kept there: {error}.") from error
-        except sqlite3.Error as error:
+        except SQLITE_ERRORS as error:
             raise StoredDataError(
                 str(self._path), "", f"it is damaged, or no file of answers: {error}", REMEDY
             ) from error
@@ -138,7 +139,7 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(*SQLITE_ERRORS):
             connection.execute("ROLLBACK")
         raise
 
@@ -235,7 +236,7 @@ def mend_answers(path: Path, remedy: str = REMEDY) -> MendedAnswers | None:
         return MendedAnswers(path, first, kept, replace_damaged(path, successor))
     except StoredDataError as error:
         raise StoredDataError(error.path, error.where, error.what, remedy) from error
-    except sqlite3.Error as error:
+    except SQLITE_ERRORS as error:
         raise StoredDataError(str(path), "", f"it is damaged, or no file of answers: {error}", remedy) from error
     except OSError as error:
         raise UsageError(f"{path}: answers cannot be kept there: {error.strerror}. {remedy}") from error
@@ -261,7 +262,7 @@ def answer_count(path: Path, mark: str) -> int:
             if first:
                 raise StoredDataError(str(path), "", first, REMEDY)
             return opened.last
-    except sqlite3.Error as error:
+    except SQLITE_ERRORS as error:
         raise StoredDataError(str(path), "", f"it is damaged, or no file of answers: {error}", REMEDY) from error
 
 

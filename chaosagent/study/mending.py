@@ -16,6 +16,7 @@ from typing import NamedTuple
 from chaosagent.errors import StoredDataError
 from chaosagent.sqlite_file import (
     MENDING,
+    SQLITE_ERRORS,
     complaint_about,
     objects_in,
     objects_of,
@@ -102,7 +103,7 @@ def mend(connection: sqlite3.Connection, path: Path, facts: Facts, remedy: str) 
     """
     try:
         first = damage_in(connection, facts)
-    except sqlite3.Error as error:
+    except SQLITE_ERRORS as error:
         first = str(error)
     if not first:
         return None
@@ -126,7 +127,7 @@ def mend(connection: sqlite3.Connection, path: Path, facts: Facts, remedy: str) 
 
 def _take_over(connection: sqlite3.Connection, path: Path, fresh: sqlite3.Connection, table: str, facts: Facts) -> None:
     """Copy the rows of a table that are as they were written."""
-    with contextlib.suppress(sqlite3.Error):  # the table is gone
+    with contextlib.suppress(*SQLITE_ERRORS):  # the table is gone
         for row in readable_rows(connection, path, f"SELECT * FROM {table}", KEYS[table]):
             if facts.checksums.match(table, row):
                 marks = ", ".join("?" * len(row))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from chaosagent.errors import OtherStudyError, StoredDataError, UsageError
 from chaosagent.execution.answers_on_disk import AnswersOnDisk, mend_answers
-from chaosagent.sqlite_file import objects_in, open_private, text_of
+from chaosagent.sqlite_file import SQLITE_ERRORS, objects_in, open_private, text_of
 from chaosagent.study.facts import Facts, new_facts, older_facts, read_facts, write_all
 from chaosagent.study.mending import mend
 from chaosagent.study.plan import Plan
@@ -69,7 +69,7 @@ def resume(path: Path, plan: Plan, study_text: str) -> Opened:
         except BaseException:
             opened.connection.close()
             raise
-    except sqlite3.Error as error:
+    except SQLITE_ERRORS as error:
         raise StoredDataError(str(path), "", f"it is no store of a study, or damaged: {error}", remedy) from error
     except OSError as error:
         raise UsageError(f"{path}: a study cannot be stored there: {error.strerror}. {remedy}") from error
@@ -94,7 +94,7 @@ def facts_in(path: Path) -> dict[str, str]:
             if connection.execute("SELECT 1 FROM execution LIMIT 1").fetchone() is not None:
                 facts["begun_running"] = "yes"  # before that there is nothing to lose
             return facts
-    except sqlite3.Error as error:
+    except SQLITE_ERRORS as error:
         raise StoredDataError(str(path), "", f"it is no store of a study, or damaged: {error}", remedy) from error
 
 
@@ -126,9 +126,8 @@ def _opened(path: Path, plan: Plan, remedy: str) -> Opened:
     connection = _connected(path)
     try:
         if not objects_in(connection):
-            return Opened(
-                connection, _begun(connection, plan)
-            )  # the first session ended before it had written anything
+            # The first session ended before it had written anything, or somebody has emptied the file.
+            return Opened(connection, _begun(connection, plan), [f"{path} was empty, so the study begins anew"])
         facts = read_facts(connection, path, remedy)
         mended = mend(connection, path, facts, remedy)
     except BaseException:

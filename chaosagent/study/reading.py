@@ -12,7 +12,7 @@ import msgpack
 
 from chaosagent.errors import ChaosAgentError, StoredDataError
 from chaosagent.faults.evaluation import Evaluation
-from chaosagent.sqlite_file import text_of
+from chaosagent.sqlite_file import SQLITE_ERRORS, text_of
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.facts import Facts, read_facts
 from chaosagent.study.mending import damage_in
@@ -61,7 +61,7 @@ def checked_evaluations(
                 raise StoredDataError(str(path), row_place(table, row), "its checksum does not match", REMEDY)
             if row[-2] is not None:
                 yield _decoded(row, path, table)
-    except sqlite3.Error as error:
+    except SQLITE_ERRORS as error:
         raise StoredDataError(str(path), f"table {table}", str(error), REMEDY) from error
 
 
@@ -91,7 +91,7 @@ def opened_to_read(path: Path) -> Iterator[EndedStore]:
             if damage:
                 raise StoredDataError(str(path), "", damage, REMEDY)
             yield EndedStore(connection, path, facts)
-    except sqlite3.Error as error:
+    except SQLITE_ERRORS as error:
         raise StoredDataError(str(path), "", f"it is no store of a study, or damaged: {error}", REMEDY) from error
 
 

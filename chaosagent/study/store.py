@@ -13,7 +13,7 @@ from chaosagent.errors import OtherStudyError, StudyError, UsageError
 from chaosagent.execution.answers_on_disk import AnswersOnDisk
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
-from chaosagent.sqlite_file import DAMAGED, MENDING, remove_file
+from chaosagent.sqlite_file import DAMAGED, MENDING, SQLITE_ERRORS, remove_file
 from chaosagent.study.committer import Committer
 from chaosagent.study.determinism import Nature
 from chaosagent.study.earlier import Earlier
@@ -100,7 +100,7 @@ class StudyStore(Sink):
             try:
                 (folder / "study.yaml").write_text(study_text, encoding="utf-8")
                 opened = begin(path, plan)
-            except (OSError, sqlite3.Error) as error:
+            except (OSError, *SQLITE_ERRORS) as error:
                 _clear(folder, "study.yaml")
                 raise UsageError(f"{folder}: cannot store a study there: {error}. Choose another --out.") from error
         except BaseException:

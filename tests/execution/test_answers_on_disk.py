@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -120,11 +121,15 @@ def test_a_file_of_a_later_format_is_refused(path: Path, monkeypatch: pytest.Mon
 def test_what_is_no_file_of_answers_is_refused_and_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes
 ) -> None:
-    path, opened, connect = tmp_path / "memo.db", [], sqlite3.connect
+    path, connect = tmp_path / "memo.db", sqlite3.connect
     path.write_bytes(data)
-    monkeypatch.setattr(
-        sqlite3, "connect", lambda *given, **terms: opened.append(connect(*given, **terms)) or opened[-1]
-    )
+    opened: list[sqlite3.Connection] = []
+
+    def noted(*given: Any, **terms: Any) -> sqlite3.Connection:
+        opened.append(connect(*given, **terms))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", noted)
 
     for use in (lambda: AnswersOnDisk(path).get(b"key"), lambda: mend_answers(path)):
         with pytest.raises(StoredDataError, match=r"memo\.db: it is damaged, or no file of answers"):

@@ -104,7 +104,10 @@ def _case(number: int, damage: str, use: str, folder: Path, work: Callable[[], s
 
 
 def _resume(template: Template, folder: Path) -> str:
+    is_empty = not (folder / FILE_NAME).stat().st_size and not (folder / f"{FILE_NAME}-wal").exists()
     result = essence(run(folder, PLANS[template.kind](folder), resume=True))
+    if is_empty and result == template.fresh:
+        return ""  # nothing of it was taken over, and the study says so
     if result != template.expected:
         return f"{result!r:.2000} instead of {template.expected!r:.2000}"
     rows = rows_in(folder)

@@ -127,6 +127,7 @@ class Template:
         kind: Of target.
         state: How the study was ended.
         folder: Where; it is copied, not changed.
+        fresh: The result of the study from its beginning.
         expected: The result of the resumed study.
         rows: What its store holds then.
     """
@@ -134,6 +135,7 @@ class Template:
     kind: str
     state: str
     folder: Path
+    fresh: list[object]
     expected: list[object]
     rows: dict[str, list[str]]
 
@@ -191,11 +193,11 @@ def templates(folder: Path) -> list[Template]:
     for kind, plan_in in PLANS.items():
         for state in STATES:
             at, copy = folder / f"{kind}-{state}", folder / f"{kind}-{state}-copy"
-            trials = run(at, plan_in(at), resume=False).trials
+            whole = run(at, plan_in(at), resume=False)
             if state != "ended":
                 shutil.rmtree(at)
                 kept = copy if state == "killed" else None
-                stop = partial(_interrupting, trials=2 * trials // 3, folder=at, copy=kept)
+                stop = partial(_interrupting, trials=2 * whole.trials // 3, folder=at, copy=kept)
                 run(at, plan_in(at), resume=False, sinks=stop)
             if state == "killed":
                 shutil.rmtree(at)
@@ -205,6 +207,6 @@ def templates(folder: Path) -> list[Template]:
             with_result = folder / "resumed"
             shutil.copytree(at, with_result)
             expected = essence(run(with_result, plan_in(with_result), resume=True))
-            found.append(Template(kind, state, at, expected, rows_in(with_result)))
+            found.append(Template(kind, state, at, essence(whole), expected, rows_in(with_result)))
             shutil.rmtree(with_result)
     return found
