@@ -14,6 +14,7 @@ from pathlib import Path
 
 from chaosagent.errors import UsageError
 from chaosagent.experiments.small_model.memory_served import served_in
+from chaosagent.sqlite_file import SQLITE_ERRORS
 from chaosagent.study.store import ANSWERS_NAME, FILE_NAME, StudyStore
 from tests.lab.damage import answer_files
 from tests.lab.damage.damaged_bytes import damage_bytes
@@ -89,7 +90,7 @@ def _dumped(path: Path) -> list[str]:
             connection.text_factory = bytes.hex
             names = [name for name, sql in tables if sql and sql.startswith("CREATE TABLE")]
             return [repr(tables), *(repr(row) for name in names for row in connection.execute(f"SELECT * FROM {name}"))]
-        except sqlite3.Error as error:
+        except SQLITE_ERRORS as error:
             return [str(error)]
 
 
@@ -134,7 +135,7 @@ def _executions(folder: Path) -> int:
     try:
         with closing(sqlite3.connect(f"file:{folder / FILE_NAME}?mode=ro", uri=True)) as connection:
             return int(connection.execute("SELECT count(*) FROM execution").fetchone()[0])
-    except sqlite3.Error:
+    except SQLITE_ERRORS:
         return 0
 
 
