@@ -70,7 +70,7 @@ def resume(path: Path, plan: Plan, study_text: str) -> Opened:
             opened.connection.close()
             raise
     except SQLITE_ERRORS as error:
-        raise StoredDataError(str(path), "", f"it is no store of a study, or damaged: {error}", remedy) from error
+        raise _unusable(path, error, remedy) from error
     except OSError as error:
         raise UsageError(f"{path}: a study cannot be stored there: {error.strerror}. {remedy}") from error
     return opened
@@ -95,7 +95,13 @@ def facts_in(path: Path) -> dict[str, str]:
                 facts["begun_running"] = "yes"  # before that there is nothing to lose
             return facts
     except SQLITE_ERRORS as error:
-        raise StoredDataError(str(path), "", f"it is no store of a study, or damaged: {error}", remedy) from error
+        raise _unusable(path, error, remedy) from error
+
+
+def _unusable(path: Path, error: Exception, remedy: str) -> StoredDataError:
+    is_operational = isinstance(error, sqlite3.OperationalError)  # such as a full disk, or another program's lock
+    what = "it cannot be used" if is_operational else "it is no store of a study, or damaged"
+    return StoredDataError(str(path), "", f"{what}: {error}", remedy)
 
 
 def _remedy(folder: Path) -> str:
