@@ -6,7 +6,8 @@ ChaosAgentError
 │   ├── MissingExtraError   an optional package is not installed; says the command that installs it
 │   ├── OtherStudyError     the folder holds a study that is to do something else
 │   ├── SearcherError       a searcher raised, or returned what it must not
-│   └── RecordError         a replay record that is damaged, too large or of another version
+│   ├── RecordError         a replay record that is damaged, too large or of another version
+│   └── StoredDataError     a store or a file of answers that is damaged or of another version
 ├── TargetError             the target could not be loaded or does not keep its protocol (exit code 4)
 │   └── CrossingError       it hands over something that cannot cross a boundary
 ├── PluginError             an operator or a contract raised, or returned what it must not (exit code 4)
@@ -125,6 +126,25 @@ class SearcherError(UsageError):
 
 class RecordError(UsageError):
     """A replay record that cannot be trusted or read."""
+
+
+class StoredDataError(UsageError):
+    """A store, or a file of answers, that is damaged or that this version does not read.
+
+    Args:
+        path: The file.
+        where: Table and row, or another part of it; empty for the whole file.
+        what: What is wrong, without a full stop.
+        remedy: What to do, in whole sentences.
+    """
+
+    def __init__(self, path: str, where: str, what: str, remedy: str) -> None:
+        self.path, self.where, self.what, self.remedy = path, where, what, remedy
+        place = f"{path}, {where}" if where else path
+        super().__init__(f"{place}: {what}. {remedy}")
+
+    def __reduce__(self) -> tuple[type[StoredDataError], tuple[str, str, str, str]]:
+        return type(self), (self.path, self.where, self.what, self.remedy)
 
 
 class TargetError(ChaosAgentError):

@@ -15,8 +15,8 @@ from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.contracts.contract import Nominal
 from chaosagent.errors import TargetError, UsageError
+from chaosagent.execution.answers_on_disk import AnswersOnDisk, mend_answers
 from chaosagent.execution.execute import Execution, Experiment, conduct, make_run
-from chaosagent.execution.frozen import AnswersOnDisk
 from chaosagent.execution.run import LiveRun
 from chaosagent.execution.served import serve
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
@@ -122,12 +122,14 @@ def serve_session(wish: Wish, tell: Callable[[str], None]) -> SessionEnd:
     Raises:
         UsageError: A URL is none, the port is taken, the schedule cannot be read, or two options exclude each other.
         RecordError: The record to be replayed cannot be read.
+        StoredDataError: The file of answers cannot be read.
     """
     require_server()
     schedule = parse(wish.schedule) if wish.schedule else EMPTY
     if wish.replay is not None and (wish.schedule or wish.memo or wish.record):
         raise UsageError("--replay answers as it was recorded; leave out --schedule, --memo and --record with it.")
     known = None if wish.replay is None else read_record(wish.replay)
+    answers = None if wish.memo is None else _memo(wish.memo, tell)
     behind = _behind(wish)
     if wish.record is not None and wish.record.suffix != SUFFIX and wish.record.is_file():
         raise UsageError(f"--record {wish.record}: it is a file. Name a folder, or a file *{SUFFIX}.")
@@ -138,10 +140,17 @@ def serve_session(wish: Wish, tell: Callable[[str], None]) -> SessionEnd:
         served = serve(replace(experiment, task=known.task, seed=known.seed), known.trace, EMPTY)
         met = len(served.execution.trace.steps)
         return SessionEnd(served.execution.trace, EMPTY, None, served.difference, max(0, len(known.trace.steps) - met))
-    answers = None if wish.memo is None else AnswersOnDisk(wish.memo)
     execution = _conducted(replace(experiment, answers=answers), schedule)
     written = None if wish.record is None else _written(wish.record, execution, schedule)
     return SessionEnd(execution.trace, schedule, written)
+
+
+def _memo(path: Path, tell: Callable[[str], None]) -> AnswersOnDisk:
+    """Return the answers in a file; damaged ones are taken out of it, so that they are asked for again."""
+    mended = mend_answers(path, "Delete it, or name another file with --memo; what it held is asked again then.")
+    if mended is not None:
+        tell(f"chaosagent: {mended}")
+    return AnswersOnDisk(path)
 
 
 def _behind(wish: Wish) -> Behind:

@@ -111,6 +111,8 @@ def run_study(
         if not workforce.ray_address:
             plan = _with_answers(plan, out, stack)
         store = _store(study, out, plan, resume=resume)
+        for text in store.remarks:
+            remark(f"chaosagent: {text}")
         digest = ""
         stack.callback(lambda: store.close(digest))
         executor = workforce.open(study, plan, lambda text: printed.show(f"chaosagent: {text}"))

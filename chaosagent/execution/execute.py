@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from chaosagent.canonical import Plain, pack
 from chaosagent.contracts.contract import Contract, Nominal, Setting, end_of
-from chaosagent.errors import PluginError, TargetError, UsageError
+from chaosagent.errors import PluginError, StoredDataError, StudyError, TargetError, UsageError
 from chaosagent.execution.asked import close_unawaited, close_unbegun
 from chaosagent.execution.crashed import place_of_crash
 from chaosagent.execution.failures import message_of
@@ -198,7 +198,7 @@ def make_run(
     if fingerprinting is not Fingerprinting.OFF and injector is None:
         run.survey = survey_of(schedule)
     if experiment.answers is not None:
-        run.frozen = Frozen(experiment.answers, experiment.scope)
+        run.frozen = Frozen(experiment.answers, experiment.scope, run.recorder.refuse)
     return run
 
 
@@ -393,6 +393,8 @@ _STOPPED: dict[type[VirtualTimeError], Ending] = {
 def _refuse(experiment: Experiment, recorder: Recorder) -> None:
     """Raise what made the run worthless, whether or not the target has swallowed it."""
     refused = recorder.refused
+    if isinstance(refused, StoredDataError | StudyError):  # of a file, not of the target
+        raise refused
     if refused is not None:
         kind = PluginError if isinstance(refused, PluginError) else TargetError
         raise kind(f"target {experiment.target.name!r}, task {experiment.task.id!r}: {refused}") from refused

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import sqlite3
-import weakref
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from chaosagent.canonical import Plain, pack, plain
-from chaosagent.errors import StudyError, UsageError
+from chaosagent.errors import ChaosAgentError, UsageError
 from chaosagent.execution.acting import INSIDE
 from chaosagent.execution.failures import exception_of, failure_of
 from chaosagent.faults.crossing import Request, Response
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
     from chaosagent.execution.doors import LiveDoor
 
 KEY_BYTES = 32
-BUSY_SECONDS = 60.0
 
 
 class Answers(Protocol):
@@ -56,51 +52,6 @@ class AnswersInMemory:
         self._answers.setdefault(key, answer)
 
 
-class AnswersOnDisk:
-    """Answers in an SQLite file that several processes of a machine share.
-
-    Args:
-        path: Of the file; made when the first answer is kept.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._connection: sqlite3.Connection | None = None
-        self._seen: dict[bytes, bytes] = {}
-
-    def get(self, key: bytes) -> bytes | None:
-        known = self._seen.get(key)
-        if known is None and (self._connection is not None or self._path.exists()):
-            row = self._execute("SELECT answer FROM answer WHERE key = ?", (key,)).fetchone()
-            if row is not None:
-                known = self._seen[key] = row[0]
-        return known
-
-    def keep(self, key: bytes, answer: bytes) -> None:
-        self._execute("INSERT OR IGNORE INTO answer VALUES (?, ?)", (key, answer))
-
-    def _execute(self, statement: str, values: tuple[bytes, ...]) -> sqlite3.Cursor:
-        try:
-            if self._connection is None:
-                self._connection = self._opened()
-            return self._connection.execute(statement, values)
-        except sqlite3.Error as error:
-            raise StudyError(f"{self._path}: frozen answers cannot be kept there: {error}.") from error
-
-    def _opened(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        weakref.finalize(self, connection.close)  # whoever has the answers does not say when they are needed no more
-        # Several workers may come first at once; changing to WAL would not wait for the others. What the system has
-        # been handed outlives the process, which is all that is asked.
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute(
-            "CREATE TABLE IF NOT EXISTS answer (key BLOB PRIMARY KEY, answer BLOB NOT NULL) WITHOUT ROWID"
-        )
-        connection.execute("COMMIT")
-        return connection
-
-
 class FrozenAnswer(NamedTuple):
     """What an interface answered once.
 
@@ -121,6 +72,7 @@ class Frozen:
     Args:
         answers: Where they are kept.
         scope: What else an answer may depend on: configuration, task and seed.
+        refuse: Makes the run worthless, whatever the target does with the exception: its answers cannot be read.
 
     Attributes:
         used: What was answered from there, in order.
@@ -128,8 +80,8 @@ class Frozen:
             otherwise than one in which nothing is drawn.
     """
 
-    def __init__(self, answers: Answers, scope: bytes) -> None:
-        self._answers, self._scope = answers, scope
+    def __init__(self, answers: Answers, scope: bytes, refuse: Callable[[ChaosAgentError], ChaosAgentError]) -> None:
+        self._answers, self._scope, self._refuse = answers, scope, refuse
         self.used: list[FrozenAnswer] = []
         self.drawn = 0
 
@@ -141,7 +93,7 @@ class Frozen:
             if not door.is_pure(operation):
                 return call(operation, arguments)
             place, request = str(INSIDE.get()), pack_request(Request(operation, arguments))
-            known = self._answers.get(key_of(self._scope, place, request))
+            known = self._known(place, request)
             if known is not None:
                 self.used.append(FrozenAnswer(place, request, known))
                 return _answered(known, errors)
@@ -156,6 +108,12 @@ class Frozen:
             return value
 
         return answer
+
+    def _known(self, place: str, request: bytes) -> bytes | None:
+        try:
+            return self._answers.get(key_of(self._scope, place, request))
+        except ChaosAgentError as error:
+            raise self._refuse(error) from error
 
     async def _later(self, place: str, request: bytes, value: Awaitable[Any]) -> Any:
         try:
@@ -177,7 +135,10 @@ class Frozen:
 
     def _keep(self, place: str, request: bytes, response: Response) -> None:
         self.drawn += 1
-        self._answers.keep(key_of(self._scope, place, request), pack_response(response))
+        try:
+            self._answers.keep(key_of(self._scope, place, request), pack_response(response))
+        except ChaosAgentError as error:
+            raise self._refuse(error) from error
 
 
 def key_of(scope: bytes, place: str, request: bytes) -> bytes:

@@ -13,9 +13,10 @@ from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.errors import ChaosAgentError
+from chaosagent.execution.answers_on_disk import AnswersOnDisk
 from chaosagent.execution.chance_watch import watch_chance
 from chaosagent.execution.execute import Execution, Experiment, execute, nominal_in
-from chaosagent.execution.frozen import Answers, AnswersInMemory, AnswersOnDisk, key_of
+from chaosagent.execution.frozen import Answers, AnswersInMemory, key_of
 from chaosagent.execution.judging import judge
 from chaosagent.execution.module_state import changed_between, state_of_modules
 from chaosagent.execution.online_injector import OnlineInjector

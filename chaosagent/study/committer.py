@@ -17,12 +17,12 @@ class Committer:
         connection: Made with `check_same_thread=False` and without transactions of its own.
 
     Attributes:
-        lock: To be held while the connection is used.
+        lock: To be held while the connection is used; what is written under one hold is committed together.
         error: What kept the last commit from happening; then there are no more.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.error: sqlite3.Error | None = None
         self._connection = connection
         self._over = threading.Event()

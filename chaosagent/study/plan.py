@@ -9,7 +9,8 @@ from pathlib import Path
 
 from chaosagent.canonical import Plain, digest_of
 from chaosagent.contracts.contract import Contract
-from chaosagent.execution.frozen import Answers, AnswersInMemory, AnswersOnDisk
+from chaosagent.execution.answers_on_disk import AnswersOnDisk
+from chaosagent.execution.frozen import Answers, AnswersInMemory
 from chaosagent.execution.workbench import Workbench
 from chaosagent.faults.space import Space
 from chaosagent.limits import RunLimits, StudyLimits

@@ -1,11 +1,15 @@
-"""The tables of a study's store."""
+"""The tables of a study's store.
+
+Each row ends with a checksum of its table and of all that stands before it; see `chaosagent.sqlite_file`.
+"""
 
 from __future__ import annotations
 
 import importlib.metadata
 
-FORMAT = 2
-"""Of the stored evaluations; another one is not read. Since 2 they hold when each injection began to act."""
+FORMAT = 3
+"""Of the store; another one is not read. Since 2 evaluations hold when each injection began to act, since 3 rows hold
+their checksums."""
 
 
 def version_of_store() -> str:
@@ -14,7 +18,7 @@ def version_of_store() -> str:
 
 
 SCHEMA = """
-CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE execution (
     id INTEGER PRIMARY KEY,
     task TEXT NOT NULL,
@@ -30,6 +34,7 @@ CREATE TABLE execution (
     success INTEGER,
     steps INTEGER NOT NULL,
     evaluation BLOB,
+    checksum BLOB NOT NULL,
     UNIQUE (task, seed, world, schedule)
 );
 CREATE TABLE draw (
@@ -38,12 +43,14 @@ CREATE TABLE draw (
     schedule TEXT NOT NULL,
     number INTEGER NOT NULL,
     evaluation BLOB NOT NULL,
+    checksum BLOB NOT NULL,
     PRIMARY KEY (task, seed, schedule, number)
 ) WITHOUT ROWID;
 CREATE TABLE differing (
     task TEXT NOT NULL,
     seed TEXT NOT NULL,
     difference TEXT NOT NULL,
+    checksum BLOB NOT NULL,
     PRIMARY KEY (task, seed)
 ) WITHOUT ROWID;
 CREATE TABLE trial (
@@ -56,6 +63,7 @@ CREATE TABLE trial (
     verdict INTEGER,
     margin REAL,
     unfair INTEGER,
+    checksum BLOB NOT NULL,
     PRIMARY KEY (task, seed, contract, number)
 ) WITHOUT ROWID;
 CREATE TABLE search (
@@ -70,12 +78,10 @@ CREATE TABLE search (
     counterexample TEXT,
     schedule TEXT,
     cost REAL,
+    checksum BLOB NOT NULL,
     PRIMARY KEY (task, seed, contract)
 ) WITHOUT ROWID;
-"""
-
-COUNTEREXAMPLES = """
-CREATE TABLE IF NOT EXISTS counterexample (
+CREATE TABLE counterexample (
     id TEXT PRIMARY KEY,
     task TEXT NOT NULL,
     seed TEXT NOT NULL,
@@ -83,9 +89,28 @@ CREATE TABLE IF NOT EXISTS counterexample (
     schedule TEXT NOT NULL,
     cost REAL NOT NULL,
     signature TEXT NOT NULL,
-    certified INTEGER NOT NULL
+    certified INTEGER NOT NULL,
+    checksum BLOB NOT NULL
 ) WITHOUT ROWID;
 """
-"""All that searches found; the row of a search names its cheapest."""
+"""Of the table `counterexample`: all that searches found; the row of a search names its cheapest."""
 
-FORGET_SEARCHES = "DELETE FROM trial; DELETE FROM search; DELETE FROM counterexample;"
+FORGET_SEARCHES = ("DELETE FROM trial", "DELETE FROM search", "DELETE FROM counterexample")
+FORGET_RUNS = (*FORGET_SEARCHES, "DELETE FROM execution", "DELETE FROM draw")
+
+KEYS = {
+    "study": ("key",),
+    "execution": ("id",),
+    "draw": ("task", "seed", "schedule", "number"),
+    "differing": ("task", "seed"),
+    "trial": ("task", "seed", "contract", "number"),
+    "search": ("task", "seed", "contract"),
+    "counterexample": ("id",),
+}
+"""The tables with the columns of their keys."""
+
+
+def row_place(table: str, row: tuple[object, ...]) -> str:
+    """Return where a row stands, for messages; the first columns of each table are its key."""
+    named = zip(KEYS[table], row, strict=False)
+    return f"table {table}, row with {', '.join(f'{column} {value!r:.60}' for column, value in named)}"

@@ -5,20 +5,18 @@ Usage: `python -m chaosagent.experiments.small_model.memory_served [FOLDER]`, th
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from chaosagent.errors import UsageError
+from chaosagent.execution.answers_on_disk import answer_count
 from chaosagent.faults.evaluation import Evaluation
-from chaosagent.study.store import ANSWERS_NAME
-from chaosagent.study.stored import decode_evaluation
+from chaosagent.study.reading import opened_to_read
+from chaosagent.study.store import ANSWERS_NAME, FILE_NAME
 
 FOLDER = Path("chaosagent-out/small_model")
-STUDY_NAME = "study.db"
 MODEL = "model:smollm2"
 
 
@@ -57,34 +55,25 @@ def served_in(folder: Path) -> Served:
     """Count in the folder of a study.
 
     Raises:
-        UsageError: It holds no study of a target that answers by chance.
+        UsageError: It holds no study of a target that answers by chance, or what it holds is damaged.
     """
-    return Served(
-        frozen=_asked(_evaluations(folder, "execution")),
-        drawn=_rows(folder, ANSWERS_NAME, "SELECT count(*) FROM answer")[0][0],
-        fresh=_asked(_evaluations(folder, "draw")),
-    )
-
-
-def _evaluations(folder: Path, table: str) -> Iterator[Evaluation]:
-    for (data,) in _rows(folder, STUDY_NAME, f"SELECT evaluation FROM {table}"):
-        yield decode_evaluation(data)
+    for name in (FILE_NAME, ANSWERS_NAME):
+        if not (folder / name).is_file():
+            raise UsageError(
+                f"there is no {folder / name}. Name the folder of a study, after "
+                "`chaosagent search experiments/small_model/study.yaml`."
+            )
+    with opened_to_read(folder / FILE_NAME) as store:
+        return Served(
+            frozen=_asked(told.evaluation for told in store.evaluations("execution")),
+            drawn=answer_count(folder / ANSWERS_NAME, store.facts.get("answers", "")),
+            fresh=_asked(told.evaluation for told in store.evaluations("draw")),
+        )
 
 
 def _asked(evaluations: Iterator[Evaluation]) -> Asked:
     questions = [sum(crossing.place.interface == MODEL for crossing in one.crossings) for one in evaluations]
     return Asked(len(questions), sum(questions))
-
-
-def _rows(folder: Path, name: str, query: str) -> list[tuple[Any]]:
-    path = folder / name
-    if not path.is_file():
-        raise UsageError(
-            f"there is no {path}. Name the folder of a study, after "
-            "`chaosagent search experiments/small_model/study.yaml`."
-        )
-    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-        return connection.execute(query).fetchall()
 
 
 def main(folder: Path) -> int:

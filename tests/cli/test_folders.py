@@ -1,8 +1,10 @@
 """The folder of a study, in every state that it should not be in: told in a sentence, and nothing is spoilt."""
 
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +90,7 @@ def test_a_study_whose_target_has_changed_cannot_be_gone_on_with(chaosagent: Com
 
     assert (answer.code, answer.out) == (2, "")
     assert "agent.py: changed since the study in here was begun" in answer.err
-    assert "Search anew, in another folder (--out) or after deleting here" in answer.err
+    assert "Choose another --out, or delete here, to search anew." in answer.err
 
 
 def test_a_study_whose_contract_has_changed_cannot_be_gone_on_with(chaosagent: Command, folder: Path) -> None:
@@ -172,6 +174,23 @@ def test_a_damaged_store_is_told_or_done_without(chaosagent: Command, damage: st
     assert "study.db" in answer.err
     assert "Choose another --out, or delete" in answer.err
     assert store.read_bytes() == data
+
+
+def test_damaged_runs_are_run_again_and_that_is_said_once(chaosagent: Command) -> None:
+    expected = chaosagent(*HERE, "--json").json
+    with closing(sqlite3.connect("here/study.db")) as store, store:
+        store.execute("UPDATE execution SET evaluation = (SELECT evaluation FROM execution WHERE id = 1)")
+
+    answer = chaosagent(*HERE, "--resume", "--json")
+    again = chaosagent(*HERE, "--resume", "--json")
+
+    assert (answer.json["digest"], answer.json["searches"]) == (expected["digest"], expected["searches"])
+    assert (
+        answer.err.count("here/study.db was damaged (table execution, row with id 2: its checksum does not match)") == 1
+    )
+    assert "1 runs are sound and kept, others are run again" in answer.err
+    assert "damaged" not in again.err
+    assert again.json["digest"] == expected["digest"]
 
 
 @pytest.mark.parametrize("name", ["study.db", "study.lock", "study.yaml", "records.jsonl", "replays"])

@@ -7,10 +7,12 @@ import os
 import re
 import signal
 import socket
+import sqlite3
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +125,28 @@ def test_answers_that_are_known_are_not_asked_for_again(tmp_path: Path) -> None:
         (tmp_path / "answers.yaml").write_text("- changed\n")
 
         assert told.json()["choices"][0]["message"]["content"] == "first"
+
+
+def test_damaged_answers_are_asked_for_again_and_those_of_an_earlier_version_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with _running(tmp_path, *ANSWERS, "--memo", "memo.db") as (running, at):
+        _asked(at, "one")
+        _ended(running)
+    assert stat.S_IMODE((tmp_path / "memo.db").stat().st_mode) == 0o600
+    with closing(sqlite3.connect(tmp_path / "memo.db")) as memo, memo:
+        memo.execute("UPDATE answer SET answer = replace(answer, CAST('first' AS BLOB), CAST('worst' AS BLOB))")
+
+    with _running(tmp_path, *ANSWERS, "--memo", "memo.db") as (running, at):
+        (told,) = _asked(at, "one")
+        _ended(running)
+
+    assert told.json()["choices"][0]["message"]["content"] == "first"
+    assert (tmp_path / "memo.db.damaged").exists()
+    with closing(sqlite3.connect(tmp_path / "old.db")) as memo, memo:
+        memo.execute("CREATE TABLE answer (key BLOB PRIMARY KEY, answer BLOB NOT NULL) WITHOUT ROWID")
+    assert main(["proxy", *ANSWERS, "--memo", str(tmp_path / "old.db")]) == 2
+    assert "an earlier version of chaosagent wrote it" in capsys.readouterr().err
 
 
 def test_an_upstream_that_is_not_there_is_told_on_both_sides(tmp_path: Path) -> None:

@@ -6,11 +6,13 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
 from chaosagent.errors import TargetError
+from chaosagent.execution.answers_on_disk import AnswersOnDisk
 from chaosagent.execution.own_process import in_own_process, refuse_threads, threads_of_others
 
 KEPT: list[int] = []
@@ -76,3 +78,13 @@ def test_a_thread_that_loading_has_started_is_refused_by_name() -> None:
     finally:
         done.set()
         thread.join()
+
+
+def test_frozen_answers_of_a_file_are_shared_with_it(tmp_path: Path) -> None:
+    answers = AnswersOnDisk(tmp_path / "answers.db")
+    answers.keep(b"a", b"1")
+
+    in_own_process(lambda: answers.keep(b"b", b"2"))
+
+    assert in_own_process(lambda: (answers.get(b"a"), answers.get(b"b"))) == (b"1", b"2")
+    assert (answers.get(b"a"), answers.get(b"b")) == (b"1", b"2")

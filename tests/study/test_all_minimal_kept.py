@@ -66,8 +66,8 @@ def essence(result: StudyResult) -> list[object]:
 def rows(folder: Path) -> list[object]:
     """What stands in a folder of its searches and counterexamples."""
     with contextlib.closing(sqlite3.connect(folder / FILE_NAME)) as database:
-        queries = ("SELECT * FROM search", "SELECT * FROM counterexample ORDER BY id", "SELECT count(*) FROM trial")
-        return [database.execute(query).fetchall() for query in queries]
+        queries = ("SELECT * FROM search", "SELECT * FROM counterexample ORDER BY id", "SELECT count(*), '' FROM trial")
+        return [[row[:-1] for row in database.execute(query)] for query in queries]  # checksums are of one file
 
 
 def complete(folder: Path, doing: Plan) -> StudyResult:
@@ -167,7 +167,7 @@ def test_each_counterexample_has_its_row(tmp_path: Path) -> None:
     assert len(kept) == len(result.counterexamples) > 0
 
 
-def test_a_store_of_before_there_were_several_goes_on(tmp_path: Path) -> None:
+def test_a_store_that_has_lost_its_counterexamples_is_mended(tmp_path: Path) -> None:
     doing = plan(budget=1.2, seeds=(0,))
     expected = complete(tmp_path / "new", doing)
     complete(tmp_path / "old", replace(doing, all_minimal=False))

@@ -152,8 +152,8 @@ def found_by(study: str, executor: str, hash_seed: str, folder: Path) -> dict[st
         return {
             "digest": json.loads(answer.stdout)["digest"],
             "trials": database.execute(TRIALS).fetchall(),
-            "searches": database.execute("SELECT * FROM search").fetchall(),
-            "counterexamples": database.execute("SELECT * FROM counterexample ORDER BY id").fetchall(),
+            "searches": [row[:-1] for row in database.execute("SELECT * FROM search")],  # checksums are of one file
+            "counterexamples": [row[:-1] for row in database.execute("SELECT * FROM counterexample ORDER BY id")],
             "runs": database.execute("SELECT task, seed, schedule, digest FROM execution ORDER BY 1, 2, 3").fetchall(),
             "records": sorted(path.name for path in (out / "replays").glob("*")),
         }

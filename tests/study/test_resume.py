@@ -19,7 +19,7 @@ import pytest
 
 from chaosagent.clock import monotonic
 from chaosagent.contracts.catalogue import default_contracts
-from chaosagent.errors import StudyError, UsageError
+from chaosagent.errors import StoredDataError, StudyError, UsageError
 from chaosagent.execution.executor import Finished
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.process_pool import ProcessExecutor
@@ -27,6 +27,7 @@ from chaosagent.execution.workbench import Job, Workbench, load_workbench
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.faults.space import Choices, Space
+from chaosagent.study import facts
 from chaosagent.study.committer import COMMIT_SECONDS
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.plan import Plan
@@ -86,14 +87,26 @@ def test_how_and_where_a_run_crashed_is_read_back() -> None:
     assert (read.detail, read.crashed_at) == ("KeyError: 'id'", "agent.py:3 in pay")
 
 
-def test_a_store_of_another_format_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    StudyStore.create(tmp_path, plan(), "").close()
+def test_a_store_of_another_format_is_refused_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(facts, "version_of_store", lambda: "0.0.9, store format 4")
+        StudyStore.create(tmp_path, plan(), "").close()
+
+    with pytest.raises(
+        StoredDataError,
+        match=r"holds a study of chaosagent 0\.0\.9, store format 4; this is .*, store format 3.* to search anew",
+    ):
+        StudyStore.resume(tmp_path, plan())
+
+
+def test_a_store_without_checksums_is_refused_with_what_to_do(tmp_path: Path) -> None:
     with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
-        connection.execute("UPDATE study SET value = '0.1.0' WHERE key = 'chaosagent'")
+        connection.execute("CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+        connection.execute("INSERT INTO study VALUES ('chaosagent', '0.1.0, store format 2')")
         connection.commit()
 
     with pytest.raises(
-        UsageError, match=r"holds a study of chaosagent 0\.1\.0; this is .*, store format 2.* Search anew"
+        StoredDataError, match=r"chaosagent 0\.1\.0, store format 2; this is .*, store format 3.* to search anew"
     ):
         StudyStore.resume(tmp_path, plan())
 
@@ -239,7 +252,8 @@ def stored(folder: Path) -> list[object]:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert database.execute("PRAGMA foreign_key_check").fetchall() == []
         runs = "SELECT task, seed, schedule, status, digest FROM execution ORDER BY task, seed, schedule"
-        return [database.execute(query).fetchall() for query in (TRIALS, "SELECT * FROM search", runs)]
+        searches = [row[:-1] for row in database.execute("SELECT * FROM search")]  # their checksums are of one file
+        return [database.execute(TRIALS).fetchall(), searches, database.execute(runs).fetchall()]
 
 
 @pytest.mark.slow

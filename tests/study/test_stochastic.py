@@ -18,9 +18,10 @@ import pytest
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.errors import StudyError
+from chaosagent.execution.answers_on_disk import AnswersOnDisk
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.execution.executor import Finished
-from chaosagent.execution.frozen import AnswersInMemory, AnswersOnDisk
+from chaosagent.execution.frozen import AnswersInMemory
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, parse
@@ -209,8 +210,8 @@ def test_the_same_request_at_the_same_place_gets_the_same_answer_in_every_run(tm
 def test_the_file_of_frozen_answers_is_closed_when_nobody_has_them_any_more(tmp_path: Path) -> None:
     answers = AnswersOnDisk(tmp_path / "answers.db")
     answers.keep(b"question", b"answer")
-    connection = answers._connection
-    assert connection is not None
+    assert answers._opened is not None
+    connection = answers._opened.connection
 
     del answers
     gc.collect()
@@ -455,7 +456,7 @@ def _hashed(line: str) -> str:
 ASKS_AT_ONCE = """
 import sys
 from pathlib import Path
-from chaosagent.execution.frozen import AnswersOnDisk
+from chaosagent.execution.answers_on_disk import AnswersOnDisk
 
 while not Path(sys.argv[1], "go").exists():
     pass

@@ -187,7 +187,7 @@ def test_another_study_is_not_thrown_away(tmp_path: Path, plan: Plan) -> None:
 def test_what_is_no_store_is_left_alone(tmp_path: Path, plan: Plan) -> None:
     (tmp_path / "study.db").write_bytes(b"something else entirely, " * 100)
 
-    with pytest.raises(UsageError, match=r"study\.db is no store of a study"):
+    with pytest.raises(UsageError, match=r"study\.db: it is no store of a study, or damaged"):
         StudyStore.remove(tmp_path, plan)
 
     assert (tmp_path / "study.db").read_bytes().startswith(b"something else")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
-from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,9 @@ from chaosagent.cli.main import main
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.contracts.contract import Nominal
 from chaosagent.errors import MissingExtraError, UsageError
+from chaosagent.execution.answers_on_disk import AnswersOnDisk
 from chaosagent.execution.execute import Execution, Experiment, execute
+from chaosagent.execution.workbench import Answering
 from chaosagent.experiments.small_model import language_model, target
 from chaosagent.experiments.small_model.contracts import delivered_is_kept
 from chaosagent.experiments.small_model.desk import CALLS_MAX, TOOLS, answer_mail, described_tools, instructions
@@ -25,8 +26,10 @@ from chaosagent.experiments.small_model.memory_served import served_in
 from chaosagent.experiments.small_model.shop import MAILS, ORDERS, Shop
 from chaosagent.experiments.small_model.tool_calls import FINISH, Tool, grammar_of, read_call, tool_of, written
 from chaosagent.faults.schedule import EMPTY, parse
-from chaosagent.study.stored import encode_evaluation
-from chaosagent.studyfile import load_study
+from chaosagent.study.determinism import Nature
+from chaosagent.study.evaluator import Experimental
+from chaosagent.study.store import ANSWERS_NAME, StudyStore
+from chaosagent.studyfile import load_study, plan_of
 from chaosagent.testing.steps import make_step
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Effect, Outcome, StatusError, Verdict
@@ -229,12 +232,17 @@ def test_with_seeds_the_same_is_asked_and_it_is_found_out_whether_runs_repeat() 
 def test_what_frozen_answers_saved_is_counted_in_the_folder_of_a_study(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    told = encode_evaluation(_executed(monkeypatch, *PATIENT, config="naive").evaluation)
-    for name, tables in {"study.db": {"execution": 2, "draw": 1}, "answers.db": {"answer": 6}}.items():
-        with closing(sqlite3.connect(tmp_path / name)) as connection, connection:
-            for table, count in tables.items():
-                connection.execute(f"CREATE TABLE {table} (evaluation BLOB)")
-                connection.executemany(f"INSERT INTO {table} VALUES (?)", [(told,)] * count)
+    told = _executed(monkeypatch, *PATIENT, config="naive").evaluation
+    plan = plan_of(load_study(Path(target.__file__).parent / "study.yaml"))
+    answers = AnswersOnDisk(tmp_path / ANSWERS_NAME)
+    for number in range(6):
+        answers.keep(bytes([number]), b"answer")
+    store = StudyStore.create(tmp_path, replace(plan, answers=tmp_path / ANSWERS_NAME), "")
+    store.examined(Nature(Answering.FROZEN))
+    for world in range(2):
+        store.executed(Experimental("lost", 0, world), told)
+    store.drawn(Experimental("lost", 0), 0, told)
+    store.close()
 
     served = served_in(tmp_path)
 

@@ -1,0 +1,151 @@
+"""Stores that are damaged: what of them can be trusted is taken over, and the rest is run again.
+
+A store is checked as a whole before a study is resumed from it: its structure, by SQLite; its tables, which must be
+those of this version; each row, by its checksum; and how many rows there are, where the facts say how many there were.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+from chaosagent.errors import StoredDataError
+from chaosagent.sqlite_file import (
+    MENDING,
+    SQLITE_ERRORS,
+    complaint_about,
+    objects_in,
+    objects_of,
+    open_private,
+    readable_rows,
+    remove_file,
+    replace_damaged,
+)
+from chaosagent.study.facts import Facts, write_all
+from chaosagent.study.schema import KEYS, SCHEMA, row_place
+
+COUNTED = ("execution", "trial", "search", "counterexample")
+FOLLOWED = ("draw", "differing")
+"""Tables with a fact that says how many rows they have at any moment."""
+
+TAKEN_OVER = ("execution", *FOLLOWED)
+"""The others are left out: what trials and searches found is told again when the study is resumed."""
+
+
+def counts_in(connection: sqlite3.Connection) -> str:
+    """Return how many rows the tables have whose number the facts do not follow, for the fact `counts`."""
+    return json.dumps({table: _count(connection, table) for table in COUNTED})
+
+
+def damage_in(connection: sqlite3.Connection, facts: Facts) -> str:
+    """Return the first thing that is wrong with a store whose facts are sound, empty when nothing is."""
+    complaint = complaint_about(connection)
+    if complaint:
+        return complaint
+    if objects_in(connection) != objects_of(SCHEMA):
+        return "its tables are not those of a store"
+    for table in KEYS:
+        for row in connection.execute(f"SELECT * FROM {table}") if table != "study" else ():
+            if not facts.checksums.match(table, row):
+                return f"{row_place(table, row)}: its checksum does not match"
+    if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
+        return "table trial: the run of a trial is missing"
+    expected = {**json.loads(facts.get("counts", "{}")), **{table: int(facts.get(table, "0")) for table in FOLLOWED}}
+    for table, count in expected.items():
+        found = _count(connection, table)
+        if found != count:
+            return f"table {table}: it has {found} rows, and had {count}"
+    return ""
+
+
+class Mended(NamedTuple):
+    """A store that was damaged, and was mended.
+
+    Attributes:
+        path: Of the store.
+        first: The first thing that was wrong.
+        kept: How many runs are sound.
+        damaged: Where the damaged file is kept.
+    """
+
+    path: Path
+    first: str
+    kept: int
+    damaged: Path
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} was damaged ({self.first}): {self.kept} runs are sound and kept, others are run again; the "
+            f"damaged file is kept as {self.damaged.name}"
+        )
+
+
+def mend(connection: sqlite3.Connection, path: Path, facts: Facts, remedy: str) -> Mended | None:
+    """Check a store as a whole; where it is damaged, put one in its place that holds what can be trusted.
+
+    Args:
+        connection: To the store; it is closed when the store was damaged.
+        path: Of the store.
+        facts: What it says of its study; they are sound.
+        remedy: What to do where too much is lost.
+
+    Returns:
+        What was done; `None` when nothing was wrong.
+
+    Raises:
+        StoredDataError: It does not say any more which runs diverged, so that nothing in it is proved.
+        OSError: The successor cannot be written.
+        sqlite3.Error: The same.
+    """
+    try:
+        first = damage_in(connection, facts)
+    except SQLITE_ERRORS as error:
+        first = str(error)
+    if not first:
+        return None
+    successor = path.with_name(f"{path.name}{MENDING}")
+    remove_file(successor)
+    with contextlib.closing(connection), contextlib.closing(open_private(successor)) as fresh:
+        fresh.executescript(SCHEMA)
+        fresh.execute("BEGIN")
+        for table in TAKEN_OVER:
+            _take_over(connection, path, fresh, table, facts)
+        _drop_behind_gaps(fresh)
+        if _count(fresh, "differing") != int(facts.get("differing", "0")):
+            lost = "a row is damaged or missing that says which runs diverged, so nothing is proved for their task"
+            raise StoredDataError(str(path), "table differing", lost, remedy)
+        facts["draw"] = str(_count(fresh, "draw"))
+        write_all(fresh, facts, without=("ended", "failed", "counts"))
+        kept = _count(fresh, "execution") + _count(fresh, "draw")
+        fresh.execute("COMMIT")
+    return Mended(path, first, kept, replace_damaged(path, successor))
+
+
+def _take_over(connection: sqlite3.Connection, path: Path, fresh: sqlite3.Connection, table: str, facts: Facts) -> None:
+    """Copy the rows of a table that are as they were written."""
+    with contextlib.suppress(*SQLITE_ERRORS):  # the table is gone
+        for row in readable_rows(connection, path, f"SELECT * FROM {table}", KEYS[table]):
+            if facts.checksums.match(table, row):
+                marks = ", ".join("?" * len(row))
+                fresh.execute(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", row)
+
+
+def _drop_behind_gaps(fresh: sqlite3.Connection) -> None:
+    """Drop fresh runs behind the first of their schedule that is missing: their number says which comes next."""
+    rows = fresh.execute(
+        "SELECT task, seed, schedule, number FROM draw ORDER BY task, seed, schedule, number"
+    ).fetchall()
+    next_number: Counter[tuple[object, ...]] = Counter()
+    for row in rows:
+        if row[3] == next_number[row[:3]]:
+            next_number[row[:3]] += 1
+        else:
+            fresh.execute("DELETE FROM draw WHERE task = ? AND seed = ? AND schedule = ? AND number = ?", row)
+
+
+def _count(connection: sqlite3.Connection, table: str) -> int:
+    return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
