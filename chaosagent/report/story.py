@@ -16,6 +16,7 @@ from chaosagent.replays.record import ReplayRecord
 from chaosagent.report.page import Page, Span, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
 from chaosagent.study.certificate import RULES
+from chaosagent.trace.reached_limit import reached_limit
 from chaosagent.trace.step import Step, StepKind
 from chaosagent.trace.trace import Trace, Violation
 from chaosagent.vocabulary import Effect, Impact, Landing, Mediation, Verdict
@@ -223,9 +224,7 @@ def _tell_broken(page: Page, contract: str, violation: Violation) -> None:
 
 def _tell_end(page: Page, record: ReplayRecord) -> None:
     trace, outcome = record.trace, record.trace.outcome
-    detail = f": {trace.ending_detail}" if trace.ending_detail else ""
-    detail += f" (at {trace.crashed_at})" if trace.crashed_at else ""
-    page.line(faint(f"{'end':>6}           "), f"{trace.ending.value}{detail}", indent=2, hang=17)
+    page.line(faint(f"{'end':>6}           "), _ending_of(trace), indent=2, hang=17)
     if outcome.message:
         message = printable(outcome.message, characters_max=MESSAGE_MAX)
         page.line(faint("final message: "), f'"{message}"', indent=19)
@@ -241,6 +240,14 @@ def _tell_end(page: Page, record: ReplayRecord) -> None:
     ]
     if others:
         page.line(faint(f"violated in the same run, too: {', '.join(others)}"), indent=2)
+
+
+def _ending_of(trace: Trace) -> str:
+    """Say how a run ended, where it crashed, and which limit it went beyond."""
+    detail = f": {trace.own_detail}" if trace.own_detail else ""
+    where = f" (at {trace.crashed_at})" if trace.crashed_at else ""
+    beyond = f", beyond the limit of {reached_limit(trace.exceeded)}" if trace.exceeded else ""
+    return f"{trace.ending.value}{detail}{where}{beyond}"
 
 
 def described(effect: Effect) -> str:

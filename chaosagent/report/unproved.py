@@ -32,6 +32,7 @@ def tell_unproved(page: Page, plan: Plan, result: StudyResult, notes: Notes) -> 
     """
     _tell_above_budget(page, plan, result)
     _tell_limits(page, plan, notes)
+    _tell_slow(page, notes)
     _tell_inconclusive(page, result, notes)
     _tell_unjudged(page, result, notes)
     _tell_not_tried(page, plan)
@@ -77,6 +78,21 @@ def _tell_limits(page: Page, plan: Plan, notes: Notes) -> None:
         f"{listed}. What they would do later is unknown, so no certificate of contracts other than termination and "
         "objective, which they break, reaches above the cheapest of them. If "
         f"your agent may take that long, raise {_listed(list(by_key))}.",
+    )
+
+
+def _tell_slow(page: Page, notes: Notes) -> None:
+    """Say how many runs ended only beyond a limit, and which limits would have to be raised."""
+    if not notes.slow:
+        return
+    number = sum(runs.count for runs in notes.slow)
+    listed = _listed([str(runs.limit) if len(notes.slow) == 1 else f"{runs.count} {runs.limit}" for runs in notes.slow])
+    keys = list(dict.fromkeys(runs.limit.key for runs in notes.slow if runs.limit.key))
+    page.gap().line(
+        notice(f"{counted(number, 'run').capitalize()} ended, but only beyond a limit: "),
+        f"{listed}. Most contracts judge such a run by all that it did; termination and objective are violated, as it "
+        "did not keep its limit. "
+        f"If your agent may take that long, raise {_listed(keys) if keys else 'the limit'}.",
     )
 
 
@@ -184,6 +200,21 @@ def cut_off_json(notes: Notes) -> list[Plain]:
             "schedule": runs.schedule.text,
         }
         for runs in notes.cut_off
+    ]
+
+
+def slow_json(notes: Notes) -> list[Plain]:
+    """Return the runs that ended only beyond a limit as plain data."""
+    return [
+        {
+            "limit": runs.limit.key or None,
+            "value": runs.limit.text,
+            "runs": runs.count,
+            "task": runs.task_id,
+            "seed": runs.seed,
+            "schedule": runs.schedule.text,
+        }
+        for runs in notes.slow
     ]
 
 

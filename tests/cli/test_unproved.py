@@ -92,7 +92,15 @@ def test_what_it_does_within_ten_times_its_limits_is_found(chaosagent: Command) 
     assert found["at-most-once"]["certified"]
     assert found["termination"]["certified"]
     assert answer.json["cut_off"] == []
+    (slow,) = answer.json["beyond_limit"]
+    assert (slow["limit"], slow["value"]) == ("run.steps", "20 steps")
+    (late,) = [one for one in answer.json["counterexamples"] if one["contract"] == "termination"]
+    assert late["reason"] == "the run did not terminate within its limit of 20 steps (run.steps)"
+    assert "finished, beyond the limit of 20 steps (run.steps)" in chaosagent("show", late["record"]).out
     assert chaosagent("replay", "here/replays", "--mode", "exact").code == 0
+    page = chaosagent("search", "study.yaml", "--task", "polls-and-pays").out
+    assert "ended, but only beyond a limit: 20 steps (run.steps). Most contracts" in page
+    assert "If your agent may take that long, raise run.steps." in page
 
 
 def test_a_run_that_can_show_nothing_further_holds_the_bound_down(chaosagent: Command) -> None:
