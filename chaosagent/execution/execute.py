@@ -27,6 +27,7 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.targets.target import Target
 from chaosagent.trace.provenance import origins
+from chaosagent.trace.reached_limit import reached_limit
 from chaosagent.trace.redact import Redactor
 from chaosagent.trace.trace import BEYOND, Trace
 from chaosagent.virtual_time import Deadlock, Livelock, TimeLimitReached, VirtualLoop, VirtualTimeError, virtual_loop
@@ -216,7 +217,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         close_unbegun(run.loop)
         close_links(run)
         raise
-    spent = 1.0 if experiment.exceeded else _spent(run, ending)
+    spent, spent_limit = _spent(experiment, run, ending)
     run.over = True
     run.loop.end()
     close_links(run)
@@ -255,6 +256,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         support=_support(run) if experiment.target.provenance_complete and ending is Ending.FINISHED else None,
         crashed_at=crashed_at,
         spent=spent,
+        spent_limit=spent_limit,
         detail=trace.ending_detail,
     )
     return Execution(trace, evaluation)
@@ -316,13 +318,16 @@ def never_frozen(experiment: Experiment) -> TargetError:
     )
 
 
-def _spent(run: LiveRun, ending: Ending) -> float:
-    """Return the largest share of one of its limits that a run has used; see `Evaluation.spent`."""
-    if ending in LIMITS_REACHED:
-        return 1.0
+def _spent(experiment: Experiment, run: LiveRun, ending: Ending) -> tuple[float, str]:
+    """Return the largest share of one of its limits that a run has used, and which limit; see `Evaluation.spent`."""
+    if experiment.exceeded:
+        return 1.0, reached_limit(experiment.exceeded).key
     recorder = run.recorder
-    of_loop = run.loop.spent if isinstance(run.loop, VirtualLoop) else 0.0
-    return max(of_loop, len(recorder.steps) / max(1, recorder.limits.steps_max))
+    steps = len(recorder.steps) / max(1, recorder.limits.steps_max)
+    share, limit = run.loop.spent if isinstance(run.loop, VirtualLoop) else (0.0, "")
+    if steps >= share:
+        share, limit = steps, "run.steps"
+    return (1.0 if ending in LIMITS_REACHED else share), limit
 
 
 def _support(run: LiveRun) -> tuple[Place, ...] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chaosagent.faults.evaluation import Evaluation, Status
@@ -98,6 +98,9 @@ class Notes(Sink):
     """Takes notes while a study goes on.
 
     Errors are told apart by their text, the first 20 of them; an audit's runs are not told to sinks.
+
+    Attributes:
+        has_checkpoints: Some run had a fingerprint at a checkpoint.
     """
 
     def __init__(self) -> None:
@@ -105,12 +108,18 @@ class Notes(Sink):
         self._counted: set[tuple[Experimental, Schedule]] = set()
         self._cut_off: dict[tuple[Ending, str], CutOffRuns] = {}
         self._slow: dict[ReachedLimit, SlowRuns] = {}
+        self._spent: dict[str, float] = {}
+        self.has_checkpoints = False
         self._nominal: dict[tuple[str, int, str], NominalViolation] = {}
 
     def executed(self, at: Experimental, evaluation: Evaluation) -> None:
         """Note a run that was cut off, or that ended only beyond a limit."""
         if evaluation.status is Status.ERROR:
             return
+        self.has_checkpoints = self.has_checkpoints or bool(evaluation.fingerprints)
+        if evaluation.spent_limit:
+            most = self._spent.get(evaluation.spent_limit, 0.0)
+            self._spent[evaluation.spent_limit] = max(most, evaluation.spent)
         if evaluation.ending not in CUT_OFF:
             self._note_slow(at, evaluation)
             return
@@ -168,6 +177,11 @@ class Notes(Sink):
     def cut_off(self) -> Sequence[CutOffRuns]:
         """The runs that did not come to an end of their own, by how and why, in the order in which they came."""
         return tuple(self._cut_off.values())
+
+    @property
+    def spent(self) -> Mapping[str, float]:
+        """The largest share of each limit that any run has used, by the limit's key in study files."""
+        return self._spent
 
     @property
     def slow(self) -> Sequence[SlowRuns]:

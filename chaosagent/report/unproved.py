@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.operator import OPERATORS, searched_by_default
 from chaosagent.limits import EXTENSION, RunLimits
+from chaosagent.report.near_limits import limit_value, tell_near_limits
 from chaosagent.report.notes import CutOffRuns, Notes
 from chaosagent.report.page import Cell, Page, faint, notice
 from chaosagent.report.printable import printable
@@ -33,6 +34,7 @@ def tell_unproved(page: Page, plan: Plan, result: StudyResult, notes: Notes) -> 
     _tell_above_budget(page, plan, result)
     _tell_limits(page, plan, notes)
     _tell_slow(page, notes)
+    tell_near_limits(page, plan, result, notes)
     _tell_inconclusive(page, result, notes)
     _tell_unjudged(page, result, notes)
     _tell_not_tried(page, plan)
@@ -110,15 +112,10 @@ def limit_of(runs: CutOffRuns) -> str:
 
 
 def _limit_text(key: str, limits: RunLimits) -> str:
-    values: Mapping[str, float] = {
-        "run.steps": limits.steps_max,
-        "run.turns": limits.turns_max,
-        "run.turns_total": limits.turns_total_max,
-        "run.virtual_seconds": limits.virtual_seconds_max,
-    }
-    if key not in values:
+    value = limit_value(key, limits)
+    if value is None:
         return f"{limits.wall_seconds_max:g} s of real time, twice"
-    return f"{values[key]:,.0f}, and {EXTENSION} times that in a second run"
+    return f"{value:,.0f}, and {EXTENSION} times that in a second run"
 
 
 def _tell_inconclusive(page: Page, result: StudyResult, notes: Notes) -> None:

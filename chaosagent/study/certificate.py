@@ -62,7 +62,7 @@ class Certificate:
             cheapest to inject at first; the bound stays below it.
         worlds_searched: How many worlds of frozen answers were searched.
         broken_anyway: Of a stochastic target: how often the contract breaks without injections, where it was seen to.
-        near_limit: Share of a limit that some run has used, so that rule R3 was given up; 0 where it was not.
+        near_limit: Share of a limit that some run has used, so that rule R3 was switched off; 0 where it was not.
         contradicted: Rules that a run has contradicted.
         undeclared: Variables that differed at merged checkpoints, which do not declare them: the audit began there.
         disproved: What the searcher claimed and a run has contradicted; empty while nothing did.
@@ -178,7 +178,7 @@ class Certificate:
         if self.undeclared:
             work += f", first where checkpoints do not declare {listed(self.undeclared)}"
         if self.near_limit:
-            work += f", rule R3 given up as a run has used {math.floor(100 * self.near_limit)} % of one of its limits"
+            work += f", rule R3 was switched off as a run used {math.floor(100 * self.near_limit)} % of a limit"
         if self.errors:
             work += f", {_many(self.errors, 'trial')} ended as errors"
         if self.unknown:

@@ -278,3 +278,36 @@ def test_runs_that_a_contract_cannot_judge_are_counted_once_and_explained(folder
     assert "let it look at `end.outcome.state`" in " ".join(page.split())
     assert "no violation in the -" not in certificate
     assert "no violation in the " in certificate
+
+
+PATIENT = """
+from chaosagent import Outcome, target
+
+
+@target
+async def agent(task, run):
+    for name in ("a", "b"):
+        try:
+            await run.service(name, {"get": lambda: {"price": 5}}, read_only=True)("get")
+        except ConnectionError:
+            await run.clock.sleep(30)
+        run.checkpoint(name, None, clock_matters=False, artifacts_matter=False)
+    return Outcome("paid", success=True)
+"""
+
+
+def test_a_rule_that_a_limit_switches_off_is_reported_with_the_limit_and_the_value_to_raise_it_to(
+    folder: Path, chaosagent: Command
+) -> None:
+    (folder / "patient.py").write_text(PATIENT, encoding="utf-8")
+    operators = "operators: [{operator: service.lost_response, when: [before]}]"
+    study = f"target: patient.py:agent\ncontracts: [no-crash]\nbudget: 2.3\n{operators}\nrun: {{virtual_seconds: %s}}\n"
+    (folder / "near.yaml").write_text(study % 100, encoding="utf-8")
+    (folder / "far.yaml").write_text(study % 310, encoding="utf-8")
+
+    near = " ".join(chaosagent("search", "near.yaml", "--searcher", "exact", "--out", "near").out.split())
+    far = chaosagent("search", "far.yaml", "--searcher", "exact", "--out", "far").out
+
+    assert "Rule R3 was switched off in one search: a run used 30 % of run.virtual_seconds" in near
+    assert "To keep it, raise run.virtual_seconds to 310." in near
+    assert "Rule R3" not in far
