@@ -218,6 +218,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         close_links(run)
         raise
     spent, spent_limit = _spent(experiment, run, ending)
+    declares_effects = any(door.options.effects for door in run.doors.values())
     run.over = True
     run.loop.end()
     close_links(run)
@@ -257,6 +258,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         crashed_at=crashed_at,
         spent=spent,
         spent_limit=spent_limit,
+        declares_effects=declares_effects,
         detail=trace.ending_detail,
     )
     return Execution(trace, evaluation)
@@ -273,8 +275,7 @@ class _Ended(NamedTuple):
 
 def _judged(experiment: Experiment, run: LiveRun, ended: _Ended) -> Trace:
     """Return the trace of a run that is over, with the verdicts of all contracts and without secrets."""
-    recorder, redactor = run.recorder, run.recorder.redactor
-    ending, detail, crashed_at, outcome = ended
+    (ending, detail, crashed_at, outcome), recorder, redactor = ended, run.recorder, run.recorder.redactor
     if redactor is not None:
         detail = redactor.text(detail)
         outcome = replace(outcome, claims=redacted_claims(outcome, redactor))
@@ -322,8 +323,7 @@ def _spent(experiment: Experiment, run: LiveRun, ending: Ending) -> tuple[float,
     """Return the largest share of one of its limits that a run has used, and which limit; see `Evaluation.spent`."""
     if experiment.exceeded:
         return 1.0, reached_limit(experiment.exceeded).key
-    recorder = run.recorder
-    steps = len(recorder.steps) / max(1, recorder.limits.steps_max)
+    steps = len(run.recorder.steps) / max(1, run.recorder.limits.steps_max)
     share, limit = run.loop.spent if isinstance(run.loop, VirtualLoop) else (0.0, "")
     if steps >= share:
         share, limit = steps, "run.steps"

@@ -108,6 +108,7 @@ class Evaluation:
             when it was ended by one. No part of what a run is, so not compared.
         spent_limit: The key of that limit in study files, such as `"run.steps"`; for people, neither compared nor
             stored.
+        declares_effects: Some door of the run declares effects; for people, neither compared nor stored.
         detail: One line on how the run ended, such as the exception or the limit; for people, not compared.
         crashed_at: Where in the user's code the exception came from that ended the run; for people, not compared.
         reads: What the target's code asked for that differs from run to run, such as the real time; only of a run that
@@ -136,6 +137,7 @@ class Evaluation:
     instability: float = field(default=0.0, compare=False)
     spent: float = field(default=0.0, compare=False)
     spent_limit: str = field(default="", compare=False)
+    declares_effects: bool = field(default=False, compare=False)
     reads: tuple[ChanceRead, ...] = field(default=(), compare=False)
     changed: tuple[str, ...] = field(default=(), compare=False)
 

@@ -101,6 +101,7 @@ class Notes(Sink):
 
     Attributes:
         has_checkpoints: Some run had a fingerprint at a checkpoint.
+        declares_effects: Some run had a door that declares effects.
     """
 
     def __init__(self) -> None:
@@ -110,6 +111,7 @@ class Notes(Sink):
         self._slow: dict[ReachedLimit, SlowRuns] = {}
         self._spent: dict[str, float] = {}
         self.has_checkpoints = False
+        self.declares_effects = False
         self._nominal: dict[tuple[str, int, str], NominalViolation] = {}
 
     def executed(self, at: Experimental, evaluation: Evaluation) -> None:
@@ -117,6 +119,7 @@ class Notes(Sink):
         if evaluation.status is Status.ERROR:
             return
         self.has_checkpoints = self.has_checkpoints or bool(evaluation.fingerprints)
+        self.declares_effects = self.declares_effects or evaluation.declares_effects
         if evaluation.spent_limit:
             most = self._spent.get(evaluation.spent_limit, 0.0)
             self._spent[evaluation.spent_limit] = max(most, evaluation.spent)

@@ -150,7 +150,7 @@ def test_runs_that_fail_say_why_and_leave_the_search_failed(chaosagent: Command,
 
     assert answer.code == 4
     lines = answer.out.splitlines()
-    told = lines.index("Two runs ended as errors; no certificate reaches above them.")
+    told = lines.index("Two runs ended with errors; nothing is proved beyond the cost of the cheapest.")
     returned = "target 'shop', task 'late': effects of service:again, refund: TypeError: 'int' object is not iterable"
     assert lines[told + 1] == f"  {returned}"
     first = "service:payments[1] service.lost_response(when=before)"

@@ -78,7 +78,7 @@ def test_what_a_run_would_do_beyond_its_limits_is_not_proved(chaosagent: Command
     assert found["termination"]["certified"]
     assert not found["at-most-once"]["safe"]
     assert found["at-most-once"]["lower_bound"] == 1.1
-    assert "no violation in the 1 others" in found["at-most-once"]["certificate"]
+    assert "no violation in the 1 other" in found["at-most-once"]["certificate"]
     (cut,) = answer.json["cut_off"]
     assert (cut["limit"], cut["runs"]) == ("run.steps", 1)
     assert "One run did not end: 1 at run.steps (20, and 10 times that in a second run)." in page
@@ -109,8 +109,8 @@ def test_a_run_that_can_show_nothing_further_holds_the_bound_down(chaosagent: Co
 
     assert answer.code == 3
     assert {search["lower_bound"] for search in answer.json["searches"]} == {1.1}
-    assert "One run could show nothing further, so no certificate reaches above" in page
-    assert "One run stayed on track, and no violation was found there." in page
+    assert "One run ended as inconclusive, so nothing is proved beyond the cost of" in page
+    assert "One other run broke no contract." in page
     assert "such as under service:status[1] service.lost_response(when=before): the recording has no second" in page
 
 
@@ -122,7 +122,7 @@ def test_what_is_broken_above_the_budget_is_reported_as_that(chaosagent: Command
     (search,) = answer.json["searches"]
     assert (answer.code, search["safe"]) == (0, True)
     assert search["above_budget"]["cost"] == pytest.approx(3.3)
-    assert "One search broken above your budget of 2.5." in page
+    assert "One contract is broken above your budget of 2.5." in page
     assert "3.3" in page
 
 
@@ -132,9 +132,9 @@ def test_runs_that_stay_on_track_are_not_called_clean_if_one_breaks_a_contract_a
     options = ("--task", "stops-at-two", "--contract", "at-most-once", "--budget", "2.5")
     page = chaosagent("search", "study.yaml", *options).out
 
-    assert "One search broken above your budget of 2.5." in page
-    assert "runs stayed on track." in page
-    assert "no violation was found there" not in page
+    assert "One contract is broken above your budget of 2.5." in page
+    assert "ended as inconclusive, so" in page
+    assert "broke no contract" not in page
 
 
 def test_operators_that_are_off_by_default_are_listed_as_not_tried(chaosagent: Command, folder: Path) -> None:
@@ -274,7 +274,7 @@ def test_runs_that_a_contract_cannot_judge_are_counted_once_and_explained(folder
     page = chaosagent("search", "crashing.yaml").out
     certificate = chaosagent("search", "crashing.yaml", "--json").json["searches"][0]["certificate"]
 
-    assert "One search could not judge some runs, so no certificate reaches above the cheapest of them." in page
+    assert "One search could not judge some runs, so nothing is proved beyond the cost of the cheapest of them." in page
     assert "let it look at `end.outcome.state`" in " ".join(page.split())
     assert "no violation in the -" not in certificate
     assert "no violation in the " in certificate

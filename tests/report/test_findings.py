@@ -109,7 +109,7 @@ def test_an_unsteady_target_a_withdrawn_rule_and_errors_are_told_loudly(findings
 
     assert "The audit contradicted a rule six times: it was switched off" in page
     assert "Two counterexamples went another way when run afresh: the target is not deterministic." in page
-    assert "Three runs ended as errors; no certificate reaches above them." in page
+    assert "Three runs ended with errors; nothing is proved beyond the cost of the cheapest." in page
 
 
 @pytest.mark.parametrize(("lower_bound", "proof"), [(0.0, "minimal"), (1.05, "nothing below 1.05")])
@@ -167,7 +167,7 @@ def test_errors_are_told_with_their_reason_three_at_most(findings: Findings) -> 
     told = replace(changed(findings, errors=2), notes=notes)
     lines = findings_page(told).text().splitlines()
 
-    begin = lines.index("Five runs ended as errors; no certificate reaches above them.")
+    begin = lines.index("Five runs ended with errors; nothing is proved beyond the cost of the cheapest.")
     assert lines[begin + 1 : begin + 8] == [
         "  full",
         "    two runs, the first in task late, seed 0, under: no injection",
