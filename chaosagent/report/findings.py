@@ -17,7 +17,7 @@ from chaosagent.report.notes import FailedRuns, Notes
 from chaosagent.report.overlaps import broken_cell, broken_elsewhere, tell_overlaps
 from chaosagent.report.page import Cell, Page, Part, Span, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
-from chaosagent.report.story import counted, replay_command
+from chaosagent.report.story import agent_of, counted, replay_command
 from chaosagent.report.unproved import tell_unproved
 from chaosagent.report.weaknesses import contracts_table, is_unfinished, rank_of, tell_weaknesses
 from chaosagent.study.certificate import Certificate
@@ -241,7 +241,7 @@ def place_of(found: Counterexample) -> tuple[str, str]:
     violation = found.trace.verdict(found.contract).violation
     if violation is None or violation.step >= len(found.trace.steps):
         return "the end", ""
-    return f"step {violation.step}", violation.agent
+    return f"step {violation.step}", agent_of(found.trace, violation)
 
 
 def _tell_contracts(page: Page, findings: Findings) -> None:
@@ -297,8 +297,9 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
     tell_disproved(page, result)
     unsteady = [found for found in result.counterexamples if not found.confirmed]
     if unsteady:
+        which = ", ".join(f"{found.contract} in {found.task_id}" for found in unsteady[:ROWS_MAX])
         page.gap().line(
-            bad(f"{counted(len(unsteady), 'counterexample').capitalize()} went another way when run afresh: "),
+            bad(f"{counted(len(unsteady), 'counterexample').capitalize()} did not repeat in a fresh run ({which}): "),
             "the target is not deterministic. Find what it keeps between runs, or draws outside run.rng and run.clock.",
         )
     _tell_errors(page, findings)

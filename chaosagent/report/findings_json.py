@@ -9,6 +9,7 @@ from chaosagent.report.chance import confirmation_json, shown_json, unseen_json
 from chaosagent.report.findings import Findings, is_proved
 from chaosagent.report.nominally import nominal_json
 from chaosagent.report.notes import FailedRuns
+from chaosagent.report.story import agent_of
 from chaosagent.report.unproved import above_budget_json, cut_off_json, not_tried, slow_json
 from chaosagent.report.weaknesses import weakness_json, weaknesses_of
 from chaosagent.study.counterexample import Counterexample
@@ -80,7 +81,7 @@ def counterexample_json(found: Counterexample, findings: Findings) -> dict[str, 
         "confirmed": found.confirmed,
         "confirmation": confirmation_json(found.confirmation),
         "step": None if violation is None else violation.step,
-        "agent": None if violation is None else violation.agent,
+        "agent": None if violation is None else agent_of(found.trace, violation) or None,
         "reason": None if violation is None else violation.reason,
         "crashed_at": found.trace.crashed_at or None,
         "digest": found.trace.digest,

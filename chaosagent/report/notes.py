@@ -83,7 +83,7 @@ class NominalViolation:
 
     Attributes:
         place: The step, or `"the end"` when only the end of the run showed it.
-        agent: Who acted there; may be empty.
+        agent: Who acted there; empty at the end, and may be empty elsewhere.
         reason: In one line.
         crashed_at: Where the run crashed, when the end of a crashed run showed the violation; else empty.
     """
@@ -147,7 +147,10 @@ class Notes(Sink):
                 step, agent, reason = verdict.violation
                 at_end = step >= evaluation.step_count
                 self._nominal[at.task_id, at.seed, contract] = NominalViolation(
-                    "the end" if at_end else f"step {step}", agent, reason, evaluation.crashed_at if at_end else ""
+                    "the end" if at_end else f"step {step}",
+                    "" if at_end else agent,
+                    reason,
+                    evaluation.crashed_at if at_end else "",
                 )
 
     def _note_slow(self, at: Experimental, evaluation: Evaluation) -> None:

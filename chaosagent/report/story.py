@@ -87,6 +87,11 @@ def violation_of(record: ReplayRecord) -> Violation | None:
     return next((verdict.violation for verdict in record.trace.verdicts if verdict.contract == record.contract), None)
 
 
+def agent_of(trace: Trace, violation: Violation) -> str:
+    """Return who broke a contract, empty when only the end of the run showed it: nobody acted there."""
+    return violation.agent if violation.step < len(trace.steps) else ""
+
+
 def counted(number: int, singular: str, plural: str = "") -> str:
     """Return a number with its noun: small numbers as words, `"two faults"`."""
     written = NUMBERS[number] if number < len(NUMBERS) else f"{number}"
@@ -142,7 +147,7 @@ def tell_trace(page: Page, trace: Trace, shown: Sequence[int], broken: tuple[str
         _tell_gap(page, index - before - 1)
         _tell_step(page, trace.steps[index])
         if broken is not None and index == broken[1].step:
-            _tell_broken(page, *broken)
+            _tell_broken(page, trace, *broken)
         before = index
     _tell_gap(page, len(trace.steps) - before - 1)
 
@@ -214,9 +219,10 @@ def compact(value: Plain) -> str:
         return repr(value)
 
 
-def _tell_broken(page: Page, contract: str, violation: Violation) -> None:
-    who = f" by {violation.agent}" if violation.agent else ""
-    page.line(bad(f"✗ {contract} is broken here{who}: {violation.reason}"), indent=2)
+def _tell_broken(page: Page, trace: Trace, contract: str, violation: Violation) -> None:
+    agent, at_end = agent_of(trace, violation), violation.step >= len(trace.steps)
+    where = "at the end of the run" if at_end else f"here by {agent}" if agent else "here"
+    page.line(bad(f"✗ {contract} is broken {where}: {violation.reason}"), indent=2)
 
 
 # ---------------------------------------------------------------------- the end
@@ -232,7 +238,7 @@ def _tell_end(page: Page, record: ReplayRecord) -> None:
         page.line(faint("it claims: "), described(Effect(claim.kind, claim.identity)), indent=19)
     violation = violation_of(record)
     if violation is not None and violation.step >= len(trace.steps):
-        _tell_broken(page, record.contract, violation)
+        _tell_broken(page, trace, record.contract, violation)
     others = [
         verdict.contract
         for verdict in trace.verdicts
@@ -329,7 +335,7 @@ def story_json(record: ReplayRecord) -> dict[str, Plain]:
         "certificate": record.proof.text,
         "confirmation": None if record.confirmation is None else str(record.confirmation),
         "step": None if violation is None else violation.step,
-        "agent": None if violation is None else violation.agent,
+        "agent": None if violation is None else agent_of(trace, violation) or None,
         "reason": None if violation is None else violation.reason,
         "necessity": [{"without": injection, "then": then} for injection, then in record.proof.necessity],
         "effects": [described(effect) for effect in trace.effects],

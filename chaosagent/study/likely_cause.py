@@ -26,7 +26,7 @@ REMEDIES = {
 }
 _NAMES = {
     Chance.REAL_TIME: "the wall clock",
-    Chance.RANDOM: "random numbers from elsewhere than run.rng(label)",
+    Chance.RANDOM: "random numbers not drawn from run.rng(label)",
     Chance.ADDRESS: "the address of an object, which differs from run to run",
 }
 
@@ -104,7 +104,7 @@ def _guessed(difference: Difference, *, in_one_process: bool) -> str:
     if difference.field in ("asked_at", "arrived_at", "asked at", "answered at"):
         return "real time passes into virtual time, for example through a thread; wait with run.clock.sleep"
     if difference.field == NO_CALL:
-        return "a random number from elsewhere than run.rng(label), or the wall clock, in what no call shows"
+        return "a random number not drawn from run.rng(label), or the wall clock, in what no call shows"
     if _UUID.search(expected) and _UUID.search(got):
         return f"a uuid; draw it from run.rng(label), {OR_PIN}"
     if _TIME.search(expected) and _TIME.search(got):

@@ -93,8 +93,8 @@ def _go_on(connection: sqlite3.Connection, folder: Path, plan: Plan, study_text:
     version = version_of_store()
     if facts.get("chaosagent") != version:
         raise UsageError(
-            f"{folder} holds a study of chaosagent {facts.get('chaosagent')}; this is {version}, and a run may go "
-            f"another way. {remedy}"
+            f"{folder} holds a study of chaosagent {facts.get('chaosagent')}; this is {version}, whose runs may "
+            f"differ. {remedy}"
         )
     changed = changed_code(json.loads(facts.get("code", "{}")))
     if changed:
@@ -264,7 +264,7 @@ class StudyStore(Sink):
         self._put("code", json.dumps(code_of(self._plan.target, self._code, self._plan.searcher_module)))
 
     def differed(self, at: Experimental, difference: str) -> None:
-        """Keep where a run that was made again went another way."""
+        """Keep where a repeated run differed."""
         self._execute("INSERT OR REPLACE INTO differing VALUES (?, ?, ?)", (at.task_id, str(at.seed), difference))
 
     def progress(self, progress: Progress) -> None:

@@ -191,7 +191,7 @@ def test_a_record_that_a_later_run_no_longer_finds_is_removed(chaosagent: Comman
     late, lost = (Path(one["record"]) for one in first["counterexamples"])
     assert sorted(path.name for path in mine.parent.iterdir()) == sorted([lost.name, mine.name])
     assert "One record of an earlier run removed: what was found then does not happen any more." in again.out
-    assert f"here/replays also holds one record from elsewhere: {mine.name}." in again.out
+    assert f"here/replays also holds one record that this search did not write: {mine.name}." in again.out
     third = chaosagent("search", "study.yaml", "--out", "here", "--json").json
     assert (third["removed"], third["other_records"]) == ([], ["here/replays/mine.replay"])
     assert not late.exists()
