@@ -47,7 +47,7 @@ def tell_empty_proofs(page: Page, plan: Plan, result: StudyResult, notes: Notes,
             notice("No task commits an effect in its run without faults: "),
             "most default contracts compare effects. "
             + (
-                "Its doors declare `effects`, so nothing is missing if these tasks should change nothing."
+                "Its doors declare `effects`, so that is right if these tasks should change nothing."
                 if notes.declares_effects
                 else "If the target changes its world, declare `effects` at its doors."
             ),

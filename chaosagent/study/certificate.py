@@ -15,8 +15,8 @@ LEVELS = {
     "C0": "1-minimal only: no injection can be spared or weakened",
     "C1": "rules R1 and R2: needs determinism, causality, and true read-only and effect labels",
     "C2": "rules R1, R2 and R3: needs checkpoints that hold all the future depends on, and no limit near, too",
-    "C3": "as C1 or C2, and monotone parameters, as operators declare them: what breaks at one level breaks at stronger ones",
-    "C4": "as C1, C2 or C3, and complete provenance, as the target declares it: all else does not matter to its outcome",
+    "C3": "as C1 or C2, and monotone parameters, as operators declare them: a stronger level never breaks less",
+    "C4": "as C1, C2 or C3, and complete provenance, as the target declares it: nothing else matters to its outcome",
     "S": "statistical: a proof for one world of frozen answers, and clean runs of each class of schedules in others",
 }
 

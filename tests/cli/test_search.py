@@ -363,6 +363,12 @@ def test_a_named_operator_that_no_door_can_take_makes_a_proof_inconclusive(
 
     assert named.code == 3
     assert "Nothing that was called can take tools.missing: no tools." in named.out
+    assert "The proof does not cover tools.missing" in named.out
+    told = "breaks any contract: proved. But tools.missing was never injected, so the exit code is 3."
+    assert told in " ".join(named.out.split())
+    assert "Not tried, as the study file does not name them: " in named.out
+    assert " service.* operators." in named.out
+    assert "Not tried" not in everything.out
     assert "can take" not in everything.out
 
 

@@ -123,7 +123,7 @@ def test_what_is_broken_above_the_budget_is_reported_as_that(chaosagent: Command
     assert (answer.code, search["safe"]) == (0, True)
     assert search["above_budget"]["cost"] == pytest.approx(3.3)
     assert "One contract is broken above your budget of 2.5." in page
-    assert "3.3" in page
+    assert "raise --budget to 3.3." in page
 
 
 def test_runs_that_stay_on_track_are_not_called_clean_if_one_breaks_a_contract_above_the_budget(

@@ -228,6 +228,17 @@ def test_a_proof_that_says_nothing_is_told_loudly(findings: Findings, terms: dic
     assert warning not in findings_page(findings).text()
 
 
+def test_effects_that_doors_declare_need_not_be_declared_again(findings: Findings) -> None:
+    hollow = tuple(replace(search, effect_count=0) for search in findings.result.searches)
+    notes = Notes()
+    notes.executed(Experimental("late", 0), Evaluation(EMPTY, declares_effects=True))
+
+    page = findings_page(replace(changed(findings, searches=hollow), notes=notes)).text()
+
+    assert "Its doors declare `effects`, so that is right if these tasks should change nothing." in page
+    assert "declare `effects` at its doors" not in page
+
+
 def test_nothing_is_said_of_effects_where_nothing_has_run_yet(findings: Findings) -> None:
     searches = tuple(replace(search, effect_count=0, trials=0) for search in findings.result.searches)
 
