@@ -89,16 +89,10 @@ class VirtualLoop(OrderedLoop):
         self._running = self._closed = self._ended = False
 
     @property
-    def spent(self) -> tuple[float, str]:
-        """The largest share of one of its limits that was used, in [0, 1], and that limit's key in study files.
-
-        Turns count as if no time had passed.
-        """
+    def shares(self) -> tuple[float, float]:
+        """The shares of its limits on turns and on time that were used; turns count as if no time had passed."""
         turns = (self._turns_before + self._turns) / min(self._turns_max, self._turns_total_max)
-        seconds = self.now / self._seconds_max
-        if seconds >= turns:
-            return min(1.0, seconds), "run.virtual_seconds"
-        return min(1.0, turns), "run.turns" if self._turns_max <= self._turns_total_max else "run.turns_total"
+        return turns, self.now / self._seconds_max
 
     # ------------------------------------------------------------------ running
 

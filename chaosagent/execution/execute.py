@@ -20,6 +20,7 @@ from chaosagent.execution.outcome import outcome_of, redacted_claims, redacted_v
 from chaosagent.execution.recorder import Recorder
 from chaosagent.execution.run import LiveRun
 from chaosagent.execution.undeclared import survey_of
+from chaosagent.execution.usage import usage_of
 from chaosagent.execution.watch import Watch
 from chaosagent.faults.evaluation import Act, Evaluation, Fingerprinting
 from chaosagent.faults.injection import Place
@@ -27,7 +28,6 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.targets.target import Target
 from chaosagent.trace.provenance import origins
-from chaosagent.trace.reached_limit import reached_limit
 from chaosagent.trace.redact import Redactor
 from chaosagent.trace.trace import BEYOND, Trace
 from chaosagent.virtual_time import Deadlock, Livelock, TimeLimitReached, VirtualLoop, VirtualTimeError, virtual_loop
@@ -217,8 +217,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         close_unbegun(run.loop)
         close_links(run)
         raise
-    spent, spent_limit = _spent(experiment, run, ending)
-    declares_effects = any(door.options.effects for door in run.doors.values())
+    usage = usage_of(run, ending, experiment.exceeded)
     run.over = True
     run.loop.end()
     close_links(run)
@@ -256,9 +255,9 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         undeclared=() if run.survey is None else tuple(run.survey.found),
         support=_support(run) if experiment.target.provenance_complete and ending is Ending.FINISHED else None,
         crashed_at=crashed_at,
-        spent=spent,
-        spent_limit=spent_limit,
-        declares_effects=declares_effects,
+        spent=usage.spent,
+        spent_limit=usage.spent_limit,
+        declares_effects=usage.declares_effects,
         detail=trace.ending_detail,
     )
     return Execution(trace, evaluation)
@@ -275,7 +274,8 @@ class _Ended(NamedTuple):
 
 def _judged(experiment: Experiment, run: LiveRun, ended: _Ended) -> Trace:
     """Return the trace of a run that is over, with the verdicts of all contracts and without secrets."""
-    (ending, detail, crashed_at, outcome), recorder, redactor = ended, run.recorder, run.recorder.redactor
+    recorder, redactor = run.recorder, run.recorder.redactor
+    ending, detail, crashed_at, outcome = ended
     if redactor is not None:
         detail = redactor.text(detail)
         outcome = replace(outcome, claims=redacted_claims(outcome, redactor))
@@ -317,17 +317,6 @@ def never_frozen(experiment: Experiment) -> TargetError:
         f"ones in {DRAWING_RUNS_MAX} runs on end, so its requests depend on chance, too. Draw what they hold from "
         "run.rng(label)."
     )
-
-
-def _spent(experiment: Experiment, run: LiveRun, ending: Ending) -> tuple[float, str]:
-    """Return the largest share of one of its limits that a run has used, and which limit; see `Evaluation.spent`."""
-    if experiment.exceeded:
-        return 1.0, reached_limit(experiment.exceeded).key
-    steps = len(run.recorder.steps) / max(1, run.recorder.limits.steps_max)
-    share, limit = run.loop.spent if isinstance(run.loop, VirtualLoop) else (0.0, "")
-    if steps >= share:
-        share, limit = steps, "run.steps"
-    return (1.0 if ending in LIMITS_REACHED else share), limit
 
 
 def _support(run: LiveRun) -> tuple[Place, ...] | None:
