@@ -90,10 +90,10 @@ class VirtualLoop(OrderedLoop):
         self._running = self._closed = self._ended = False
 
     @property
-    def spent(self) -> float:
-        """The largest share of one of its limits that was used, in [0, 1]; turns count as if no time had passed."""
+    def shares(self) -> tuple[float, float]:
+        """The shares of its limits on turns and on time that were used; turns count as if no time had passed."""
         turns = (self._turns_before + self._turns) / min(self._turns_max, self._turns_total_max)
-        return min(1.0, max(turns, self.now / self._seconds_max))
+        return turns, self.now / self._seconds_max
 
     # ------------------------------------------------------------------ running
 

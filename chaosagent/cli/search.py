@@ -82,8 +82,8 @@ def search(
     Options take the place of the keys of the study file. The folder holds study.db with every trial,
     study.yaml as run, and replays/ with a record of each counterexample. The result is the same whatever the executor.
 
-    Exit code: 1 counterexamples were found, 0 none exists within the budget, 3 none was found but some may exist, 4 the
-    target or the executor failed.
+    Exit code: 1 counterexamples were found, 0 none exists within the budget, 3 none was found but some may exist, or a
+    named operator or pattern could not be tested, 4 the target or the executor failed.
 
     [bold]Examples[/bold]
 

@@ -20,6 +20,7 @@ from chaosagent.execution.outcome import outcome_of, redacted_claims, redacted_v
 from chaosagent.execution.recorder import Recorder
 from chaosagent.execution.run import LiveRun
 from chaosagent.execution.undeclared import survey_of
+from chaosagent.execution.usage import usage_of
 from chaosagent.execution.watch import Watch
 from chaosagent.faults.evaluation import Act, Evaluation, Fingerprinting
 from chaosagent.faults.injection import Place
@@ -216,7 +217,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         close_unbegun(run.loop)
         close_links(run)
         raise
-    spent = 1.0 if experiment.exceeded else _spent(run, ending)
+    usage = usage_of(run, ending, experiment.exceeded)
     run.over = True
     run.loop.end()
     close_links(run)
@@ -256,7 +257,9 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         undeclared=() if run.survey is None else tuple(run.survey.found),
         support=_support(run) if experiment.target.provenance_complete and ending is Ending.FINISHED else None,
         crashed_at=crashed_at,
-        spent=spent,
+        spent=usage.spent,
+        spent_limit=usage.spent_limit,
+        declares_effects=usage.declares_effects,
         tied=isinstance(run.loop, VirtualLoop) and run.loop.tied,
         detail=trace.ending_detail,
     )
@@ -317,15 +320,6 @@ def never_frozen(experiment: Experiment) -> TargetError:
         f"ones in {DRAWING_RUNS_MAX} runs on end, so its requests depend on chance, too. Draw what they hold from "
         "run.rng(label)."
     )
-
-
-def _spent(run: LiveRun, ending: Ending) -> float:
-    """Return the largest share of one of its limits that a run has used; see `Evaluation.spent`."""
-    if ending in LIMITS_REACHED:
-        return 1.0
-    recorder = run.recorder
-    of_loop = run.loop.spent if isinstance(run.loop, VirtualLoop) else 0.0
-    return max(of_loop, len(recorder.steps) / max(1, recorder.limits.steps_max))
 
 
 def _support(run: LiveRun) -> tuple[Place, ...] | None:

@@ -302,8 +302,10 @@ class ProcessExecutor:
             return
         self._overtimes.discard(ticket)
         cause = f"the run took longer than {limit} in each of two fresh workers, which were killed"
-        if job.schedule == EMPTY:  # also a policy's, of which nobody knows what it has chosen
+        if job.policy is not None:  # nobody knows what it has chosen
             self._fail(worker, cause)
+        elif job.schedule == EMPTY:
+            self._fail(worker, f"{cause}. The target hangs without any fault: mend it, or raise run.wall_seconds")
         else:
             self._end_job(worker, hung(job.schedule, cause), cause)
 

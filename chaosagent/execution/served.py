@@ -21,7 +21,7 @@ from chaosagent.faults.injection import Place
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.trace.diff import Difference
 from chaosagent.trace.step import Step, StepKind
-from chaosagent.trace.trace import BEYOND, Trace
+from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Boundary, Ending, Landing, Mediation, Outcome
 
 
@@ -72,7 +72,7 @@ class ServedRun(LiveRun):
     def take_answers_from(self, trace: Trace) -> None:
         """Serve the steps of a trace, and its judgement on the final state of the world."""
         self._outcome, self._steps, self._ending = trace.outcome, trace.steps, trace.ending
-        self._detail = trace.ending_detail.removesuffix(f"{BEYOND}{trace.exceeded}").removesuffix("; ")
+        self._detail = trace.own_detail
         self._is_faulty, self._faulty_since = False, inf
         self._known: dict[Place, Step] = {}
         self._unasked: dict[int, Step] = {}

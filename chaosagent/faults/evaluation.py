@@ -106,6 +106,9 @@ class Evaluation:
         undeclared: Variables that checkpoints of the run do not declare; of few runs, as finding them takes time.
         spent: The largest share of one of its limits (steps, virtual time, turns) that the run has used, in [0, 1]; 1
             when it was ended by one. No part of what a run is, so not compared.
+        spent_limit: The key of that limit in study files, such as `"run.steps"`; for people, neither compared nor
+            stored.
+        declares_effects: Some door of the run declares effects; for people, neither compared nor stored.
         detail: One line on how the run ended, such as the exception or the limit; for people, not compared.
         crashed_at: Where in the user's code the exception came from that ended the run; for people, not compared.
         tied: A wait, such as for an answer, and a time-out have ended at the same instant: the other order is possible.
@@ -134,6 +137,8 @@ class Evaluation:
     crashed_at: str = field(default="", compare=False)
     instability: float = field(default=0.0, compare=False)
     spent: float = field(default=0.0, compare=False)
+    spent_limit: str = field(default="", compare=False)
+    declares_effects: bool = field(default=False, compare=False)
     tied: bool = field(default=False, compare=False)
     reads: tuple[ChanceRead, ...] = field(default=(), compare=False)
     changed: tuple[str, ...] = field(default=(), compare=False)

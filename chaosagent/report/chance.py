@@ -45,7 +45,7 @@ def tell_chance(page: Page, result: StudyResult, *, declared: bool) -> None:
     if result.unlike:
         page.gap().line(
             bad(f"{counted(len(result.unlike), 'task').capitalize()} did not repeat: "),
-            "a run that was made again went another way, so nothing is proved there. Find what the target keeps "
+            "a repeated run differed, so nothing is proved there. Find what the target keeps "
             "between runs, or draws outside run.rng and run.clock."
             + ("" if result.nature.stochastic else f" {SAY_STOCHASTIC}"),
         )

@@ -26,7 +26,11 @@ def checked_page(title: str, tally: Tally, reading: Reading) -> Page:
         tally: What was found in them.
         reading: What was met while they were read.
     """
-    page = Page().line(strong(title), f": {_counted(tally.runs, 'trace')}, {_counted(tally.steps, 'step')}")
+    judged = sum(bool(count.holds or count.violated or count.unfair) for count in tally.counts.values())
+    total = len(tally.checks.contracts)
+    contracts = f"{'' if judged == total else f'{judged} of '}{_counted(total, 'contract')} judged"
+    work = f"{_counted(tally.runs, 'trace')}, {_counted(tally.steps, 'step')}"
+    page = Page().line(strong(title), f": {work}, {contracts}")
     page.line(faint("Nothing was executed."))
     if tally.findings_count:
         page.heading(f"{_counted(tally.findings_count, 'violation')}")
@@ -44,7 +48,10 @@ def checked_page(title: str, tally: Tally, reading: Reading) -> Page:
     if tally.violated:
         return page.line(bad("Violated"))
     if tally.judged:
-        return page.line(good("Nothing violated"))
+        return page.line(
+            good("Nothing violated"),
+            f"; {total - judged} of {_counted(total, 'contract')} could not be judged" if judged < total else "",
+        )
     found_none = "" if tally.runs else ": no spans were found"
     return page.line(notice(f"Nothing could be judged{found_none}"))
 
@@ -54,10 +61,16 @@ def _add_finding(page: Page, found: Finding) -> None:
     soft = "" if found.severity.value == "hard" else ", soft"
     page.line(bad("✗ "), strong(found.contract), f"{soft}{unfair}: {found.reason}", indent=2, hang=4)
     step = "at the end of the run" if found.step is None else f"step {found.step}, {found.hook}"
-    agent = f", by {found.agent}" if found.agent and f"@{found.agent}" not in found.hook else ""
-    page.line(name(str(found.where)), f"  {step}{agent}", indent=4, hang=2)
+    agent = _agent_of(found)
+    by = f", by {agent}" if agent and f"@{agent}" not in found.hook else ""
+    page.line(name(str(found.where)), f"  {step}{by}", indent=4, hang=2)
     if found.trace_id:
         page.line(faint(f"trace {found.trace_id}  span {found.span_id}"), indent=4, hang=2)
+
+
+def _agent_of(found: Finding) -> str:
+    """Return who broke a contract, empty when only the end of the run showed it: nobody acted there."""
+    return "" if found.step is None else found.agent
 
 
 def _row(contract: str, count: Count) -> tuple[str, ...]:
@@ -166,7 +179,7 @@ def _finding_json(found: Finding) -> Plain:
         "span": found.span_id or None,
         "step": found.step,
         "hook": found.hook or None,
-        "agent": found.agent,
+        "agent": _agent_of(found) or None,
         "unfair": found.unfair,
     }
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from chaosagent.report.chance import MAY_BE_CHANCE, proof_by_chance, shown_below, tell_chance
 from chaosagent.report.claims import tell_contradictions, tell_disproved
-from chaosagent.report.empty_proofs import tell_empty_proofs
+from chaosagent.report.empty_proofs import gaps_of, tell_empty_proofs
 from chaosagent.report.leftovers import Leftovers, tell_records
 from chaosagent.report.nominally import tell_nominal
 from chaosagent.report.notes import FailedRuns, Notes
 from chaosagent.report.overlaps import broken_cell, broken_elsewhere, tell_overlaps
 from chaosagent.report.page import Cell, Page, Part, Span, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
-from chaosagent.report.story import counted, replay_command
+from chaosagent.report.story import agent_of, counted, replay_command
 from chaosagent.report.unproved import tell_unproved
 from chaosagent.report.weaknesses import contracts_table, is_unfinished, rank_of, tell_weaknesses
 from chaosagent.study.certificate import Certificate
@@ -161,17 +161,26 @@ def _tell_proof(page: Page, findings: Findings) -> None:
         page.gap().line("No counterexample was found.")
     elif safe:
         what = "any contract" if len(safe) == len(searches) else "the other contracts"
-        number = f"all {len(safe)}" if len(safe) == len(searches) else f"{len(safe)} of {len(searches)}"
-        noun = "search" if len(searches) == 1 else "searches"
         space = f"of cost up to {findings.plan.budget:g} in the declared space"
+        gaps = notice(gaps_of(findings.plan.space))
         if findings.result.nature.stochastic:
-            told = proof_by_chance(safe)
-            page.gap().line(good(f"Nothing {space} was confirmed to break {what}"), f" in {number} {noun}: {told}.")
+            number, told = _share_of(safe, searches, "in"), proof_by_chance(safe)
+            page.gap().line(good(f"Nothing {space} was confirmed to break {what}"), f"{number}: {told}.", gaps)
             return
+        number = _share_of(safe, searches, "for")
         page.gap().line(
             good(f"Nothing {space} breaks {what}"),
-            f": proved for {number} {noun}{_reservation(safe)}.",
+            f": proved{number}{_reservation(safe)}.",
+            gaps,
         )
+
+
+def _share_of(safe: Sequence[SearchResult], searches: Sequence[SearchResult], word: str) -> str:
+    """Say how many of several searches something holds for; nothing where there is one."""
+    if len(searches) == 1:
+        return ""
+    number = f"all {len(safe)}" if len(safe) == len(searches) else f"{len(safe)} of {len(searches)}"
+    return f" {word} {number} searches"
 
 
 def _reservation(safe: Sequence[SearchResult]) -> str:
@@ -232,7 +241,7 @@ def place_of(found: Counterexample) -> tuple[str, str]:
     violation = found.trace.verdict(found.contract).violation
     if violation is None or violation.step >= len(found.trace.steps):
         return "the end", ""
-    return f"step {violation.step}", violation.agent
+    return f"step {violation.step}", agent_of(found.trace, violation)
 
 
 def _tell_contracts(page: Page, findings: Findings) -> None:
@@ -288,13 +297,14 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
     tell_disproved(page, result)
     unsteady = [found for found in result.counterexamples if not found.confirmed]
     if unsteady:
+        which = ", ".join(f"{found.contract} in {found.task_id}" for found in unsteady[:ROWS_MAX])
         page.gap().line(
-            bad(f"{counted(len(unsteady), 'counterexample').capitalize()} went another way when run afresh: "),
+            bad(f"{counted(len(unsteady), 'counterexample').capitalize()} did not repeat in a fresh run ({which}): "),
             "the target is not deterministic. Find what it keeps between runs, or draws outside run.rng and run.clock.",
         )
     _tell_errors(page, findings)
     tell_unproved(page, findings.plan, findings.result, findings.notes)
-    tell_empty_proofs(page, findings.plan, findings.result, has_errors=findings.errors > 0)
+    tell_empty_proofs(page, findings.plan, result, findings.notes, has_errors=findings.errors > 0)
     limited = [search for search in findings.unfinished if search.certificate.limit_reached]
     unreduced = sum(search.unreduced for search in limited)
     if unreduced:
@@ -327,9 +337,10 @@ def _tell_errors(page: Page, findings: Findings) -> None:
     """Say how many runs failed, and why."""
     if not findings.errors:
         return
+    one = findings.errors == 1
     page.gap().line(
-        notice(f"{counted(findings.errors, 'run').capitalize()} ended as errors; "),
-        "no certificate reaches above them.",
+        notice(f"{counted(findings.errors, 'run').capitalize()} ended with {'an error' if one else 'errors'}; "),
+        f"nothing is proved beyond {'its cost' if one else 'the cost of the cheapest'}.",
     )
     failed = findings.notes.failed
     for runs in failed[:ERRORS_MAX]:

@@ -9,7 +9,8 @@ from chaosagent.report.chance import confirmation_json, shown_json, unseen_json
 from chaosagent.report.findings import Findings, is_proved
 from chaosagent.report.nominally import nominal_json
 from chaosagent.report.notes import FailedRuns
-from chaosagent.report.unproved import above_budget_json, cut_off_json, not_tried
+from chaosagent.report.story import agent_of
+from chaosagent.report.unproved import above_budget_json, cut_off_json, not_tried, slow_json
 from chaosagent.report.weaknesses import weakness_json, weaknesses_of
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.result import SearchResult
@@ -37,6 +38,7 @@ def findings_json(findings: Findings) -> dict[str, Plain]:
         "errors": findings.errors,
         "failed": [_failed_json(runs) for runs in findings.notes.failed],
         "cut_off": cut_off_json(findings.notes),
+        "beyond_limit": slow_json(findings.notes),
         "not_tried": list[Plain](not_tried(plan)),
         "seconds": round(result.seconds, 3),
         "interrupted": result.interrupted,
@@ -79,7 +81,7 @@ def counterexample_json(found: Counterexample, findings: Findings) -> dict[str, 
         "confirmed": found.confirmed,
         "confirmation": confirmation_json(found.confirmation),
         "step": None if violation is None else violation.step,
-        "agent": None if violation is None else violation.agent,
+        "agent": None if violation is None else agent_of(found.trace, violation) or None,
         "reason": None if violation is None else violation.reason,
         "crashed_at": found.trace.crashed_at or None,
         "digest": found.trace.digest,

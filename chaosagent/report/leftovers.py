@@ -47,7 +47,7 @@ def tell_records(page: Page, folder: Path, leftovers: Leftovers) -> None:
         )
     if leftovers.others:
         page.gap().line(
-            notice(f"{folder} also holds {counted(len(leftovers.others), 'record')} from elsewhere: "),
+            notice(f"{folder} also holds {counted(len(leftovers.others), 'record')} that this search did not write: "),
             f"{_named(leftovers.others)}. `chaosagent replay` runs what is there, too.",
         )
 

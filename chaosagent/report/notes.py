@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chaosagent.faults.evaluation import Evaluation, Status
@@ -11,6 +11,8 @@ from chaosagent.study.evaluator import Experimental
 from chaosagent.study.result import SearchResult
 from chaosagent.study.sink import Sink
 from chaosagent.study.trial import Trial
+from chaosagent.trace.reached_limit import ReachedLimit, reached_limit
+from chaosagent.trace.trace import exceeded_in
 from chaosagent.vocabulary import CUT_OFF, Ending, Verdict
 
 KINDS_MAX = 20
@@ -57,12 +59,31 @@ class CutOffRuns:
 
 
 @dataclass(frozen=True, slots=True)
+class SlowRuns:
+    """Runs that ended by themselves, but only beyond the same limit.
+
+    Attributes:
+        limit: That they went beyond.
+        task_id: Of the one with the fewest injections.
+        seed: Of the same.
+        schedule: Of the same.
+        count: How many there were.
+    """
+
+    limit: ReachedLimit
+    task_id: str
+    seed: int
+    schedule: Schedule
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class NominalViolation:
     """How a contract breaks without any injection.
 
     Attributes:
         place: The step, or `"the end"` when only the end of the run showed it.
-        agent: Who acted there; may be empty.
+        agent: Who acted there; empty at the end, and may be empty elsewhere.
         reason: In one line.
         crashed_at: Where the run crashed, when the end of a crashed run showed the violation; else empty.
     """
@@ -77,17 +98,33 @@ class Notes(Sink):
     """Takes notes while a study goes on.
 
     Errors are told apart by their text, the first 20 of them; an audit's runs are not told to sinks.
+
+    Attributes:
+        has_checkpoints: Some run had a fingerprint at a checkpoint.
+        declares_effects: Some run had a door that declares effects.
     """
 
     def __init__(self) -> None:
         self._failed: dict[str, FailedRuns] = {}
         self._counted: set[tuple[Experimental, Schedule]] = set()
         self._cut_off: dict[tuple[Ending, str], CutOffRuns] = {}
+        self._slow: dict[ReachedLimit, SlowRuns] = {}
+        self._spent: dict[str, float] = {}
+        self.has_checkpoints = False
+        self.declares_effects = False
         self._nominal: dict[tuple[str, int, str], NominalViolation] = {}
 
     def executed(self, at: Experimental, evaluation: Evaluation) -> None:
-        """Note a run that was cut off."""
-        if evaluation.status is Status.ERROR or evaluation.ending not in CUT_OFF:
+        """Note a run that was cut off, or that ended only beyond a limit."""
+        if evaluation.status is Status.ERROR:
+            return
+        self.has_checkpoints = self.has_checkpoints or bool(evaluation.fingerprints)
+        self.declares_effects = self.declares_effects or evaluation.declares_effects
+        if evaluation.spent_limit:
+            most = self._spent.get(evaluation.spent_limit, 0.0)
+            self._spent[evaluation.spent_limit] = max(most, evaluation.spent)
+        if evaluation.ending not in CUT_OFF:
+            self._note_slow(at, evaluation)
             return
         key = evaluation.ending, evaluation.detail
         known = self._cut_off.get(key)
@@ -110,8 +147,26 @@ class Notes(Sink):
                 step, agent, reason = verdict.violation
                 at_end = step >= evaluation.step_count
                 self._nominal[at.task_id, at.seed, contract] = NominalViolation(
-                    "the end" if at_end else f"step {step}", agent, reason, evaluation.crashed_at if at_end else ""
+                    "the end" if at_end else f"step {step}",
+                    "" if at_end else agent,
+                    reason,
+                    evaluation.crashed_at if at_end else "",
                 )
+
+    def _note_slow(self, at: Experimental, evaluation: Evaluation) -> None:
+        """Count a run by the key of the limit that it went beyond."""
+        exceeded = exceeded_in(evaluation.detail)
+        if not exceeded:
+            return
+        limit = reached_limit(exceeded)
+        known = self._slow.get(limit)
+        if known is None and len(self._slow) >= KINDS_MAX:
+            limit = ReachedLimit("another limit", "")
+            known = self._slow.get(limit)
+        if known is None or len(evaluation.schedule) < len(known.schedule):
+            count = 0 if known is None else known.count
+            known = SlowRuns(limit, at.task_id, at.seed, evaluation.schedule, count)
+        self._slow[limit] = replace(known, count=known.count + 1)
 
     def _note_error(self, at: Experimental, schedule: Schedule, error: str) -> None:
         """Count a run once, though the searches for several contracts are told of it."""
@@ -128,6 +183,16 @@ class Notes(Sink):
     def cut_off(self) -> Sequence[CutOffRuns]:
         """The runs that did not come to an end of their own, by how and why, in the order in which they came."""
         return tuple(self._cut_off.values())
+
+    @property
+    def spent(self) -> Mapping[str, float]:
+        """The largest share of each limit that any run has used, by the limit's key in study files."""
+        return self._spent
+
+    @property
+    def slow(self) -> Sequence[SlowRuns]:
+        """The runs that ended only beyond a limit, by limit, in the order in which they came."""
+        return tuple(self._slow.values())
 
     @property
     def failed(self) -> Sequence[FailedRuns]:

@@ -16,6 +16,7 @@ from chaosagent.replays.record import ReplayRecord
 from chaosagent.report.page import Page, Span, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
 from chaosagent.study.certificate import RULES
+from chaosagent.trace.reached_limit import reached_limit
 from chaosagent.trace.step import Step, StepKind
 from chaosagent.trace.trace import Trace, Violation
 from chaosagent.vocabulary import Effect, Impact, Landing, Mediation, Verdict
@@ -86,6 +87,11 @@ def violation_of(record: ReplayRecord) -> Violation | None:
     return next((verdict.violation for verdict in record.trace.verdicts if verdict.contract == record.contract), None)
 
 
+def agent_of(trace: Trace, violation: Violation) -> str:
+    """Return who broke a contract, empty when only the end of the run showed it: nobody acted there."""
+    return violation.agent if violation.step < len(trace.steps) else ""
+
+
 def counted(number: int, singular: str, plural: str = "") -> str:
     """Return a number with its noun: small numbers as words, `"two faults"`."""
     written = NUMBERS[number] if number < len(NUMBERS) else f"{number}"
@@ -141,7 +147,7 @@ def tell_trace(page: Page, trace: Trace, shown: Sequence[int], broken: tuple[str
         _tell_gap(page, index - before - 1)
         _tell_step(page, trace.steps[index])
         if broken is not None and index == broken[1].step:
-            _tell_broken(page, *broken)
+            _tell_broken(page, trace, *broken)
         before = index
     _tell_gap(page, len(trace.steps) - before - 1)
 
@@ -213,9 +219,10 @@ def compact(value: Plain) -> str:
         return repr(value)
 
 
-def _tell_broken(page: Page, contract: str, violation: Violation) -> None:
-    who = f" by {violation.agent}" if violation.agent else ""
-    page.line(bad(f"✗ {contract} is broken here{who}: {violation.reason}"), indent=2)
+def _tell_broken(page: Page, trace: Trace, contract: str, violation: Violation) -> None:
+    agent, at_end = agent_of(trace, violation), violation.step >= len(trace.steps)
+    where = "at the end of the run" if at_end else f"here by {agent}" if agent else "here"
+    page.line(bad(f"✗ {contract} is broken {where}: {violation.reason}"), indent=2)
 
 
 # ---------------------------------------------------------------------- the end
@@ -223,9 +230,7 @@ def _tell_broken(page: Page, contract: str, violation: Violation) -> None:
 
 def _tell_end(page: Page, record: ReplayRecord) -> None:
     trace, outcome = record.trace, record.trace.outcome
-    detail = f": {trace.ending_detail}" if trace.ending_detail else ""
-    detail += f" (at {trace.crashed_at})" if trace.crashed_at else ""
-    page.line(faint(f"{'end':>6}           "), f"{trace.ending.value}{detail}", indent=2, hang=17)
+    page.line(faint(f"{'end':>6}           "), _ending_of(trace), indent=2, hang=17)
     if outcome.message:
         message = printable(outcome.message, characters_max=MESSAGE_MAX)
         page.line(faint("final message: "), f'"{message}"', indent=19)
@@ -233,7 +238,7 @@ def _tell_end(page: Page, record: ReplayRecord) -> None:
         page.line(faint("it claims: "), described(Effect(claim.kind, claim.identity)), indent=19)
     violation = violation_of(record)
     if violation is not None and violation.step >= len(trace.steps):
-        _tell_broken(page, record.contract, violation)
+        _tell_broken(page, trace, record.contract, violation)
     others = [
         verdict.contract
         for verdict in trace.verdicts
@@ -241,6 +246,14 @@ def _tell_end(page: Page, record: ReplayRecord) -> None:
     ]
     if others:
         page.line(faint(f"violated in the same run, too: {', '.join(others)}"), indent=2)
+
+
+def _ending_of(trace: Trace) -> str:
+    """Say how a run ended, where it crashed, and which limit it went beyond."""
+    detail = f": {trace.own_detail}" if trace.own_detail else ""
+    where = f" (at {trace.crashed_at})" if trace.crashed_at else ""
+    beyond = f", beyond the limit of {reached_limit(trace.exceeded)}" if trace.exceeded else ""
+    return f"{trace.ending.value}{detail}{where}{beyond}"
 
 
 def described(effect: Effect) -> str:
@@ -322,7 +335,7 @@ def story_json(record: ReplayRecord) -> dict[str, Plain]:
         "certificate": record.proof.text,
         "confirmation": None if record.confirmation is None else str(record.confirmation),
         "step": None if violation is None else violation.step,
-        "agent": None if violation is None else violation.agent,
+        "agent": None if violation is None else agent_of(trace, violation) or None,
         "reason": None if violation is None else violation.reason,
         "necessity": [{"without": injection, "then": then} for injection, then in record.proof.necessity],
         "effects": [described(effect) for effect in trace.effects],

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Sequence
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.operator import OPERATORS, searched_by_default
 from chaosagent.limits import EXTENSION, RunLimits
+from chaosagent.report.near_limits import limit_value, tell_near_limits
 from chaosagent.report.notes import CutOffRuns, Notes
 from chaosagent.report.page import Cell, Page, faint, notice
 from chaosagent.report.printable import printable
@@ -32,6 +35,8 @@ def tell_unproved(page: Page, plan: Plan, result: StudyResult, notes: Notes) -> 
     """
     _tell_above_budget(page, plan, result)
     _tell_limits(page, plan, notes)
+    _tell_slow(page, notes)
+    tell_near_limits(page, plan, result, notes)
     _tell_inconclusive(page, result, notes)
     _tell_unjudged(page, result, notes)
     _tell_not_tried(page, plan)
@@ -41,14 +46,21 @@ def _tell_above_budget(page: Page, plan: Plan, result: StudyResult) -> None:
     broken = [search for search in result.searches if search.above_budget is not None]
     if not broken:
         return
+    number = len({search.contract for search in broken})
     page.gap().line(
-        notice(f"{counted(len(broken), 'search', 'searches').capitalize()} broken above your budget of "),
-        f"{plan.budget:g}. These schedules were met on the way, and not reduced; raise --budget to search there.",
+        notice(f"{counted(number, 'contract is', 'contracts are').capitalize()} broken above your budget of "),
+        f"{plan.budget:g}. The search came across these schedules and did not reduce them; to search there, raise "
+        f"--budget to {_rounded_up(min(map(_cost, broken)))}{' or more' if len(broken) > 1 else ''}.",
     )
     rows = [_row(search) for search in sorted(broken, key=_cost)[:ROWS_MAX]]
-    page.table(("contract", "task", "broken at", "schedule"), rows)
+    page.table(("contract", "task", "cost", "schedule"), rows)
     if len(broken) > ROWS_MAX:
         page.line(faint(f"... {len(broken) - ROWS_MAX} more (--json lists them)"), indent=2)
+
+
+def _rounded_up(cost: float) -> str:
+    """Return a cost with at most two decimals that is not below it."""
+    return f"{math.ceil(round(100 * cost, 6)) / 100:g}"
 
 
 def _row(search: SearchResult) -> Sequence[Cell]:
@@ -74,9 +86,24 @@ def _tell_limits(page: Page, plan: Plan, notes: Notes) -> None:
     listed = _listed([f"{count} at {key} ({_limit_text(key, plan.run_limits)})" for key, count in by_key.items()])
     page.gap().line(
         notice(f"{counted(number, 'run').capitalize()} did not end: "),
-        f"{listed}. What they would do later is unknown, so no certificate of contracts other than termination and "
-        "objective, which they break, reaches above the cheapest of them. If "
+        f"{listed}. What they would do later is unknown. They break termination and objective; for other contracts, "
+        "nothing is proved beyond the cost of the cheapest of them. If "
         f"your agent may take that long, raise {_listed(list(by_key))}.",
+    )
+
+
+def _tell_slow(page: Page, notes: Notes) -> None:
+    """Say how many runs ended only beyond a limit, and which limits would have to be raised."""
+    if not notes.slow:
+        return
+    number = sum(runs.count for runs in notes.slow)
+    listed = _listed([str(runs.limit) if len(notes.slow) == 1 else f"{runs.count} {runs.limit}" for runs in notes.slow])
+    keys = list(dict.fromkeys(runs.limit.key for runs in notes.slow if runs.limit.key))
+    page.gap().line(
+        notice(f"{counted(number, 'run').capitalize()} ended, but only beyond a limit: "),
+        f"{listed}. Most contracts judge such a run by all that it did; termination and objective are violated, as it "
+        "did not keep its limit. "
+        f"If your agent may take that long, raise {_listed(keys) if keys else 'the limit'}.",
     )
 
 
@@ -94,15 +121,10 @@ def limit_of(runs: CutOffRuns) -> str:
 
 
 def _limit_text(key: str, limits: RunLimits) -> str:
-    values: Mapping[str, float] = {
-        "run.steps": limits.steps_max,
-        "run.turns": limits.turns_max,
-        "run.turns_total": limits.turns_total_max,
-        "run.virtual_seconds": limits.virtual_seconds_max,
-    }
-    if key not in values:
+    value = limit_value(key, limits)
+    if value is None:
         return f"{limits.wall_seconds_max:g} s of real time, twice"
-    return f"{values[key]:,.0f}, and {EXTENSION} times that in a second run"
+    return f"{value:,.0f}, and {EXTENSION} times that in a second run"
 
 
 def _tell_inconclusive(page: Page, result: StudyResult, notes: Notes) -> None:
@@ -112,11 +134,11 @@ def _tell_inconclusive(page: Page, result: StudyResult, notes: Notes) -> None:
     number = sum(runs.count for runs in kinds)
     on_track = max(0, result.executions - result.errors - sum(runs.count for runs in notes.cut_off))
     broken = any(one.counterexamples or one.above_budget or one.violated_nominally for one in result.searches)
-    clean = "" if broken or not on_track else ", and no violation was found there"
+    others = counted(on_track, "other run").capitalize()
+    clean = "" if broken or not on_track else f" {others} broke no contract."
     page.gap().line(
-        notice(f"{counted(number, 'run').capitalize()} could show nothing further, "),
-        f"so no certificate reaches above the cheapest of them. {counted(on_track, 'run').capitalize()} stayed on track"
-        f"{clean}.",
+        notice(f"{counted(number, 'run').capitalize()} ended as inconclusive, "),
+        f"so nothing is proved beyond the cost of the cheapest of them.{clean}",
     )
     for runs in kinds[:REASONS_MAX]:
         reason = printable(runs.reason, characters_max=REASON_CHARACTERS_MAX)
@@ -133,9 +155,9 @@ def _tell_unjudged(page: Page, result: StudyResult, notes: Notes) -> None:
         return
     page.gap().line(
         notice(f"{counted(len(unjudged), 'search', 'searches').capitalize()} could not judge some runs, "),
-        "so no certificate reaches above the cheapest of them. A contract that looks at the outcome knows nothing of a "
-        "run that crashed: let it look at `end.outcome.state`, which `run.state(function)` gives at any end, or mend "
-        "the crash.",
+        "so nothing is proved beyond the cost of the cheapest of them. A contract that looks at the outcome cannot "
+        "judge a run that crashed: let it look at `end.outcome.state`, which `run.state(function)` gives at any end, "
+        "or mend the crash.",
     )
     for search in unjudged[:ROWS_MAX]:
         certificate = search.certificate
@@ -144,21 +166,30 @@ def _tell_unjudged(page: Page, result: StudyResult, notes: Notes) -> None:
 
 
 def not_tried(plan: Plan) -> list[str]:
-    """Return the operators that are off by default, fit an interface that was called, and are not in the space."""
+    """Return the operators that fit an interface that was called, and are not in the space."""
     boundaries = {interface.partition(":")[0] for interface in plan.space.interfaces}
     tried = {choices.operator for choices in plan.space.choices}
     return [
         name
         for name in OPERATORS
-        if name not in tried
-        and name not in searched_by_default()
-        and boundaries & {boundary.value for boundary in OPERATORS.get(name).boundaries}
+        if name not in tried and boundaries & {boundary.value for boundary in OPERATORS.get(name).boundaries}
     ]
 
 
 def _tell_not_tried(page: Page, plan: Plan) -> None:
     names = not_tried(plan)
     if not names:
+        return
+    if _names_operators(plan):
+        families = Counter(f"{name.partition('.')[0]}.*" for name in names)
+        listed = _listed([f"{number} {family}" for family, number in sorted(families.items())])
+        noun = "operator" if len(names) == 1 else "operators"
+        page.gap().line(
+            faint(
+                f"Not tried, as the study file does not name them: {listed} {noun}. "
+                "`chaosagent list operators` describes them."
+            )
+        )
         return
     attacks = [name for name in names if "goal" in OPERATORS.get(name).parameters]
     shown = [*attacks, *(name for name in names if name not in attacks)]
@@ -169,6 +200,11 @@ def _tell_not_tried(page: Page, plan: Plan) -> None:
             "`chaosagent list operators` describes them."
         )
     )
+
+
+def _names_operators(plan: Plan) -> bool:
+    """Whether the study file has operators of its own, so that others than those off by default may be missing."""
+    return {choices.operator for choices in plan.space.choices} != set(searched_by_default())
 
 
 def cut_off_json(notes: Notes) -> list[Plain]:
@@ -184,6 +220,21 @@ def cut_off_json(notes: Notes) -> list[Plain]:
             "schedule": runs.schedule.text,
         }
         for runs in notes.cut_off
+    ]
+
+
+def slow_json(notes: Notes) -> list[Plain]:
+    """Return the runs that ended only beyond a limit as plain data."""
+    return [
+        {
+            "limit": runs.limit.key or None,
+            "value": runs.limit.text,
+            "runs": runs.count,
+            "task": runs.task_id,
+            "seed": runs.seed,
+            "schedule": runs.schedule.text,
+        }
+        for runs in notes.slow
     ]
 
 

@@ -77,7 +77,7 @@ class Apart:
             hurried: The study has no time left: only one run in each process.
         """
         nominal = self._nominal_of(at)
-        if self._open_process is None or nominal is None or self._evaluator.went_another_way(at.task_id):
+        if self._open_process is None or nominal is None or self._evaluator.diverged_in(at.task_id):
             return
         begun = monotonic()
         try:

@@ -15,8 +15,8 @@ LEVELS = {
     "C0": "1-minimal only: no injection can be spared or weakened",
     "C1": "rules R1 and R2: needs determinism, causality, and true read-only and effect labels",
     "C2": "rules R1, R2 and R3: needs checkpoints that hold all the future depends on, and no limit near, too",
-    "C3": "as C2, and monotone parameters, as operators declare them: what breaks at one level breaks at stronger ones",
-    "C4": "as C2 or C3, and complete provenance, as the target declares it: all else does not matter to its outcome",
+    "C3": "as C1 or C2, and monotone parameters, as operators declare them: a stronger level never breaks less",
+    "C4": "as C1, C2 or C3, and complete provenance, as the target declares it: nothing else matters to its outcome",
     "S": "statistical: a proof for one world of frozen answers, and clean runs of each class of schedules in others",
 }
 
@@ -50,8 +50,7 @@ class Certificate:
         unknown: Trials that told nothing of the contract; the bound stays below the cheapest of them, too.
         unknown_under: One of those with the fewest injections, as its schedule, and why, where that is known.
         limit_reached: The search ended at its limit of trials or seconds.
-        reproduced: The counterexample and a sample of all runs went the same way when they were run again; without
-            that nothing is proved.
+        reproduced: No repeated run of the task differed; without that nothing is proved.
         frozen: The target is stochastic, and what is proved holds for the frozen answers of the study.
         answers: How many minimal counterexamples within the budget are known, where several were wanted.
         known_below: Where several were wanted: all minimal ones cheaper than this are among them, as far as the rules
@@ -62,7 +61,7 @@ class Certificate:
             cheapest to inject at first; the bound stays below it.
         worlds_searched: How many worlds of frozen answers were searched.
         broken_anyway: Of a stochastic target: how often the contract breaks without injections, where it was seen to.
-        near_limit: Share of a limit that some run has used, so that rule R3 was given up; 0 where it was not.
+        near_limit: Share of a limit that some run has used, so that rule R3 was switched off; 0 where it was not.
         contradicted: Rules that a run has contradicted.
         undeclared: Variables that differed at merged checkpoints, which do not declare them: the audit began there.
         disproved: What the searcher claimed and a run has contradicted; empty while nothing did.
@@ -113,23 +112,35 @@ class Certificate:
         return replace(self, level="C0", lower_bound=0.0, known_below=0.0, reproduced=False, clean=None)
 
     @property
-    def _withdrawn(self) -> str:
+    def _switched_off(self) -> str:
+        """Say which rules the search has given up after a contradiction."""
         rules = tuple(dict.fromkeys(self.contradicted))
-        return f"rule {' and rule '.join(rules)}" if rules else "what it rested on"
+        several = len(rules) > 1
+        named = f"rule {' and rule '.join(rules)}" if rules else "what it rested on"
+        return (
+            f"{named} {'were' if several else 'was'} switched off and the search repeated without "
+            f"{'them' if several else 'it'}"
+        )
 
     @property
     def _missed(self) -> str:
-        """Say how wrong a rule may be and still be missed by an audit of that size."""
+        """Say how wrong a rule may be and still be missed by an audit of that size, or that it audited everything."""
+        judged = [(rule, count, self.audited_of.get(rule, 0)) for rule, count in self.pruned.items() if count]
+        # A search that began anew has counted again what its rules pruned, but not what was audited before.
+        whole = [rule for rule, count, audited in judged if audited >= count and not self.near_limit]
         shares = [
-            f"{rule} wrong in {math.ceil(100 * clean_share_max(self.audited_of[rule], error=1 - CONFIDENCE))} %"
-            for rule, count in self.pruned.items()
-            if count and self.audited_of.get(rule)
+            f"{rule} wrong in {math.ceil(100 * clean_share_max(audited, error=1 - CONFIDENCE))} %"
+            for rule, _, audited in judged
+            if audited and rule not in whole
         ]
-        if not shares or self.contradictions:
+        if self.contradictions or not (whole or shares):
             return ""
-        first, *others = shares
-        listed = " or ".join([f"{first} of what it pruned", *others])
-        return f" (which finds {listed} with probability {CONFIDENCE:g})"
+        told = [f"all that {rule} pruned" for rule in whole]
+        if shares:
+            first, *others = shares
+            found = " or ".join([f"{first} of what it pruned", *others])
+            told.append(f"which finds {found} with probability {CONFIDENCE:g}")
+        return f" ({'; '.join(told)})"
 
     @property
     def _by_chance(self) -> str:
@@ -172,16 +183,16 @@ class Certificate:
         work = f"{self.executed} executed"
         for rule, count in self.pruned.items():
             work += f", {count} pruned by {rule}" if count else ""
-        work += f", {self.audited} of the pruned audited at random, " + (
-            f"{_many(self.contradictions, 'contradiction')}: {self._withdrawn} was withdrawn, and searched anew without"
+        work += f", {self.audited} of the pruned audited, " + (
+            f"{_many(self.contradictions, 'contradiction')}: {self._switched_off}"
             if self.contradictions
             else "no contradiction"
         )
         work += self._missed
         if self.undeclared:
-            work += f", first where checkpoints do not declare {listed(self.undeclared)}"
+            work += f", the audit began where checkpoints leave out {listed(self.undeclared)}"
         if self.near_limit:
-            work += f", rule R3 given up as a run has used {math.floor(100 * self.near_limit)} % of one of its limits"
+            work += f", rule R3 was switched off as a run used {math.floor(100 * self.near_limit)} % of a limit"
         if self.errors:
             work += f", {_many(self.errors, 'trial')} ended as errors"
         if self.unknown:
@@ -189,9 +200,9 @@ class Certificate:
             if self.unknown_under:
                 work += f" ({'' if self.unknown == 1 else 'such as '}{self.unknown_under})"
             if self.cost is None:
-                work += f", no violation in the {self.executed - self.unknown - self.errors} others"
+                work += f", no violation in the {_many(self.executed - self.unknown - self.errors, 'other')}"
         if not self.reproduced:
-            return f"nothing is proved: a run went another way when it was made again: {work}"
+            return f"nothing is proved: a repeated run differed: {work}"
         if self.disproved:
             return f"nothing is proved: {self.disproved}: {work}"
         if self.by_real_time:

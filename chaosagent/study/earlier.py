@@ -18,7 +18,7 @@ class Earlier:
         stochastic: Whether the target was found to be stochastic; `None` when that was not found out.
         evaluations: What was executed.
         drawn: Fresh runs of schedules of a stochastic target, in the order in which they were made.
-        unlike: Tasks and seeds in which a run that was made again went another way, and how.
+        unlike: Tasks and seeds in which a repeated run differed, and how.
         seconds: Real time spent.
     """
 

@@ -300,11 +300,11 @@ class Evaluator:
 
     @property
     def diverged(self) -> tuple[str, ...]:
-        """Where runs that were made again were not the same, in a line for each task and seed."""
+        """Where repeated runs differed, in a line for each task and seed."""
         return tuple(f"task {at.task_id!r}, seed {at.seed}: {where}" for at, where in sorted(self.unlike.items()))
 
-    def went_another_way(self, task_id: str) -> bool:
-        """Whether a run of a task, with any seed and in any world, was not the same when it was made again."""
+    def diverged_in(self, task_id: str) -> bool:
+        """Whether a repeated run of a task differed, with any seed and in any world."""
         return any(at.task_id == task_id for at in self.unlike)
 
     def _keep(self, key: tuple[Experimental, Schedule], evaluation: Evaluation) -> None:

@@ -31,7 +31,7 @@ REMEDIES = {
 }
 _NAMES = {
     Chance.REAL_TIME: "the wall clock",
-    Chance.RANDOM: "random numbers from elsewhere than run.rng(label)",
+    Chance.RANDOM: "random numbers not drawn from run.rng(label)",
     Chance.ADDRESS: "the address of an object, which differs from run to run",
 }
 
@@ -134,7 +134,7 @@ def recognised_cause(difference: Difference) -> str:
 def _guessed(difference: Difference, *, in_one_process: bool) -> str:
     """Say what most often makes two runs differ where the two values do not show it."""
     if difference.field == NO_CALL:
-        return "a random number from elsewhere than run.rng(label), or the wall clock, in what no call shows"
+        return "a random number not drawn from run.rng(label), or the wall clock, in what no call shows"
     if not in_one_process:
         return "the order of a set, `hash()`, or something that the process keeps between runs; sort, or keep nothing"
     if difference.field == "steps":

@@ -77,7 +77,7 @@ class Repeats:
         return f"the target asks for {told_reads(list(reads))}, and {equal} repeats of runs that do were equal"
 
     def _diverged(self, at: Experimental) -> bool:
-        return self._evaluator.went_another_way(at.task_id)
+        return self._evaluator.diverged_in(at.task_id)
 
     def drain(self) -> None:
         """Wait for all runs that are out."""

@@ -99,7 +99,7 @@ class StudyResult:
         apart_seconds: Part of the real time that these took.
         interrupted: The study was ended before its searches were.
         nature: Whether the target is deterministic.
-        unlike: Where a run that was made again went another way, in a line each.
+        unlike: Where a repeated run differed, in a line each.
         unused_earlier: How many runs of an earlier session were not asked for again by the end; what they show is not
             in here.
     """

@@ -204,7 +204,7 @@ class StudyStore(Sink):
         )
 
     def differed(self, at: Experimental, difference: str) -> None:
-        """Keep where a run that was made again went another way."""
+        """Keep where a repeated run differed."""
         self._insert_counted("differing", (at.task_id, str(at.seed), difference))
 
     def progress(self, progress: Progress) -> None:

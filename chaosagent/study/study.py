@@ -194,7 +194,7 @@ class Study:
         """Return the results without the proofs of what a later run has refuted, and tell those once more."""
         kept = []
         for result in results:
-            if result.certificate.reproduced and self._evaluator.went_another_way(result.task_id):
+            if result.certificate.reproduced and self._evaluator.diverged_in(result.task_id):
                 certificate = result.certificate.withdrawn
                 found = tuple(self._certified(one, certificate) for one in result.counterexamples)
                 result = replace(result, certificate=certificate, counterexamples=found)
@@ -354,7 +354,7 @@ class Study:
         return signature_of(self._afresh.keep(at, schedule).trace, contract.id, contract.severity, schedule)
 
     def _certificate(self, search: Search) -> Certificate:
-        repeatable = not self._evaluator.went_another_way(search.at.task_id)
+        repeatable = not self._evaluator.diverged_in(search.at.task_id)
         draw = not (self._interrupted or self._out_of_time)
         anyway = None if search.racer is None else search.racer.broken_anyway(draw=draw)
         return certificate_of(
@@ -395,6 +395,6 @@ class Study:
             certificate = replace(certificate, cost=found.cost)
         at, told = Experimental(found.task_id, found.seed), found.confirmation
         may_draw = not (self._interrupted or self._nature.stochastic)
-        if told is None and may_draw and self._evaluator.went_another_way(at.task_id):
+        if told is None and may_draw and self._evaluator.diverged_in(at.task_id):
             told = self._fresh.confirm(at, found.schedule, found.contract, self._plan.rates)
         return replace(found, certificate=certificate, confirmation=told)

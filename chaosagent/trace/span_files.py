@@ -169,14 +169,14 @@ class JsonText(NamedTuple):
         """Return the value.
 
         Raises:
-            UsageError: It is no JSON.
+            UsageError: It is not valid JSON.
         """
         try:
             return json.loads(self.text)
         except RecursionError as error:
             raise _broken(self.place, "nests too deeply") from error
         except ValueError as error:  # of JSON, of UTF-8, and of numbers with too many digits
-            raise _broken(self.place, f"is no JSON: {error}") from error
+            raise _broken(self.place, f"is not valid JSON: {error}") from error
 
 
 def values_in(path: Path) -> Iterator[JsonText | UsageError]:

@@ -47,6 +47,11 @@ BEYOND = "beyond the limit of "
 """How the detail of an ending names the limit that the run went beyond."""
 
 
+def exceeded_in(ending_detail: str) -> str:
+    """Return the limit that a run went beyond, from the detail of its ending; empty if it did not."""
+    return ending_detail.partition(BEYOND)[2]
+
+
 @dataclass(frozen=True, slots=True)
 class Trace:
     """A Message-Action Trace: immutable, ordered.
@@ -115,7 +120,14 @@ class Trace:
     @property
     def exceeded(self) -> str:
         """The limit that the run went beyond before it came to its end, such as `"2000 steps"`; empty if it did not."""
-        return self.ending_detail.partition(BEYOND)[2]
+        return exceeded_in(self.ending_detail)
+
+    @property
+    def own_detail(self) -> str:
+        """The one line on how the run ended without the limit that it went beyond."""
+        exceeded = self.exceeded
+        detail = self.ending_detail
+        return detail.removesuffix(f"{BEYOND}{exceeded}").removesuffix("; ") if exceeded else detail
 
     def verdict(self, contract: str) -> ContractVerdict:
         """Return the verdict of one contract; `KeyError` when it was not checked."""

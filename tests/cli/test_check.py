@@ -98,7 +98,7 @@ def test_the_page_names_the_place(spans: Write, chaosagent: Command) -> None:
     answer = chaosagent("check", path, "--contracts", "contracts.yaml")
 
     assert answer.code == 1
-    assert "spans.jsonl: 2 traces, 2 steps\nNothing was executed.\n" in answer.out
+    assert "spans.jsonl: 2 traces, 2 steps, 3 contracts judged\nNothing was executed.\n" in answer.out
     assert (
         "at-most-once: refund(order='A-17') was committed 2 times; 1 is right\n    spans.jsonl:2  step 1" in answer.out
     )
@@ -260,7 +260,7 @@ def test_a_broken_line_is_bad_input_unless_it_is_skipped(spans: Write, chaosagen
     skipped = chaosagent("check", path, "--contracts", "contracts.yaml", "--skip-broken")
 
     assert refused.code == 2
-    assert "spans.jsonl:4: is no JSON" in refused.err
+    assert "spans.jsonl:4: is not valid JSON" in refused.err
     assert "--skip-broken" in refused.err
     assert skipped.code == 1
     assert "1 broken value left out, the first: spans.jsonl:4" in skipped.out

@@ -62,10 +62,10 @@ def test_a_target_without_fault_is_ready(look: Callable[..., Any]) -> None:
     [
         (
             "str(uuid.uuid4())",
-            "random numbers from elsewhere than run.rng(label): uuid.uuid4() at looked_at.py:9",
+            "random numbers not drawn from run.rng(label): uuid.uuid4() at looked_at.py:9",
         ),
         ("time.strftime('%Y-%m-%dT%H:%M:%S') + str(time.time())", "the wall clock: time.strftime() at looked_at.py:9"),
-        ("random.random()", "random numbers from elsewhere than run.rng(label): random.random() at looked_at.py:9"),
+        ("random.random()", "random numbers not drawn from run.rng(label): random.random() at looked_at.py:9"),
         ("''.join(set('abcdefghijklmnopqrstuvwxyz'))", "the order of a set"),
     ],
 )

@@ -150,7 +150,7 @@ def test_runs_that_fail_say_why_and_leave_the_search_failed(chaosagent: Command,
 
     assert answer.code == 4
     lines = answer.out.splitlines()
-    told = lines.index("Two runs ended as errors; no certificate reaches above them.")
+    told = lines.index("Two runs ended with errors; nothing is proved beyond the cost of the cheapest.")
     returned = "target 'shop', task 'late': effects of service:again, refund: TypeError: 'int' object is not iterable"
     assert lines[told + 1] == f"  {returned}"
     first = "service:payments[1] service.lost_response(when=before)"
@@ -191,7 +191,7 @@ def test_a_record_that_a_later_run_no_longer_finds_is_removed(chaosagent: Comman
     late, lost = (Path(one["record"]) for one in first["counterexamples"])
     assert sorted(path.name for path in mine.parent.iterdir()) == sorted([lost.name, mine.name])
     assert "One record of an earlier run removed: what was found then does not happen any more." in again.out
-    assert f"here/replays also holds one record from elsewhere: {mine.name}." in again.out
+    assert f"here/replays also holds one record that this search did not write: {mine.name}." in again.out
     third = chaosagent("search", "study.yaml", "--out", "here", "--json").json
     assert (third["removed"], third["other_records"]) == ([], ["here/replays/mine.replay"])
     assert not late.exists()
@@ -363,6 +363,12 @@ def test_a_named_operator_that_no_door_can_take_makes_a_proof_inconclusive(
 
     assert named.code == 3
     assert "Nothing that was called can take tools.missing: no tools." in named.out
+    assert "The proof does not cover tools.missing" in named.out
+    told = "breaks any contract: proved. But tools.missing was never injected, so the exit code is 3."
+    assert told in " ".join(named.out.split())
+    assert "Not tried, as the study file does not name them: " in named.out
+    assert " service.* operators." in named.out
+    assert "Not tried" not in everything.out
     assert "can take" not in everything.out
 
 

@@ -78,7 +78,7 @@ def test_what_a_run_would_do_beyond_its_limits_is_not_proved(chaosagent: Command
     assert found["termination"]["certified"]
     assert not found["at-most-once"]["safe"]
     assert found["at-most-once"]["lower_bound"] == 1.1
-    assert "no violation in the 1 others" in found["at-most-once"]["certificate"]
+    assert "no violation in the 1 other" in found["at-most-once"]["certificate"]
     (cut,) = answer.json["cut_off"]
     assert (cut["limit"], cut["runs"]) == ("run.steps", 1)
     assert "One run did not end: 1 at run.steps (20, and 10 times that in a second run)." in page
@@ -92,7 +92,15 @@ def test_what_it_does_within_ten_times_its_limits_is_found(chaosagent: Command) 
     assert found["at-most-once"]["certified"]
     assert found["termination"]["certified"]
     assert answer.json["cut_off"] == []
+    (slow,) = answer.json["beyond_limit"]
+    assert (slow["limit"], slow["value"]) == ("run.steps", "20 steps")
+    (late,) = [one for one in answer.json["counterexamples"] if one["contract"] == "termination"]
+    assert late["reason"] == "the run did not terminate within its limit of 20 steps (run.steps)"
+    assert "finished, beyond the limit of 20 steps (run.steps)" in chaosagent("show", late["record"]).out
     assert chaosagent("replay", "here/replays", "--mode", "exact").code == 0
+    page = chaosagent("search", "study.yaml", "--task", "polls-and-pays").out
+    assert "ended, but only beyond a limit: 20 steps (run.steps). Most contracts" in page
+    assert "If your agent may take that long, raise run.steps." in page
 
 
 def test_a_run_that_can_show_nothing_further_holds_the_bound_down(chaosagent: Command) -> None:
@@ -101,8 +109,8 @@ def test_a_run_that_can_show_nothing_further_holds_the_bound_down(chaosagent: Co
 
     assert answer.code == 3
     assert {search["lower_bound"] for search in answer.json["searches"]} == {1.1}
-    assert "One run could show nothing further, so no certificate reaches above" in page
-    assert "One run stayed on track, and no violation was found there." in page
+    assert "One run ended as inconclusive, so nothing is proved beyond the cost of" in page
+    assert "One other run broke no contract." in page
     assert "such as under service:status[1] service.lost_response(when=before): the recording has no second" in page
 
 
@@ -114,8 +122,8 @@ def test_what_is_broken_above_the_budget_is_reported_as_that(chaosagent: Command
     (search,) = answer.json["searches"]
     assert (answer.code, search["safe"]) == (0, True)
     assert search["above_budget"]["cost"] == pytest.approx(3.3)
-    assert "One search broken above your budget of 2.5." in page
-    assert "3.3" in page
+    assert "One contract is broken above your budget of 2.5." in page
+    assert "raise --budget to 3.3." in page
 
 
 def test_runs_that_stay_on_track_are_not_called_clean_if_one_breaks_a_contract_above_the_budget(
@@ -124,9 +132,9 @@ def test_runs_that_stay_on_track_are_not_called_clean_if_one_breaks_a_contract_a
     options = ("--task", "stops-at-two", "--contract", "at-most-once", "--budget", "2.5")
     page = chaosagent("search", "study.yaml", *options).out
 
-    assert "One search broken above your budget of 2.5." in page
-    assert "runs stayed on track." in page
-    assert "no violation was found there" not in page
+    assert "One contract is broken above your budget of 2.5." in page
+    assert "ended as inconclusive, so" in page
+    assert "broke no contract" not in page
 
 
 def test_operators_that_are_off_by_default_are_listed_as_not_tried(chaosagent: Command, folder: Path) -> None:
@@ -266,7 +274,40 @@ def test_runs_that_a_contract_cannot_judge_are_counted_once_and_explained(folder
     page = chaosagent("search", "crashing.yaml").out
     certificate = chaosagent("search", "crashing.yaml", "--json").json["searches"][0]["certificate"]
 
-    assert "One search could not judge some runs, so no certificate reaches above the cheapest of them." in page
+    assert "One search could not judge some runs, so nothing is proved beyond the cost of the cheapest of them." in page
     assert "let it look at `end.outcome.state`" in " ".join(page.split())
     assert "no violation in the -" not in certificate
     assert "no violation in the " in certificate
+
+
+PATIENT = """
+from chaosagent import Outcome, target
+
+
+@target
+async def agent(task, run):
+    for name in ("a", "b"):
+        try:
+            await run.service(name, {"get": lambda: {"price": 5}}, read_only=True)("get")
+        except ConnectionError:
+            await run.clock.sleep(30)
+        run.checkpoint(name, None, clock_matters=False, artifacts_matter=False)
+    return Outcome("paid", success=True)
+"""
+
+
+def test_a_rule_that_a_limit_switches_off_is_reported_with_the_limit_and_the_value_to_raise_it_to(
+    folder: Path, chaosagent: Command
+) -> None:
+    (folder / "patient.py").write_text(PATIENT, encoding="utf-8")
+    operators = "operators: [{operator: service.lost_response, when: [before]}]"
+    study = f"target: patient.py:agent\ncontracts: [no-crash]\nbudget: 2.3\n{operators}\nrun: {{virtual_seconds: %s}}\n"
+    (folder / "near.yaml").write_text(study % 100, encoding="utf-8")
+    (folder / "far.yaml").write_text(study % 310, encoding="utf-8")
+
+    near = " ".join(chaosagent("search", "near.yaml", "--searcher", "exact", "--out", "near").out.split())
+    far = chaosagent("search", "far.yaml", "--searcher", "exact", "--out", "far").out
+
+    assert "Rule R3 was switched off in one search: a run used 30 % of run.virtual_seconds" in near
+    assert "To keep it, raise run.virtual_seconds to 310." in near
+    assert "Rule R3" not in far

@@ -108,8 +108,10 @@ def test_an_unsteady_target_a_withdrawn_rule_and_errors_are_told_loudly(findings
     page = findings_page(changed(findings, searches=unsteady, errors=3)).text()
 
     assert "The audit contradicted a rule six times: it was switched off" in page
-    assert "Two counterexamples went another way when run afresh: the target is not deterministic." in page
-    assert "Three runs ended as errors; no certificate reaches above them." in page
+    assert "Two counterexamples did not repeat in a fresh run (" in page
+    assert "at-most-once in late" in page
+    assert "): the target is not deterministic." in page
+    assert "Three runs ended with errors; nothing is proved beyond the cost of the cheapest." in page
 
 
 @pytest.mark.parametrize(("lower_bound", "proof"), [(0.0, "minimal"), (1.05, "nothing below 1.05")])
@@ -167,7 +169,7 @@ def test_errors_are_told_with_their_reason_three_at_most(findings: Findings) -> 
     told = replace(changed(findings, errors=2), notes=notes)
     lines = findings_page(told).text().splitlines()
 
-    begin = lines.index("Five runs ended as errors; no certificate reaches above them.")
+    begin = lines.index("Five runs ended with errors; nothing is proved beyond the cost of the cheapest.")
     assert lines[begin + 1 : begin + 8] == [
         "  full",
         "    two runs, the first in task late, seed 0, under: no injection",
@@ -224,6 +226,17 @@ def test_a_proof_that_says_nothing_is_told_loudly(findings: Findings, terms: dic
 
     assert warning in findings_page(changed(findings, searches=tuple(hollow))).text()
     assert warning not in findings_page(findings).text()
+
+
+def test_effects_that_doors_declare_need_not_be_declared_again(findings: Findings) -> None:
+    hollow = tuple(replace(search, effect_count=0) for search in findings.result.searches)
+    notes = Notes()
+    notes.executed(Experimental("late", 0), Evaluation(EMPTY, declares_effects=True))
+
+    page = findings_page(replace(changed(findings, searches=hollow), notes=notes)).text()
+
+    assert "Its doors declare `effects`, so that is right if these tasks should change nothing." in page
+    assert "declare `effects` at its doors" not in page
 
 
 def test_nothing_is_said_of_effects_where_nothing_has_run_yet(findings: Findings) -> None:

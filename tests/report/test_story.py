@@ -8,12 +8,26 @@ from pathlib import Path
 
 from chaosagent.canonical import pack
 from chaosagent.proxy.session import REFERENCE
-from chaosagent.replays.record import SESSION_REFERENCE, Proof, ReplayRecord
+from chaosagent.replays.record import SESSION_REFERENCE, Proof, ReplayRecord, record_of
+from chaosagent.report.findings import Findings
+from chaosagent.report.findings_json import counterexample_json
 from chaosagent.report.page import Look
 from chaosagent.report.session_story import STEPS_SHOWN, session_story
-from chaosagent.report.story import compact, counted, in_order, story_json, story_of, window_of
+from chaosagent.report.story import compact, counted, in_order, story_json, story_of, violation_of, window_of
 from chaosagent.study.certificate import RULES
 from chaosagent.vocabulary import Ending
+
+
+def test_nobody_is_blamed_for_what_only_the_end_of_a_run_shows(findings: Findings) -> None:
+    found = next(found for found in findings.result.counterexamples if found.contract == "objective")
+    record = record_of(found, findings.plan)
+
+    violation = violation_of(record)
+    assert violation is not None
+    assert violation.agent == "action"  # who acted last, as it is stored
+    assert "✗ objective is broken at the end of the run: the objective was not met" in story_of(record).text()
+    assert story_json(record)["agent"] is None
+    assert counterexample_json(found, findings)["agent"] is None
 
 
 def test_the_story_has_schedule_trace_break_effects_necessity_and_proof(record: ReplayRecord) -> None:

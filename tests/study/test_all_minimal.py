@@ -246,7 +246,7 @@ def test_contracts_and_tasks_have_lists_of_their_own() -> None:
         ),
         ({"answers": 0, "cost": None, "lower_bound": INFINITE}, "C1: no violating schedule of cost up to 2.2: 9"),
         ({"answers": None}, "C1: no violating schedule cheaper than 1.1: 9 executed"),
-        ({"reproduced": False}, "nothing is proved: a run went another way when it was made again: 9 executed"),
+        ({"reproduced": False}, "nothing is proved: a repeated run differed: 9 executed"),
     ],
 )
 def test_a_certificate_says_how_far_all_are_known(changes: dict[str, Any], told: str) -> None:

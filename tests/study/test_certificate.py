@@ -83,7 +83,7 @@ AUDITED = Certificate(
 def test_it_says_how_wrong_a_rule_may_be_and_still_be_missed_by_the_audit() -> None:
     assert str(AUDITED) == (
         "C3: no violating schedule of cost up to 2: 40 executed, 30 pruned by R2, 12 pruned by monotone, "
-        "24 of the pruned audited at random, no contradiction (which finds R2 wrong in 18 % of what it "
+        "24 of the pruned audited, no contradiction (which finds R2 wrong in 18 % of what it "
         "pruned or monotone wrong in 32 % with probability 0.95)"
     )
 
@@ -91,8 +91,18 @@ def test_it_says_how_wrong_a_rule_may_be_and_still_be_missed_by_the_audit() -> N
 def test_a_contradiction_is_said_loudly_and_nothing_of_what_the_audit_would_have_found() -> None:
     text = str(replace(AUDITED, contradictions=1))
 
-    assert "1 contradiction: what it rested on was withdrawn, and searched anew without" in text
+    assert "1 contradiction: what it rested on was switched off and the search repeated without it" in text
+    rules = str(replace(AUDITED, contradictions=2, contradicted=("R2", "R3")))
+    assert "2 contradictions: rule R2 and rule R3 were switched off and the search repeated without them" in rules
     assert "with probability" not in text
+
+
+def test_where_all_that_a_rule_pruned_was_audited_no_share_is_left_to_be_missed() -> None:
+    one = str(replace(AUDITED, pruned={"R2": 16}, audited_of={"R2": 16}))
+    two = str(replace(AUDITED, pruned={"R2": 16, "monotone": 12}))
+
+    assert one.endswith("no contradiction (all that R2 pruned)")
+    assert "(all that R2 pruned; which finds monotone wrong in 32 % of what it pruned with probability 0.95)" in two
 
 
 def test_a_rule_of_which_nothing_was_audited_is_not_said_to_be() -> None:
@@ -112,7 +122,7 @@ def test_undeclared_variables_are_named_and_many_are_counted() -> None:
     one = str(Certificate("C2", None, 2.0, 3.0, 40, undeclared=names[:1]))
     many = str(Certificate("C2", None, 2.0, 3.0, 40, undeclared=names))
 
-    assert "first where checkpoints do not declare v0 in agent (checkpoint 'read')" in one
+    assert "the audit began where checkpoints leave out v0 in agent (checkpoint 'read')" in one
     assert "v2 in agent (checkpoint 'read') and 2 other variables" in many
 
 

@@ -156,7 +156,7 @@ def test_a_difference_with_one_seed_withdraws_what_was_proved_with_another(tmp_p
     assert claims(result) == []
     of_first = [one.certificate.safe for one in told.results if one.seed == 0]
     assert of_first == [True, False]  # printed as proved at first, and withdrawn when the other seed had diverged
-    assert all("a run went another way" in str(one.certificate) for one in result.searches)
+    assert all("a repeated run differed" in str(one.certificate) for one in result.searches)
 
 
 def test_a_difference_in_one_task_leaves_the_proofs_of_another(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_what_was_read_is_named_as_the_cause_with_its_remedy() -> None:
 
     told = likely_cause(DIFFERENCE, reads=[clock, drawn])
     assert told.startswith("the wall clock: time.time() at agent.py:12 in pay; ask run.clock.now(), or pin it")
-    assert "; or random numbers from elsewhere than run.rng(label): uuid.uuid4() at agent.py:12 in pay" in told
+    assert "; or random numbers not drawn from run.rng(label): uuid.uuid4() at agent.py:12 in pay" in told
 
 
 def test_the_kind_of_chance_that_the_values_show_is_named_first() -> None:
@@ -203,7 +203,7 @@ def test_the_kind_of_chance_that_the_values_show_is_named_first() -> None:
     one, other = (f"{digit * 8}-aaaa-4aaa-aaaa-aaaaaaaaaaaa" for digit in "ab")
 
     told = likely_cause(Difference(0, "arguments", one, other, "service:s[1]"), reads=[clock, drawn])
-    assert told.startswith("random numbers from elsewhere than run.rng(label): uuid.uuid4() at agent.py:12 in pay")
+    assert told.startswith("random numbers not drawn from run.rng(label): uuid.uuid4() at agent.py:12 in pay")
 
 
 def test_addresses_and_packages_are_named_beside_the_usual_guess() -> None:

@@ -142,15 +142,15 @@ def test_a_trace_of_too_many_spans_is_cut(tmp_path: Path, monkeypatch: pytest.Mo
 BROKEN = {
     "cut off": (
         '{"resourceSpans": [{"sco\n',
-        r":2: is no JSON: Unterminated string.*Mend or remove the line.*--skip-broken",
+        r":2: is not valid JSON: Unterminated string.*Mend or remove the line.*--skip-broken",
     ),
-    "cut off behind a bracket": ('{"resourceSpans": [\n', ":2: is no JSON"),
-    "not JSON": ("hello\n", ":2: is no JSON"),
-    "not UTF-8": ('{"a": "\udcff"}\n', ":2: is no JSON: 'utf-8' codec"),
+    "cut off behind a bracket": ('{"resourceSpans": [\n', ":2: is not valid JSON"),
+    "not JSON": ("hello\n", ":2: is not valid JSON"),
+    "not UTF-8": ('{"a": "\udcff"}\n', ":2: is not valid JSON: 'utf-8' codec"),
     "something else": ('{"a": 1}\n', ":2: expected OTLP with resourceSpans"),
     "a broken span": (json.dumps(otlp({"traceId": 1})) + "\n", ":2: expected"),
     "too deep": ("[" * 100_000 + "\n", ":2: nests too deeply"),
-    "a long number": ('{"resourceSpans": ' + "1" * 5000 + "}\n", ":2: is no JSON: Exceeds the limit"),
+    "a long number": ('{"resourceSpans": ' + "1" * 5000 + "}\n", ":2: is not valid JSON: Exceeds the limit"),
 }
 
 

@@ -95,6 +95,18 @@ def test_how_a_run_ended_is_covered_by_the_digest_and_compared_last(field: str, 
     assert (found.step, found.field) == (1, field)
 
 
+def test_the_wording_of_a_reason_makes_no_difference() -> None:
+    def judged(step: int, reason: str) -> Trace:
+        violation = Violation(step, "", reason)
+        return trace(made(), verdicts=(ContractVerdict("a", Verdict.VIOLATED, -1.0, violation),))
+
+    old, new, elsewhere = judged(0, "within its limit of the next timer"), judged(0, "within 5 s"), judged(1, "")
+
+    assert first_difference(old, new) is None
+    assert old.digest == new.digest
+    assert first_difference(old, elsewhere) is not None
+
+
 def test_the_first_of_several_differences_is_named_even_where_numbers_are_no_numbers() -> None:
     nan = pack(["call", {"id": float("nan")}])
 

@@ -15,7 +15,7 @@ from chaosagent.contracts.contract import HOLDS, End, Looks, Monitor, Reading, S
 from chaosagent.contracts.nominal_counts import nominal_counts
 from chaosagent.contracts.terms import Terms
 from chaosagent.trace.step import Step
-from chaosagent.vocabulary import Impact
+from chaosagent.vocabulary import Ending, Impact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class _AllOrNothingMonitor:
             return HOLDS
         first = next(key for key in sorted(self._left) if self._left[key])
         more = f" and {missing - 1} more" if missing > 1 else ""
-        why = f" (the run ended with {end.ending.value})"
+        why = " (the run finished)" if end.ending is Ending.FINISHED else f" (the run ended with {end.ending.value})"
         return violated(
             f"half done: {self._done} of {total} effects committed, {first}{more} is missing{why}",
             -missing / total,

@@ -12,6 +12,7 @@ from typing import ClassVar
 from chaosagent.contracts.at_end import AtEnd
 from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
 from chaosagent.contracts.terms import Terms
+from chaosagent.trace.reached_limit import reached_limit
 from chaosagent.vocabulary import Ending, Verdict
 
 
@@ -39,7 +40,7 @@ def _judge(end: End) -> Reading:
     if end.ending is not Ending.FINISHED:
         return violated(f"the objective was not met: the run ended with {end.ending.value}")
     if end.exceeded:
-        return violated(f"the objective was not met within the limit of {end.exceeded}")
+        return violated(f"the objective was not met within the limit of {reached_limit(end.exceeded)}")
     success = end.outcome.success
     if success is True:
         return HOLDS

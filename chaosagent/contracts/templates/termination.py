@@ -12,6 +12,7 @@ from chaosagent.contracts.at_end import AtEnd
 from chaosagent.contracts.contract import End, Monitor, Reading, Setting, violated
 from chaosagent.contracts.terms import Terms, check_whole
 from chaosagent.limits import RunLimits
+from chaosagent.trace.reached_limit import reached_limit
 from chaosagent.vocabulary import LIMITS_REACHED, Ending, Verdict
 
 _ENDLESS = (*LIMITS_REACHED, Ending.DEADLOCK, Ending.HUNG)
@@ -45,5 +46,5 @@ class Termination(Terms):
             detail = f": {end.detail}" if end.detail else ""
             return violated(f"the run did not terminate: {end.ending.value}{detail}")
         if end.exceeded:
-            return violated(f"the run did not terminate within its limit of {end.exceeded}")
+            return violated(f"the run did not terminate within its limit of {reached_limit(end.exceeded)}")
         return Reading(Verdict.HOLDS, max(0.0, 1.0 - end.step_count / self.steps_max))

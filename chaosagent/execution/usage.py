@@ -1,0 +1,44 @@
+"""What a run has used of its limits, and what its doors declare: of interest to reports, and no part of the trace."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from chaosagent.execution.run import LiveRun
+from chaosagent.trace.reached_limit import reached_limit
+from chaosagent.virtual_time import VirtualLoop
+from chaosagent.vocabulary import LIMITS_REACHED, Ending
+
+
+class Usage(NamedTuple):
+    """The same-named fields of `Evaluation`.
+
+    Attributes:
+        spent: The largest share of one of its limits that the run has used.
+        spent_limit: Which limit.
+        declares_effects: Some door declares effects.
+    """
+
+    spent: float
+    spent_limit: str
+    declares_effects: bool
+
+
+def usage_of(run: LiveRun, ending: Ending, exceeded: str) -> Usage:
+    """Return what a run has used, before it lets go of its doors.
+
+    Args:
+        run: That has just ended.
+        ending: How it ended.
+        exceeded: The limit that a first run under the same schedule has reached; empty when there was none.
+    """
+    declares_effects = any(door.options.effects for door in run.doors.values())
+    if exceeded:
+        return Usage(1.0, reached_limit(exceeded).key, declares_effects)
+    limits = run.recorder.limits
+    shares = {"run.steps": len(run.recorder.steps) / max(1, limits.steps_max)}
+    if isinstance(run.loop, VirtualLoop):
+        turns = "run.turns" if limits.turns_max <= limits.turns_total_max else "run.turns_total"
+        shares[turns], shares["run.virtual_seconds"] = run.loop.shares
+    key = max(shares, key=lambda one: shares[one])
+    return Usage(1.0 if ending in LIMITS_REACHED else min(1.0, shares[key]), key, declares_effects)
