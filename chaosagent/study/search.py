@@ -336,13 +336,19 @@ class Search:
         self._is_torn = True
         proposals = [] if self.found.violated_nominally else self.searcher.audit(self.plan.audit)
         self._is_torn = False
-        for proposal in proposals:
-            evaluator.request(self.at, proposal.schedule)
-        for proposal in proposals:
-            evaluation = self.judged(evaluator.evaluate(self.at, proposal.schedule))
-            self._learn(evaluation, is_audit=True)
-            if self.plan.wants_several:
-                self._shrink(evaluation)
+        while proposals:
+            for proposal in proposals:
+                evaluator.request(self.at, proposal.schedule)
+            for proposal in proposals:
+                evaluation = self.judged(evaluator.evaluate(self.at, proposal.schedule))
+                self._learn(evaluation, is_audit=True)
+                if self.plan.wants_several:
+                    self._shrink(evaluation)
+            if self.searcher.standing.contradictions != before:
+                break
+            self._is_torn = True
+            proposals = self.searcher.audit_further()
+            self._is_torn = False
         self._audit_over = self.searcher.standing.contradictions == before
 
     def stop(self) -> None:

@@ -26,6 +26,10 @@ BELOW_EVERY = 4
 """Every so many-th of what rule R2 pruned is audited with a further injection below it, if one fits. It is not counted
 for the rule: the printed figures of an audit are about the pruned schedules themselves."""
 
+FURTHER_TIMES = 8
+"""So many times the size of the audit are run in addition where variables differed at merged checkpoints: with 16 as
+many as the pairs and triples of nine faults. More would cost too much where the doubt proves groundless."""
+
 ORDER, DRY, MERGE = "R1", "R2", "R3"
 """The rules on the order in which injections act, dry application, and equal checkpoints."""
 
@@ -83,6 +87,7 @@ class Audit:
         self._rng = random.Random(0)
         self.judged: Counter[str] = Counter()
         self.judged_below = 0
+        self._count = self._further_count = 0
         self.undeclared: tuple[str, ...] = ()
 
     def begin(self, rng: random.Random) -> None:
@@ -95,6 +100,7 @@ class Audit:
         self._kept.clear()
         self._seen.clear()
         self._chosen.clear()
+        self._count = self._further_count = 0
 
     def slots(self, rule: str, count: int) -> list[tuple[int, int]]:
         """Return which of the schedules that a rule has just pruned are to be kept, by their numbers, and where.
@@ -123,7 +129,7 @@ class Audit:
             told: What was run.
             below: Finds what lies below.
         """
-        self.undeclared = self._chains.undeclared
+        self.undeclared, self._count = self._chains.undeclared, count
         pools = [(rule, self._pool(rule, told)) for rule in sorted(self._kept)]
         pools = sorted(((rule, pool) for rule, pool in pools if pool), key=lambda one: len(one[1]))
         chosen: list[Sample] = []
@@ -146,6 +152,22 @@ class Audit:
             purposes[sample.schedule] = Purpose.AUDIT
         purposes.update((chain, Purpose.PROBE) for chain in chains if chain not in purposes)  # some exceed the budget
         return [Proposal(schedule, purpose) for schedule, purpose in purposes.items()]
+
+    def choose_further(self, told: Told, cost_max: float) -> list[Proposal]:
+        """Return what is to be run after what was chosen before, as long as it has contradicted nothing.
+
+        Only where runs were merged whose variables differed (`Chains.choose_further`).
+
+        Args:
+            told: What was run.
+            cost_max: What is dearer is of no use.
+        """
+        self.undeclared = self._chains.undeclared
+        count = min(self._count, FURTHER_TIMES * self._count - self._further_count)
+        chains = self._chains.choose_further(count, told, cost_max=cost_max) if self._kept[MERGE] and count else []
+        self._further_count += len(chains)
+        self._asked_chains.update(chains)
+        return [Proposal(chain, Purpose.PROBE) for chain in chains]
 
     @property
     def total(self) -> int:

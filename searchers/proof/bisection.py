@@ -48,6 +48,10 @@ class Certifying(Searcher, Protocol):
         """Do everything that needs no run."""
         ...
 
+    def audit_further(self) -> list[Proposal]:
+        """Return what is to be run behind an audit (`AuditsFurther`)."""
+        ...
+
     @property
     def waiting(self) -> int:
         """How many schedules may still have to be run, as far as is known now."""
@@ -205,6 +209,10 @@ class BisectingSearcher:
         for proposal in asked:
             purposes.setdefault(proposal.schedule, proposal.purpose)
         return [self._affordable_or_probe(Proposal(schedule, purpose)) for schedule, purpose in purposes.items()]
+
+    def audit_further(self) -> list[Proposal]:
+        """Return what is to be run behind an audit (`AuditsFurther`)."""
+        return [self._affordable_or_probe(proposal) for proposal in self._inner.audit_further()]
 
     # ------------------------------------------------------------------ intervals
 

@@ -201,6 +201,10 @@ class LineageSearcher:
             purposes.setdefault(proposal.schedule, proposal.purpose)
         return [Proposal(schedule, purpose) for schedule, purpose in purposes.items()]
 
+    def audit_further(self) -> list[Proposal]:
+        """Return what is to be run behind an audit (`AuditsFurther`)."""
+        return self._inner.audit_further()
+
     # ------------------------------------------------------------------ what passes
 
     def _is_contradicted_by(self, evaluation: Evaluation) -> bool:

@@ -232,6 +232,10 @@ class ExactSearcher:
     def audit(self, count: int) -> list[Proposal]:
         return self._audit.choose(count, self.told, self._below)
 
+    def audit_further(self) -> list[Proposal]:
+        """Return what is to be run behind an audit (`AuditsFurther`)."""
+        return self._audit.choose_further(self.told, self.affordable - 2 * COST_TOLERANCE)
+
     def _below(self, sample: Sample, rng: random.Random) -> Sample:
         """Return a sample and its twin with one more injection, which acts where the two are alike."""
         twin = self.told.get(sample.twin)
