@@ -38,8 +38,12 @@ VALUES_MAX = 16_000
 VALUES_OF_ONE_MAX = 4_000
 """The same in one variable, which then is not compared."""
 
-ONE_IN = 16
-"""Of the runs with several injections one in so many is surveyed, and each with one or none: it takes time."""
+ONE_IN, ONE_IN_DENSE = 16, 4
+"""Of the runs with several injections one in so many is surveyed, and each with one or none: it takes time. A dense run
+shows as much as many others; some searchers make few but dense ones."""
+
+DENSE = 4
+"""Injections of a dense run."""
 
 FRAMES_MAX = 64
 VARIABLES_MAX = 64
@@ -121,7 +125,8 @@ class Survey:
 
 def survey_of(schedule: Schedule) -> Survey | None:
     """Return what looks for variables in a run of a schedule; `None` for most of those with several injections."""
-    if len(schedule) > 1 and crc32(str(schedule).encode("utf-8", "surrogatepass")) % ONE_IN:
+    one_in = 1 if len(schedule) <= 1 else ONE_IN if len(schedule) < DENSE else ONE_IN_DENSE
+    if crc32(str(schedule).encode("utf-8", "surrogatepass")) % one_in:
         return None
     return Survey(is_nominal=not schedule)
 

@@ -76,6 +76,7 @@ class Chains:
         self._states, self._model, self._budget = states, model, budget
         self._combinations = Combinations(states, model)
         self._merged: dict[Injection, None] = {}  # all that acted before a checkpoint, in a run that was told
+        self._looked_at: set[Injection] = set()  # in a run of its own
         self._variants: defaultdict[State, list[_Variant]] = defaultdict(list)
 
     def take(self, evaluation: Evaluation) -> None:
@@ -86,6 +87,8 @@ class Chains:
         self._merged.update((act.injection, None) for act in evaluation.acts if act.position <= last)
         if not evaluation.undeclared:
             return
+        if len(evaluation.acts) == 1:
+            self._looked_at.add(evaluation.acts[0].injection)
         marks = self._states.course(evaluation).marks[1:]  # without the start
         for seen in evaluation.undeclared:
             mark = marks[seen.number]
@@ -108,13 +111,22 @@ class Chains:
         Each run is compared with the one whose faults differ least from its own.
         """
         found: dict[Injection, Suspicion] = {}
+        several: list[tuple[list[Injection], Suspicion]] = []
         for variants in self._variants.values():
             _, *others = variants = sorted(variants, key=lambda variant: self._rank(variant.acted))
             for number, other in enumerate(others, 1):
                 reference = min(variants[:number], key=lambda variant: len(variant.acted ^ other.acted))
                 differing = {variable.name for variable in {*reference.seen.variables} ^ {*other.seen.variables}}
-                for injection in sorted(other.acted ^ reference.acted, key=str):
-                    found.setdefault(injection, Suspicion(injection, other.seen.place, tuple(sorted(differing))))
+                faults = sorted(other.acted ^ reference.acted, key=str)
+                suspicion = Suspicion(faults[0], other.seen.place, tuple(sorted(differing)))
+                if len(other.acted) <= 1:
+                    found.update((one, suspicion._replace(injection=one)) for one in faults if one not in found)
+                else:
+                    several.append((faults, suspicion))
+        for faults, suspicion in several:
+            unclear = [one for one in faults if one not in self._looked_at]
+            if not found.keys() & faults:
+                found.update((one, suspicion._replace(injection=one)) for one in unclear or faults)
         return list(found.values())
 
     @property
