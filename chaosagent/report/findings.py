@@ -18,6 +18,7 @@ from chaosagent.report.overlaps import broken_cell, broken_elsewhere, tell_overl
 from chaosagent.report.page import Cell, Page, Part, Span, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
 from chaosagent.report.story import counted, replay_command
+from chaosagent.report.undeclared import rests_on_undeclared, tell_undeclared
 from chaosagent.report.unproved import tell_unproved
 from chaosagent.report.weaknesses import contracts_table, is_unfinished, rank_of, tell_weaknesses
 from chaosagent.study.certificate import Certificate
@@ -176,8 +177,12 @@ def _tell_proof(page: Page, findings: Findings) -> None:
 
 def _reservation(safe: Sequence[SearchResult]) -> str:
     """Say what a proof rests on that the target makes doubtful."""
-    reads = any(search.certificate.reads for search in safe)
-    return ", if the clock reads and random numbers listed below do not matter" if reads else ""
+    doubts = []
+    if any(search.certificate.reads for search in safe):
+        doubts.append("the clock reads and random numbers listed below do not matter")
+    if any(rests_on_undeclared(search.certificate) for search in safe):
+        doubts.append("what checkpoints leave out does not matter (listed below)")
+    return f", if {' and '.join(doubts)}" if doubts else ""
 
 
 def counterexamples_table(findings: Findings, *, every: bool = False) -> Page:
@@ -286,6 +291,7 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
     if contradictions and not result.unlike:
         tell_contradictions(page, [one for one in certificates if one.contradictions])
     tell_disproved(page, result)
+    tell_undeclared(page, result)
     unsteady = [found for found in result.counterexamples if not found.confirmed]
     if unsteady:
         page.gap().line(

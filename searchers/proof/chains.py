@@ -171,12 +171,13 @@ class Chains:
             cost_max: What they may cost, as long as that is within the budget.
         """
         faults = [suspicion.injection for suspicion in self.suspicions]
-        if not faults:
-            return []
         cost_max = min(cost_max, self._budget)
-        alone = self._combinations.alone(self._merged, told, cost_max=cost_max)
-        found = list(islice((one for one in alone if self._states.foretold(one) is not None), count))
-        return [*found, *islice(self._combinations.of(faults, told, cost_max=cost_max), count - len(found))]
+        found = list(islice(self._combinations.of(faults, told, cost_max=cost_max), count))
+        if not found:
+            return []
+        singles = self._combinations.alone(self._merged, told, cost_max=cost_max)
+        alone = list(islice((one for one in singles if self._states.foretold(one) is not None), count))
+        return list(dict.fromkeys([*alone, *found]))[:count]
 
     def _small(self, told: Told) -> Iterator[Schedule]:
         """Yield small combinations of faults that leave nothing behind in the declared state, in no special order."""
