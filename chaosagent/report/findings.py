@@ -286,10 +286,8 @@ def _proved_cell(safe: int, empty: int) -> Cell:
 
 def _tell_warnings(page: Page, findings: Findings) -> None:
     result = findings.result
-    certificates = [search.certificate for search in result.searches]
-    contradictions = sum(certificate.contradictions for certificate in certificates)
-    if contradictions and not result.unlike:
-        tell_contradictions(page, [one for one in certificates if one.contradictions])
+    if any(search.certificate.contradictions for search in result.searches) and not result.unlike:
+        tell_contradictions(page, result.searches)
     tell_disproved(page, result)
     tell_undeclared(page, result)
     unsteady = [found for found in result.counterexamples if not found.confirmed]

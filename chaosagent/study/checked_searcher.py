@@ -21,6 +21,7 @@ from chaosagent.study.searcher import (
     FREE,
     AuditsFurther,
     Core,
+    GivesUpRules,
     KnowsCauses,
     KnowsOutcomes,
     LearnsFromOthers,
@@ -132,6 +133,13 @@ class CheckedSearcher:
         if self._broken or not isinstance(known, AuditsFurther):
             return []
         return self._checked("audit_further", self._called("audit_further", lambda: known.audit_further()))
+
+    def give_up(self, rule: str) -> bool:
+        """Have it search anew without a rule; return whether it can, and had used it."""
+        known = self._searcher
+        if self._broken or not isinstance(known, GivesUpRules):
+            return False
+        return self._called("give_up", lambda: known.give_up(rule)) is True
 
     def tell(self, evaluation: Evaluation) -> None:
         """Tell what a schedule did, and compare it with what the searcher claimed."""

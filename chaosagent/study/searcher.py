@@ -178,6 +178,15 @@ class AuditsFurther(Protocol):
 
 
 @runtime_checkable
+class GivesUpRules(Protocol):
+    """A searcher that can do without a rule."""
+
+    def give_up(self, rule: str) -> bool:
+        """Search anew without a rule, as a run of another search has contradicted it; return whether it was in use."""
+        ...
+
+
+@runtime_checkable
 class LearnsFromOthers(Protocol):
     """A searcher that gains by the runs of searches for other contracts of its task and seed; see `Together`."""
 

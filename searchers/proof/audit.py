@@ -14,10 +14,12 @@ from collections.abc import Callable, Container, Iterator
 from typing import NamedTuple, TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
+from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import Schedule
 from chaosagent.searchers.proof.chains import Chains
+from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.told import Told
-from chaosagent.study.searcher import Proposal, Purpose
+from chaosagent.study.searcher import Problem, Proposal, Purpose
 
 SAMPLES_MAX = 64
 """How many of the pruned schedules of each rule are kept for the audit."""
@@ -210,6 +212,34 @@ class Audit:
             return False
         # The two came there on different ways, so that steps and margins may differ.
         return verdict.verdict is not other.verdict or verdict.unfair != other.unfair
+
+
+def below(told: Told, expander: Expander, problem: Problem, sample: Sample, rng: random.Random) -> Sample:
+    """Return a sample and its twin with one more injection, which acts where the two are alike.
+
+    Args:
+        told: What was run.
+        expander: Finds what could be added to the twin.
+        problem: What is searched.
+        sample: A pruned schedule.
+        rng: Draws the injection.
+    """
+    twin = told.get(sample.twin)
+    if sample.alike_after is None or twin is None or twin.effective != sample.twin:
+        return sample
+    model = problem.space.model
+    left = problem.budget - sample.schedule.declared_cost(model) + COST_TOLERANCE
+    further = [
+        injection
+        for _, _, injection in expander.expand(twin, after=max(sample.alike_after, twin.acted)).candidates
+        if model.of(injection.operator) <= left
+        and not any(injection.hook.overlaps(other.hook) for other in sample.schedule)
+    ]
+    if not further:
+        return sample
+    more = rng.choice(further)
+    twins = (sample.twin.with_injection(more),)
+    return sample._replace(schedule=sample.schedule.with_injection(more), twins=twins, below=True)
 
 
 def order_is_wrong(run: Evaluation, told: Told) -> bool:

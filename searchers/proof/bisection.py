@@ -52,6 +52,10 @@ class Certifying(Searcher, Protocol):
         """Return what is to be run behind an audit (`AuditsFurther`)."""
         ...
 
+    def give_up(self, rule: str) -> bool:
+        """Search anew without a rule; return whether it was in use (`GivesUpRules`)."""
+        ...
+
     @property
     def waiting(self) -> int:
         """How many schedules may still have to be run, as far as is known now."""
@@ -213,6 +217,10 @@ class BisectingSearcher:
     def audit_further(self) -> list[Proposal]:
         """Return what is to be run behind an audit (`AuditsFurther`)."""
         return [self._affordable_or_probe(proposal) for proposal in self._inner.audit_further()]
+
+    def give_up(self, rule: str) -> bool:
+        """Search anew without a rule; return whether it was in use (`GivesUpRules`)."""
+        return self._inner.give_up(rule)
 
     # ------------------------------------------------------------------ intervals
 
