@@ -38,6 +38,9 @@ FAULTS_MAX = 4
 TRIES_MAX = 4_000
 """How often an audit tries whether another fault fits into a chain."""
 
+SMALL_SHARE = 8
+"""Without any suspicion, the size of the audit through this is how many small combinations are run all the same."""
+
 GROUPS_MAX = 16
 """How many sets of undeclared variables are looked at."""
 
@@ -157,8 +160,8 @@ class Chains:
                     walks.remove(walk)
                 elif len(chosen) < count:
                     chosen[chain] = None
-        small = [] if suspicions else list(islice(self._small(told), -(-count // 4)))
-        return list(dict.fromkeys([*chosen, *small, *islice(self._packs(contexts, told), count // 2 - len(small))]))
+        small = () if suspicions else islice(self._small(told), count // SMALL_SHARE)
+        return list(dict.fromkeys([*chosen, *small, *islice(self._packs(contexts, told), count // 2)]))
 
     def choose_further(self, count: int, told: Told, *, cost_max: float) -> list[Schedule]:
         """Return small combinations of suspicious faults, each to be run exactly as it is; none without suspicion.
