@@ -194,6 +194,14 @@ class AnytimeSearcher:
     def audit(self, count: int) -> list[Proposal]:
         return self._lower.audit(count)
 
+    def audit_further(self) -> list[Proposal]:
+        """Return what is to be run behind an audit (`AuditsFurther`)."""
+        return self._lower.audit_further()
+
+    def give_up(self, rule: str) -> bool:
+        """Search anew without a rule; return whether it was in use (`GivesUpRules`)."""
+        return self._lower.give_up(rule)
+
     def _next(self) -> Proposal | None:
         """Return what one stream wants, drawn by their shares; what the other wants when that one waits."""
         number = len(self._told) + len(self._told.out)

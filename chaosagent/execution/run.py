@@ -90,8 +90,7 @@ class LiveRun(DoorOpener):
         self.fingerprints: list[Fingerprint] = []
         self.acts: list[Act] = []
         self.asked: list[Coroutine[Any, Any, Plain]] = []
-        self.over = False
-        self._injector = injector
+        self.over, self._injector = False, injector
         self._synchronous, self._thread = synchronous, threading.get_ident()
         self._fingerprinting = fingerprinting
         self.doors: dict[str, LiveDoor] = {}
@@ -196,7 +195,6 @@ class LiveRun(DoorOpener):
         numbers = self.loop.renumber()  # whether or not fingerprints are taken, or a run would differ
         if self._fingerprinting is Fingerprinting.OFF or self._pending or not self.loop.idle:
             return
-        with_history = self._fingerprinting is Fingerprinting.STATE_AND_HISTORY
         try:
             everything = everything_at(
                 self,
@@ -205,7 +203,7 @@ class LiveRun(DoorOpener):
                 numbers,
                 clock_matters=clock_matters,
                 artifacts_matter=artifacts_matter,
-                with_history=with_history,
+                with_history=self._fingerprinting is Fingerprinting.STATE_AND_HISTORY,
             )
             self.fingerprints.append(self.recorder.watch.fingerprint(self.position, everything))
             if self.survey is not None:
@@ -233,6 +231,8 @@ class LiveRun(DoorOpener):
             await self._end()
         if asyncio._get_running_loop() is not self.loop:
             raise self._elsewhere(door)
+        if self.survey is not None:
+            self.survey.begin(sys._getframe())
         try:
             passage = self._ask(door, place_of, operation, arguments)
         except CrossingError as error:

@@ -4,13 +4,18 @@ A checkpoint declares a state, and rule R3 takes two runs for equal from there o
 something was forgotten cannot be seen in the state. It can be guessed from the variables that the target's functions
 may still read: where one differs although the declared states do not, the audit looks first.
 
+Besides the variables of functions these are the context variables that they can reach (of the task that has come to
+the checkpoint), the names that tasks were given, and which variables of the user's modules have changed since the
+checkpoint before (`module_changes`).
+
 It is a guess in both directions: what differs may not matter, and what matters may be out of sight (in a database, a
-variable of a module, a C extension). So a difference alone proves nothing.
+C extension, a context variable of another task). So a difference alone proves nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import types
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -19,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from chaosagent.execution.crashed import Owner, owner_of
+from chaosagent.execution.module_changes import ModuleChanges, context_variables, modules_of
 from chaosagent.execution.value_reader import ValueReader, frame_of
 from chaosagent.faults.evaluation import Undeclared, Variable
 from chaosagent.faults.schedule import Schedule
@@ -32,11 +38,18 @@ VALUES_MAX = 16_000
 VALUES_OF_ONE_MAX = 4_000
 """The same in one variable, which then is not compared."""
 
-ONE_IN = 16
-"""Of the runs with several injections one in so many is surveyed, and each with one or none: it takes time."""
+ONE_IN, ONE_IN_DENSE = 16, 4
+"""Of the runs with several injections one in so many is surveyed, and each with one or none: it takes time. A dense run
+shows as much as many others; some searchers make few but dense ones."""
+
+DENSE = 4
+"""Injections of a dense run."""
 
 FRAMES_MAX = 64
 VARIABLES_MAX = 64
+
+_DEFAULT_NAME = re.compile(r"Task-\d+")
+"""What asyncio calls a task: it counts through all runs."""
 
 STARTED_BY = "chaosagent.execution.execute"
 """Who calls a function of this module is not in the run."""
@@ -56,6 +69,19 @@ class Survey:
         self.found: list[Undeclared] = []
         self._is_nominal = is_nominal
         self._passed = 0
+        self._changes = ModuleChanges()
+        self._has_begun = False
+
+    def begin(self, caller: types.FrameType) -> None:
+        """Look at modules when something is asked for the first time.
+
+        Args:
+            caller: A function that those of the user have called.
+        """
+        if not self._has_begun:
+            self._has_begun = True
+            with suppress(Exception):  # as below
+                self._changes.look(modules_of(_frames(caller, ())))
 
     def look(self, run: LiveRun, place: str, state: object, caller: types.FrameType | None) -> None:
         """Look at a checkpoint whose fingerprint was just taken; of many only at some.
@@ -66,12 +92,21 @@ class Survey:
             state: That it declares; also where this is two levels deep in lists and mappings it is left out.
             caller: The function that has come there; those that wait for it are found from there.
         """
-        if not (self._is_nominal or run.acts):
-            return
         with suppress(Exception):  # of objects that answer in their own way, or change meanwhile; they are the target's
-            self._look(run, place, state, caller)
+            modules = modules_of(_frames(caller, ()))
+            changed = self._changes.look(modules)
+            if self._is_nominal or run.acts:
+                surroundings = [*context_variables(modules), *((name, "changed") for name in changed)]
+                self._look(run, place, state, caller, surroundings)
 
-    def _look(self, run: LiveRun, place: str, state: object, caller: types.FrameType | None) -> None:
+    def _look(
+        self,
+        run: LiveRun,
+        place: str,
+        state: object,
+        caller: types.FrameType | None,
+        surroundings: Iterable[tuple[str, object]],
+    ) -> None:
         self._passed += 1
         if not self._is_nominal and self._passed.bit_count() > 1:
             return  # the first, the second, the fourth, and so on: what matters later is mostly still there
@@ -80,13 +115,18 @@ class Survey:
         tasks = run.loop.tasks_left()
         for frame in islice(_frames(caller, tasks), FRAMES_MAX):
             reader.read_frame(frame)
+        for task in tasks:
+            reader.read("name of a task", _DEFAULT_NAME.sub("Task", task.get_name()))
+        for name, value in surroundings:
+            reader.read(name, value)
         variables = [Variable(name, digest) for name, digest in islice(reader.digests().items(), VARIABLES_MAX)]
         self.found.append(Undeclared(len(run.fingerprints) - 1, place, tuple(variables)))
 
 
 def survey_of(schedule: Schedule) -> Survey | None:
     """Return what looks for variables in a run of a schedule; `None` for most of those with several injections."""
-    if len(schedule) > 1 and crc32(str(schedule).encode("utf-8", "surrogatepass")) % ONE_IN:
+    one_in = 1 if len(schedule) <= 1 else ONE_IN if len(schedule) < DENSE else ONE_IN_DENSE
+    if crc32(str(schedule).encode("utf-8", "surrogatepass")) % one_in:
         return None
     return Survey(is_nominal=not schedule)
 

@@ -15,6 +15,7 @@ import types
 from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from contextvars import ContextVar
 from hashlib import blake2b
 from typing import Any
 
@@ -49,6 +50,7 @@ _CONTAINERS = (
     float,
     enum.Enum,
     random.Random,
+    ContextVar,
     BaseException,
     types.FunctionType,
     types.MethodType,
@@ -196,6 +198,8 @@ class ValueReader:
             return [content(value.func), content(value.args), content(value.keywords)]
         if issubclass(kind, random.Random):
             return marshal.dumps(random.Random.getstate(value), WITHOUT_IDENTITIES)
+        if kind is ContextVar:
+            return [content(value.get(None))]
         if issubclass(kind, BaseException):
             return [content(part) for part in BaseException.args.__get__(value)]  # type: ignore[attr-defined]
         if issubclass(kind, _GENERATORS):

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaosagent.report.page import Page, bad
+from chaosagent.report.printable import printable
 from chaosagent.report.story import counted
-from chaosagent.study.certificate import Certificate, listed
-from chaosagent.study.result import StudyResult
+from chaosagent.study.certificate import listed
+from chaosagent.study.result import SearchResult, StudyResult
+
+SEARCHES_MAX = 5
 
 CAUSES = {
     "R1": "An operator begins to act at another moment than its crossing shows.",
@@ -22,13 +25,14 @@ CAUSES = {
 """Why a rule is contradicted, most likely."""
 
 
-def tell_contradictions(page: Page, certificates: Sequence[Certificate]) -> None:
+def tell_contradictions(page: Page, searches: Sequence[SearchResult]) -> None:
     """Say which rules were contradicted by runs, and what is likely wrong.
 
     Args:
         page: Where to say it.
-        certificates: Those with contradictions.
+        searches: Of the study.
     """
+    certificates = [search.certificate for search in searches if search.certificate.contradictions]
     undeclared = tuple(dict.fromkeys(name for one in certificates for name in one.undeclared))
     rules = sorted({rule for one in certificates for rule in one.contradicted})
     causes = [CAUSES[rule] for rule in rules if rule in CAUSES and not (rule == "R3" and undeclared)]
@@ -43,6 +47,26 @@ def tell_contradictions(page: Page, certificates: Sequence[Certificate]) -> None
         f"{'they were' if len(rules) > 1 else 'it was'} switched off and what it had pruned was searched. ",
         " ".join(causes),
     )
+    if "R3" in rules:
+        _tell_others(page, searches)
+
+
+def _tell_others(page: Page, searches: Sequence[SearchResult]) -> None:
+    """Say what a contradiction of rule R3 means for other searches of the task, and what to do."""
+    by = dict.fromkeys(
+        f"{search.contract} (task {printable(search.task_id)!r})"
+        for search in searches
+        if "R3" in search.certificate.contradicted
+    )
+    without = [search.certificate for search in searches if search.certificate.contradicted_by]
+    withdrawn = sum(bool(certificate.pruned.get("R3")) for certificate in without)
+    told = f"Rule R3 was contradicted in the search for {', '.join(list(by)[:SEARCHES_MAX])}"
+    told += f" and {len(by) - SEARCHES_MAX} more" if len(by) > SEARCHES_MAX else ""
+    if len(without) > withdrawn:
+        told += f"; {counted(len(without) - withdrawn, 'other search', 'other searches')} of that task did without it"
+    if withdrawn:
+        told += f"; what {counted(withdrawn, 'search', 'searches')} with other seeds proved with it is withdrawn"
+    page.line(f"{told}. Declare the variable, or search without the rule: `settings: {{r3: false}}`.", indent=2)
 
 
 def tell_disproved(page: Page, result: StudyResult) -> None:

@@ -18,6 +18,7 @@ from chaosagent.report.overlaps import broken_cell, broken_elsewhere, tell_overl
 from chaosagent.report.page import Cell, Page, Part, Span, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
 from chaosagent.report.story import agent_of, counted, replay_command
+from chaosagent.report.undeclared import reservation_of, tell_undeclared
 from chaosagent.report.unproved import tell_unproved
 from chaosagent.report.weaknesses import contracts_table, is_unfinished, rank_of, tell_weaknesses
 from chaosagent.study.certificate import Certificate
@@ -170,7 +171,7 @@ def _tell_proof(page: Page, findings: Findings) -> None:
         number = _share_of(safe, searches, "for")
         page.gap().line(
             good(f"Nothing {space} breaks {what}"),
-            f": proved{number}{_reservation(safe)}.",
+            f": proved{number}{reservation_of(safe)}.",
             gaps,
         )
 
@@ -181,12 +182,6 @@ def _share_of(safe: Sequence[SearchResult], searches: Sequence[SearchResult], wo
         return ""
     number = f"all {len(safe)}" if len(safe) == len(searches) else f"{len(safe)} of {len(searches)}"
     return f" {word} {number} searches"
-
-
-def _reservation(safe: Sequence[SearchResult]) -> str:
-    """Say what a proof rests on that the target makes doubtful."""
-    reads = any(search.certificate.reads for search in safe)
-    return ", if the clock reads and random numbers listed below do not matter" if reads else ""
 
 
 def counterexamples_table(findings: Findings, *, every: bool = False) -> Page:
@@ -290,11 +285,10 @@ def _proved_cell(safe: int, empty: int) -> Cell:
 
 def _tell_warnings(page: Page, findings: Findings) -> None:
     result = findings.result
-    certificates = [search.certificate for search in result.searches]
-    contradictions = sum(certificate.contradictions for certificate in certificates)
-    if contradictions and not result.unlike:
-        tell_contradictions(page, [one for one in certificates if one.contradictions])
+    if any(search.certificate.contradictions for search in result.searches) and not result.unlike:
+        tell_contradictions(page, result.searches)
     tell_disproved(page, result)
+    tell_undeclared(page, result)
     unsteady = [found for found in result.counterexamples if not found.confirmed]
     if unsteady:
         which = ", ".join(f"{found.contract} in {found.task_id}" for found in unsteady[:ROWS_MAX])

@@ -129,6 +129,7 @@ def _search_json(search: SearchResult, findings: Findings) -> Plain:
         "certificate": str(certificate),
         "disproved": certificate.disproved or None,
         "reads": certificate.reads or None,
+        "undeclared": list(certificate.undeclared),
         "by_real_time": certificate.by_real_time,
         "above_budget": above_budget_json(search),
     }

@@ -64,6 +64,8 @@ class Certificate:
         near_limit: Share of a limit that some run has used, so that rule R3 was switched off; 0 where it was not.
         contradicted: Rules that a run has contradicted.
         undeclared: Variables that differed at merged checkpoints, which do not declare them: the audit began there.
+        contradicted_by: Contract of another search of the task in which a run has contradicted rule R3; empty while
+            none has. Either this search did without the rule, or what it had proved with it is withdrawn.
         disproved: What the searcher claimed and a run has contradicted; empty while nothing did.
         by_real_time: The counterexample is a run that the limit of real time has ended: confirmed, as it was made in
             two fresh workers, and never certified.
@@ -100,6 +102,7 @@ class Certificate:
     near_limit: float = 0.0
     undeclared: tuple[str, ...] = ()
     contradicted: tuple[str, ...] = ()
+    contradicted_by: str = ""
     disproved: str = ""
     by_real_time: bool = False
     reads: str = ""
@@ -191,6 +194,9 @@ class Certificate:
         work += self._missed
         if self.undeclared:
             work += f", the audit began where checkpoints leave out {listed(self.undeclared)}"
+        if self.contradicted_by:
+            left = "what rested on it is withdrawn" if self.pruned.get("R3") else "it was switched off here, too"
+            work += f", rule R3 was contradicted in the search for {self.contradicted_by}, and {left}"
         if self.near_limit:
             work += f", rule R3 was switched off as a run used {math.floor(100 * self.near_limit)} % of a limit"
         if self.errors:

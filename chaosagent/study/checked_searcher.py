@@ -19,7 +19,9 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.minimise import KnownToHold, violates
 from chaosagent.study.searcher import (
     FREE,
+    AuditsFurther,
     Core,
+    GivesUpRules,
     KnowsCauses,
     KnowsOutcomes,
     LearnsFromOthers,
@@ -124,6 +126,20 @@ class CheckedSearcher:
         if self._broken:
             return []
         return self._checked("audit", self._called("audit", lambda: self._searcher.audit(count)))
+
+    def audit_further(self) -> list[Proposal]:
+        """Return what is to be run behind an audit, empty where a searcher knows of nothing."""
+        known = self._searcher
+        if self._broken or not isinstance(known, AuditsFurther):
+            return []
+        return self._checked("audit_further", self._called("audit_further", lambda: known.audit_further()))
+
+    def give_up(self, rule: str) -> bool:
+        """Have it search anew without a rule; return whether it can, and had used it."""
+        known = self._searcher
+        if self._broken or not isinstance(known, GivesUpRules):
+            return False
+        return self._called("give_up", lambda: known.give_up(rule)) is True
 
     def tell(self, evaluation: Evaluation) -> None:
         """Tell what a schedule did, and compare it with what the searcher claimed."""

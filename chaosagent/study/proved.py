@@ -61,6 +61,7 @@ def certificate_of(
         near_limit=standing.near_limit,
         undeclared=standing.undeclared,
         contradicted=standing.contradicted,
+        contradicted_by=search.given_up.get("R3", ""),
         disproved=search.searcher.disproved,
         by_real_time=any(one.ending is Ending.HUNG for one in (*filter(None, [found.best]), *found.minimal)),
         reads=reads,

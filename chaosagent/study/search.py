@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from chaosagent.contracts.contract import Contract, judges_outcome_only, sees_faults
-from chaosagent.contracts.templates.objective import Objective
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.checked_searcher import CheckedSearcher
@@ -20,8 +19,9 @@ from chaosagent.study.racing import RACE_SHARE, Racer
 from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
 from chaosagent.study.shrinker import WAITING_MAX, WAITING_MAX_ALL, Shrinker
 from chaosagent.study.trial import Trial
+from chaosagent.study.unknown import unknown_under
 from chaosagent.study.worlds import standing_of_both
-from chaosagent.vocabulary import CUT_OFF, Ending, Verdict
+from chaosagent.vocabulary import Verdict
 
 SHRINKING_SHARE = 0.5
 """Largest share of the trials in flight that shrink a violation, where more than one is."""
@@ -48,6 +48,7 @@ class Search:
         errors: How many trials ended as errors.
         unknown: How many runs told nothing of the contract.
         unknown_under: Under what the one with the fewest injections was, and why; empty while there is none.
+        given_up: Rules that another search of its task has contradicted, each with the contract of that search.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Search:
     ) -> None:
         self.plan, self.at, self.contract, self._signature_of = plan, at, contract, signature_of
         self.racer: Racer | None = None
+        self.given_up: dict[str, str] = {}
         self._begin_with(
             Problem(
                 contract.id,
@@ -73,21 +75,17 @@ class Search:
                 outcome_only=judges_outcome_only(contract),
             )
         )
-        self.trials = self.heard = 0
-        self.errors = 0
-        self.unknown = 0
+        self.trials = self.heard = self.errors = 0
+        self.unknown = self._unknown_size = 0
         self.unknown_under = ""
-        self._unknown_size = 0
-        self.limit_reached = False
         self._window: deque[Proposal] = deque()
         self._asked = self._shrinking = 0
-        self._has_answered = True
-        self._audit_over = False
+        self.limit_reached = False
+        self._has_answered, self._audit_over = True, False
         self._told: dict[Schedule, Evaluation] = {}
         self._before: Standing | None = None  # of the worlds that were searched before this one
         self._known_elsewhere: deque[Schedule] = deque()  # minimal ones of those worlds, not run in this one yet
-        self._floor = 0.0
-        self._known: set[Schedule] = set()  # told, or in flight
+        self._floor, self._known = 0.0, set[Schedule]()  # known: told, or in flight
         self._is_torn = False  # an interrupt that leaves a searcher in the middle of something leaves it without proof
 
     def expect_chance(self, racer: Racer, world: int = 0) -> None:
@@ -104,6 +102,8 @@ class Search:
         """Make the searcher for a problem, and what goes with it; nothing was asked yet."""
         plan, contract, self._problem = self.plan, self.contract.id, problem
         self.searcher = CheckedSearcher(plan.searcher, problem, plan.searcher_settings)
+        for rule in self.given_up:
+            self.searcher.give_up(rule)
         waiting = WAITING_MAX_ALL if plan.wants_several else WAITING_MAX
         self._shrinker = Shrinker(
             contract,
@@ -312,7 +312,7 @@ class Search:
             self.unknown += not is_audit  # as those are not among the runs that the certificate counts
             if not self.unknown_under or len(evaluation.schedule) < self._unknown_size:
                 self._unknown_size = len(evaluation.schedule)
-                self.unknown_under = self._unknown_under(evaluation)
+                self.unknown_under = unknown_under(evaluation, self.contract)
         self._is_torn = True
         (tell or self.searcher.tell)(evaluation)
         self._is_torn = False
@@ -320,30 +320,32 @@ class Search:
             self._told[evaluation.schedule] = evaluation
         self.found.keep_best(evaluation)
 
-    def _unknown_under(self, evaluation: Evaluation) -> str:
-        """Say under what a trial told nothing of the contract, and why, where that is known."""
-        under = f"under {evaluation.schedule}" if evaluation.schedule != EMPTY else "without injections"
-        if evaluation.ending in CUT_OFF:
-            return f"{under}: {evaluation.detail or evaluation.ending.value}"
-        if evaluation.ending is not Ending.FINISHED:
-            return f"{under}: the run ended with {evaluation.ending.value} and has no outcome to judge"
-        objective = isinstance(self.contract, Objective)
-        return f"{under}: nobody says whether its outcome is a success" if objective else under
-
     def audit(self, evaluator: Evaluator) -> None:
         """Execute and tell a random sample of what the rules pruned; over when no rule was withdrawn for it."""
         before = self.searcher.standing.contradictions
         self._is_torn = True
         proposals = [] if self.found.violated_nominally else self.searcher.audit(self.plan.audit)
         self._is_torn = False
-        for proposal in proposals:
-            evaluator.request(self.at, proposal.schedule)
-        for proposal in proposals:
-            evaluation = self.judged(evaluator.evaluate(self.at, proposal.schedule))
-            self._learn(evaluation, is_audit=True)
-            if self.plan.wants_several:
-                self._shrink(evaluation)
+        while proposals:
+            for proposal in proposals:
+                evaluator.request(self.at, proposal.schedule)
+            for proposal in proposals:
+                evaluation = self.judged(evaluator.evaluate(self.at, proposal.schedule))
+                self._learn(evaluation, is_audit=True)
+                if self.plan.wants_several:
+                    self._shrink(evaluation)
+            self._is_torn = True
+            proposals = self.searcher.audit_further() if self.searcher.standing.contradictions == before else []
+            self._is_torn = False
         self._audit_over = self.searcher.standing.contradictions == before
+
+    def give_up(self, rule: str, contradicted_by: str) -> bool:
+        """Search on without a rule that the search for another contract has contradicted, if it was in use."""
+        if rule in self.given_up or self.found.violated_nominally or not self.searcher.give_up(rule):
+            return False
+        self.given_up[rule] = contradicted_by
+        self._has_answered, self._audit_over = True, self.limit_reached
+        return True
 
     def stop(self) -> None:
         """End the search where it is; what is in flight is not waited for."""

@@ -166,6 +166,27 @@ class KnowsOutcomes(Protocol):
 
 
 @runtime_checkable
+class AuditsFurther(Protocol):
+    """A searcher whose audit depends on what it has shown so far."""
+
+    def audit_further(self) -> list[Proposal]:
+        """Return what is to be run after what `audit` or this has returned last was told; empty when that is enough.
+
+        It is called until it is empty, or a rule was contradicted.
+        """
+        ...
+
+
+@runtime_checkable
+class GivesUpRules(Protocol):
+    """A searcher that can do without a rule."""
+
+    def give_up(self, rule: str) -> bool:
+        """Search anew without a rule, as a run of another search has contradicted it; return whether it was in use."""
+        ...
+
+
+@runtime_checkable
 class LearnsFromOthers(Protocol):
     """A searcher that gains by the runs of searches for other contracts of its task and seed; see `Together`."""
 

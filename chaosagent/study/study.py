@@ -19,21 +19,21 @@ from chaosagent.study.apart import Apart
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.collecting import rare_full_collections
 from chaosagent.study.confirmation import FreshRuns
+from chaosagent.study.contradicted import contradicted_in, spread, withdrawn_if_contradicted
 from chaosagent.study.counterexample import Counterexample, Signature, signature_of
 from chaosagent.study.determinism import DETERMINISTIC, compare_with, examine
 from chaosagent.study.earlier import NOTHING_EARLIER, Earlier
 from chaosagent.study.evaluator import Evaluator, Experimental
+from chaosagent.study.expect_chance import expect_chance
 from chaosagent.study.minimise import Rerun, minimise, necessity_of, violates
 from chaosagent.study.plan import Plan
 from chaosagent.study.proved import certificate_of, is_injectable
-from chaosagent.study.racing import Racer
 from chaosagent.study.repeats import Repeats
 from chaosagent.study.result import Progress, SearchResult, StudyResult, believed
 from chaosagent.study.search import Search
 from chaosagent.study.sink import Sink, Sinks
 from chaosagent.study.together import Together
 from chaosagent.study.trial import Trial
-from chaosagent.study.worlds import usual_world
 from chaosagent.vocabulary import ClockKind, Severity
 
 ERRORS_MIN = 20
@@ -106,7 +106,8 @@ class Study:
             self._examine([group[0].at for group in groups])
             for start in range(0, len(groups), self._groups_max):
                 together = groups[start : start + self._groups_max]
-                self._expect_chance(together)
+                if self._nature.stochastic:
+                    expect_chance(together, self._plan, self._evaluator, self._fresh)
                 self._search_all(together)
                 self._repeat(together)
                 for group in together:
@@ -119,6 +120,7 @@ class Study:
             self._executor.drop_waiting()
             self._evaluator.abandon()
             for group in groups[groups_over:]:
+                spread(group)
                 results.extend(self._finish(group))
         except SearcherError:
             self._keep_found(groups[groups_over:])
@@ -169,14 +171,6 @@ class Study:
         self._progress.stochastic = self._nature.stochastic
         self._sinks.examined(self._nature)
 
-    def _expect_chance(self, groups: Iterable[Sequence[Search]]) -> None:
-        """Have the violations of a stochastic target judged before they are believed."""
-        for group in groups if self._nature.stochastic else []:
-            world = usual_world(self._evaluator, group[0].at)
-            for search in group:
-                at = search.at._replace(world=world)
-                search.expect_chance(Racer(self._plan, at, search.contract, self._fresh), world)
-
     def _repeat(self, groups: Iterable[Sequence[Search]]) -> None:
         """Run again some of what was searched, so that what does not repeat is not called proved."""
         for group in groups:
@@ -192,10 +186,12 @@ class Study:
 
     def _withdrawn(self, results: Sequence[SearchResult]) -> list[SearchResult]:
         """Return the results without the proofs of what a later run has refuted, and tell those once more."""
-        kept = []
+        kept, contradicted = [], contradicted_in(results)
         for result in results:
-            if result.certificate.reproduced and self._evaluator.diverged_in(result.task_id):
-                certificate = result.certificate.withdrawn
+            certificate = withdrawn_if_contradicted(result, contradicted)
+            if certificate.reproduced and self._evaluator.diverged_in(result.task_id):
+                certificate = certificate.withdrawn
+            if certificate != result.certificate:
                 found = tuple(self._certified(one, certificate) for one in result.counterexamples)
                 result = replace(result, certificate=certificate, counterexamples=found)
                 self._sinks.search_over(result)
@@ -221,22 +217,25 @@ class Study:
     def _search_all(self, groups: Sequence[Sequence[Search]]) -> None:
         """Let searches go on side by side until all have ended and their certificates are audited."""
         searches = [search for group in groups for search in group]
-        under_way = [Together(group, self._note) for group in groups]
-        active, over_before = searches, self._progress.searches_over
-        while active:
-            if self._out_of_time:
-                self._executor.drop_waiting()
-                self._evaluator.abandon()
-                for search in active:
-                    search.stop()
-            moved = [together.advance(self._evaluator) for together in under_way]
-            if not any(moved):
-                if not self._evaluator.anything_out:
-                    active[0].searcher.refuse_waiting()
-                self._evaluator.wait()
-            active = [search for together in under_way for search in together.active]
-            self._progress.searches_over = over_before + len(searches) - len(active)
-            self._report(active, searches)
+        over_before, left = self._progress.searches_over, groups
+        while left:
+            under_way = [Together(group, self._note) for group in left]
+            active = [search for group in left for search in group]
+            while active:
+                if self._out_of_time:
+                    self._executor.drop_waiting()
+                    self._evaluator.abandon()
+                    for search in active:
+                        search.stop()
+                moved = [together.advance(self._evaluator) for together in under_way]
+                if not any(moved):
+                    if not self._evaluator.anything_out:
+                        active[0].searcher.refuse_waiting()
+                    self._evaluator.wait()
+                active = [search for together in under_way for search in together.active]
+                self._progress.searches_over = over_before + len(searches) - len(active)
+                self._report(active, searches)
+            left = [again for group in groups if (again := spread(group))]
 
     @property
     def _out_of_time(self) -> bool:

@@ -12,7 +12,7 @@ from chaosagent.faults.schedule import EMPTY, Schedule, schedule
 from chaosagent.faults.space import Space
 from chaosagent.study.minimal import MinimalSets
 from chaosagent.study.minimise import violates
-from chaosagent.study.searcher import Searcher
+from chaosagent.study.searcher import AuditsFurther, Searcher
 
 
 class Minimum(NamedTuple):
@@ -121,4 +121,18 @@ def drive(
         searcher.tell(run(window.pop(0)))
     for left in window:
         searcher.tell(run(left))
+    return trials
+
+
+def drive_audit(searcher: Searcher, run: Callable[[Schedule], Evaluation], count: int) -> int:
+    """Run the audit of a searcher that has finished, as a study does, and return how many schedules it had run."""
+    before, trials = searcher.standing.contradictions, 0
+    proposals = searcher.audit(count)
+    while proposals:
+        for proposal in proposals:
+            searcher.tell(run(proposal.schedule))
+        trials += len(proposals)
+        if searcher.standing.contradictions != before or not isinstance(searcher, AuditsFurther):
+            break
+        proposals = searcher.audit_further()
     return trials

@@ -14,10 +14,12 @@ from collections.abc import Callable, Container, Iterator
 from typing import NamedTuple, TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
+from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import Schedule
 from chaosagent.searchers.proof.chains import Chains
+from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.told import Told
-from chaosagent.study.searcher import Proposal, Purpose
+from chaosagent.study.searcher import Problem, Proposal, Purpose
 
 SAMPLES_MAX = 64
 """How many of the pruned schedules of each rule are kept for the audit."""
@@ -25,6 +27,10 @@ SAMPLES_MAX = 64
 BELOW_EVERY = 4
 """Every so many-th of what rule R2 pruned is audited with a further injection below it, if one fits. It is not counted
 for the rule: the printed figures of an audit are about the pruned schedules themselves."""
+
+FURTHER_TIMES = 8
+"""So many times the size of the audit are run in addition where variables differed at merged checkpoints: with 16 as
+many as the pairs and triples of nine faults. More would cost too much where the doubt proves groundless."""
 
 ORDER, DRY, MERGE = "R1", "R2", "R3"
 """The rules on the order in which injections act, dry application, and equal checkpoints."""
@@ -83,6 +89,7 @@ class Audit:
         self._rng = random.Random(0)
         self.judged: Counter[str] = Counter()
         self.judged_below = 0
+        self._count = self._further_count = 0
         self.undeclared: tuple[str, ...] = ()
 
     def begin(self, rng: random.Random) -> None:
@@ -95,6 +102,7 @@ class Audit:
         self._kept.clear()
         self._seen.clear()
         self._chosen.clear()
+        self._count = self._further_count = 0
 
     def slots(self, rule: str, count: int) -> list[tuple[int, int]]:
         """Return which of the schedules that a rule has just pruned are to be kept, by their numbers, and where.
@@ -123,7 +131,7 @@ class Audit:
             told: What was run.
             below: Finds what lies below.
         """
-        self.undeclared = self._chains.undeclared
+        self.undeclared, self._count = self._chains.undeclared, count
         pools = [(rule, self._pool(rule, told)) for rule in sorted(self._kept)]
         pools = sorted(((rule, pool) for rule, pool in pools if pool), key=lambda one: len(one[1]))
         chosen: list[Sample] = []
@@ -146,6 +154,22 @@ class Audit:
             purposes[sample.schedule] = Purpose.AUDIT
         purposes.update((chain, Purpose.PROBE) for chain in chains if chain not in purposes)  # some exceed the budget
         return [Proposal(schedule, purpose) for schedule, purpose in purposes.items()]
+
+    def choose_further(self, told: Told, cost_max: float) -> list[Proposal]:
+        """Return what is to be run after what was chosen before, as long as it has contradicted nothing.
+
+        Only where runs were merged whose variables differed (`Chains.choose_further`).
+
+        Args:
+            told: What was run.
+            cost_max: What is dearer is of no use.
+        """
+        self.undeclared = self._chains.undeclared
+        count = min(self._count, FURTHER_TIMES * self._count - self._further_count)
+        chains = self._chains.choose_further(count, told, cost_max=cost_max) if self._kept[MERGE] and count else []
+        self._further_count += len(chains)
+        self._asked_chains.update(chains)
+        return [Proposal(chain, Purpose.PROBE) for chain in chains]
 
     @property
     def total(self) -> int:
@@ -188,6 +212,34 @@ class Audit:
             return False
         # The two came there on different ways, so that steps and margins may differ.
         return verdict.verdict is not other.verdict or verdict.unfair != other.unfair
+
+
+def below(told: Told, expander: Expander, problem: Problem, sample: Sample, rng: random.Random) -> Sample:
+    """Return a sample and its twin with one more injection, which acts where the two are alike.
+
+    Args:
+        told: What was run.
+        expander: Finds what could be added to the twin.
+        problem: What is searched.
+        sample: A pruned schedule.
+        rng: Draws the injection.
+    """
+    twin = told.get(sample.twin)
+    if sample.alike_after is None or twin is None or twin.effective != sample.twin:
+        return sample
+    model = problem.space.model
+    left = problem.budget - sample.schedule.declared_cost(model) + COST_TOLERANCE
+    further = [
+        injection
+        for _, _, injection in expander.expand(twin, after=max(sample.alike_after, twin.acted)).candidates
+        if model.of(injection.operator) <= left
+        and not any(injection.hook.overlaps(other.hook) for other in sample.schedule)
+    ]
+    if not further:
+        return sample
+    more = rng.choice(further)
+    twins = (sample.twin.with_injection(more),)
+    return sample._replace(schedule=sample.schedule.with_injection(more), twins=twins, below=True)
 
 
 def order_is_wrong(run: Evaluation, told: Told) -> bool:

@@ -48,6 +48,14 @@ class Certifying(Searcher, Protocol):
         """Do everything that needs no run."""
         ...
 
+    def audit_further(self) -> list[Proposal]:
+        """Return what is to be run behind an audit (`AuditsFurther`)."""
+        ...
+
+    def give_up(self, rule: str) -> bool:
+        """Search anew without a rule; return whether it was in use (`GivesUpRules`)."""
+        ...
+
     @property
     def waiting(self) -> int:
         """How many schedules may still have to be run, as far as is known now."""
@@ -205,6 +213,14 @@ class BisectingSearcher:
         for proposal in asked:
             purposes.setdefault(proposal.schedule, proposal.purpose)
         return [self._affordable_or_probe(Proposal(schedule, purpose)) for schedule, purpose in purposes.items()]
+
+    def audit_further(self) -> list[Proposal]:
+        """Return what is to be run behind an audit (`AuditsFurther`)."""
+        return [self._affordable_or_probe(proposal) for proposal in self._inner.audit_further()]
+
+    def give_up(self, rule: str) -> bool:
+        """Search anew without a rule; return whether it was in use (`GivesUpRules`)."""
+        return self._inner.give_up(rule)
 
     # ------------------------------------------------------------------ intervals
 

@@ -16,12 +16,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
-from zlib import crc32
 
 from chaosagent.faults.evaluation import Evaluation, Status, Undeclared
 from chaosagent.faults.injection import Injection
 from chaosagent.faults.operator import COST_TOLERANCE, CostModel
 from chaosagent.faults.schedule import Schedule
+from chaosagent.searchers.proof.combinations import Combinations, shuffled, with_fault
 from chaosagent.searchers.seen.course import State
 from chaosagent.searchers.seen.states import TOLD_BY_STATE, States
 from chaosagent.searchers.seen.told import Told
@@ -37,6 +37,9 @@ FAULTS_MAX = 4
 
 TRIES_MAX = 4_000
 """How often an audit tries whether another fault fits into a chain."""
+
+SMALL_SHARE = 8
+"""Without any suspicion, the size of the audit through this is how many small combinations are run all the same."""
 
 GROUPS_MAX = 16
 """How many sets of undeclared variables are looked at."""
@@ -74,12 +77,21 @@ class Chains:
 
     def __init__(self, states: States, model: CostModel, budget: float) -> None:
         self._states, self._model, self._budget = states, model, budget
+        self._combinations = Combinations(states, model)
+        self._merged: dict[Injection, None] = {}  # all that acted before a checkpoint, in a run that was told
+        self._looked_at: set[Injection] = set()  # in a run of its own
         self._variants: defaultdict[State, list[_Variant]] = defaultdict(list)
 
     def take(self, evaluation: Evaluation) -> None:
-        """Note the variables of a run at its checkpoints."""
-        if not evaluation.undeclared or evaluation.status is Status.ERROR:
+        """Note the variables of a run at its checkpoints, and what acted before one."""
+        if evaluation.status is Status.ERROR:
             return
+        last = evaluation.fingerprints[-1].position if evaluation.fingerprints else -1
+        self._merged.update((act.injection, None) for act in evaluation.acts if act.position <= last)
+        if not evaluation.undeclared:
+            return
+        if len(evaluation.acts) == 1:
+            self._looked_at.add(evaluation.acts[0].injection)
         marks = self._states.course(evaluation).marks[1:]  # without the start
         for seen in evaluation.undeclared:
             mark = marks[seen.number]
@@ -88,19 +100,36 @@ class Chains:
             equal = next((n for n, other in enumerate(variants) if other.seen.variables == seen.variables), None)
             if equal is None and len(variants) < VARIANTS_MAX:
                 variants.append(_Variant(seen, acted))
-            elif equal is not None and len(acted) < len(variants[equal].acted):
+            elif equal is not None and self._rank(acted) < self._rank(variants[equal].acted):
                 variants[equal] = _Variant(seen, acted)
+
+    def _rank(self, acted: Iterable[Injection]) -> tuple[int, float]:
+        costs = [self._model.of(injection.operator) for injection in acted]
+        return len(costs), sum(costs)
 
     @property
     def suspicions(self) -> list[Suspicion]:
-        """Faults after which variables differ from those of a run with fewer faults that declared the same state."""
+        """Faults after which variables differ from those of a run that declared the same state.
+
+        Each run is compared with the one whose faults differ least from its own.
+        """
         found: dict[Injection, Suspicion] = {}
+        several: list[tuple[list[Injection], Suspicion]] = []
         for variants in self._variants.values():
-            reference, *others = sorted(variants, key=lambda variant: len(variant.acted))
-            for other in others:
+            _, *others = variants = sorted(variants, key=lambda variant: self._rank(variant.acted))
+            for number, other in enumerate(others, 1):
+                reference = min(variants[:number], key=lambda variant: len(variant.acted ^ other.acted))
                 differing = {variable.name for variable in {*reference.seen.variables} ^ {*other.seen.variables}}
-                for injection in sorted(other.acted - reference.acted, key=str):
-                    found.setdefault(injection, Suspicion(injection, other.seen.place, tuple(sorted(differing))))
+                faults = sorted(other.acted ^ reference.acted, key=str)
+                suspicion = Suspicion(faults[0], other.seen.place, tuple(sorted(differing)))
+                if len(other.acted) <= 1:
+                    found.update((one, suspicion._replace(injection=one)) for one in faults if one not in found)
+                else:
+                    several.append((faults, suspicion))
+        for faults, suspicion in several:
+            unclear = [one for one in faults if one not in self._looked_at]
+            if not found.keys() & faults:
+                found.update((one, suspicion._replace(injection=one)) for one in unclear or faults)
         return list(found.values())
 
     @property
@@ -131,8 +160,32 @@ class Chains:
                     walks.remove(walk)
                 elif len(chosen) < count:
                     chosen[chain] = None
-        chosen.update(dict.fromkeys(islice(self._packs(contexts, told), count // 2)))
-        return list(chosen)
+        small = () if suspicions else islice(self._small(told), count // SMALL_SHARE)
+        return list(dict.fromkeys([*chosen, *small, *islice(self._packs(contexts, told), count // 2)]))
+
+    def choose_further(self, count: int, told: Told, *, cost_max: float) -> list[Schedule]:
+        """Return small combinations of suspicious faults, each to be run exactly as it is; none without suspicion.
+
+        First come faults of which no run has shown alone whether they are suspicious, too.
+
+        Args:
+            count: How many at most.
+            told: All runs.
+            cost_max: What they may cost, as long as that is within the budget.
+        """
+        faults = [suspicion.injection for suspicion in self.suspicions]
+        cost_max = min(cost_max, self._budget)
+        found = list(islice(self._combinations.of(faults, told, cost_max=cost_max), count))
+        if not found:
+            return []
+        singles = self._combinations.alone(self._merged, told, cost_max=cost_max)
+        alone = list(islice((one for one in singles if self._states.foretold(one) is not None), count))
+        return list(dict.fromkeys([*alone, *found]))[:count]
+
+    def _small(self, told: Told) -> Iterator[Schedule]:
+        """Yield small combinations of faults that leave nothing behind in the declared state, in no special order."""
+        combined = self._combinations.of(self._states.quiet(), told, cost_max=self._budget)
+        return (one for one in combined if self._states.foretold(one) is not None)
 
     def _packs(self, contexts: Sequence[Schedule], told: Told) -> Iterator[Schedule]:
         """Yield chains of many faults that leave nothing behind in the declared state, until each was in one.
@@ -147,7 +200,7 @@ class Chains:
                 chain, later = context, list[Injection]()
                 tries -= len(left)
                 for fault in left:
-                    further = _with(chain, fault)
+                    further = with_fault(chain, fault)
                     if further is not None and self._states.foretold(further) is not None:
                         chain = further
                     else:
@@ -179,7 +232,7 @@ class Chains:
             rank = (run.schedule.declared_cost(self._model), str(run.schedule), run.schedule)
             if last not in cheapest or rank[:2] < cheapest[last][:2]:
                 cheapest[last] = rank
-        ranked = sorted(cheapest.items(), key=lambda item: (-self._carried(item[0]), _shuffled(item[1][1])))
+        ranked = sorted(cheapest.items(), key=lambda item: (-self._carried(item[0]), shuffled(item[1][1])))
         return [schedule for _, (_, _, schedule) in ranked[:CONTEXTS_MAX]]
 
     def _carried(self, state: State) -> int:
@@ -208,20 +261,10 @@ class Chains:
 
     def _joined(self, context: Schedule, injection: Injection) -> Schedule | None:
         """Return a schedule with one more fault; `None` if it does not fit or is too expensive."""
-        chain = _with(context, injection)
+        chain = with_fault(context, injection)
         if chain is None or chain.declared_cost(self._model) > self._budget + COST_TOLERANCE:
             return None
         return chain
 
     def _is_predicted(self, chain: Schedule, told: Told) -> bool:
         return chain not in told and self._states.foretold(chain) is not None
-
-
-def _with(schedule: Schedule, fault: Injection) -> Schedule | None:
-    """Return a schedule with one more fault; `None` if another one acts there already."""
-    return None if any(fault.hook.overlaps(one.hook) for one in schedule) else schedule.with_injection(fault)
-
-
-def _shuffled(text: str) -> int:
-    """Return a number by which texts are in no particular order, the same in every search."""
-    return crc32(text.encode("utf-8", "surrogatepass"))

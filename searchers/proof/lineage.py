@@ -75,9 +75,8 @@ class LineageSearcher:
         withdrawn = self._inner.standing.contradictions
         self._inner.tell(evaluation)
         self._out.pop(schedule, None)
-        if self._inner.standing.contradictions != withdrawn:  # it begins anew, and asks for what is held once more
-            self._held.clear()
-            self._pruned, self._reached, self._taken = 0, -1.0, set(self._out)
+        if self._inner.standing.contradictions != withdrawn:
+            self._begin_anew()
         if schedule in self._told:
             return
         self._reached = -1.0
@@ -200,6 +199,22 @@ class LineageSearcher:
         for proposal in asked:
             purposes.setdefault(proposal.schedule, proposal.purpose)
         return [Proposal(schedule, purpose) for schedule, purpose in purposes.items()]
+
+    def audit_further(self) -> list[Proposal]:
+        """Return what is to be run behind an audit (`AuditsFurther`)."""
+        return self._inner.audit_further()
+
+    def give_up(self, rule: str) -> bool:
+        """Search anew without a rule; return whether it was in use (`GivesUpRules`)."""
+        was_used = self._inner.give_up(rule)
+        if was_used:
+            self._begin_anew()
+        return was_used
+
+    def _begin_anew(self) -> None:
+        """Forget what is held, as the exact search begins anew and asks for it once more."""
+        self._held.clear()
+        self._pruned, self._reached, self._taken = 0, -1.0, set(self._out)
 
     # ------------------------------------------------------------------ what passes
 

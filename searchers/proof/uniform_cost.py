@@ -38,7 +38,7 @@ from collections.abc import Callable, Mapping, Sequence
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.searchers.proof.audit import ORDER, Audit, Sample, order_is_wrong
+from chaosagent.searchers.proof.audit import ORDER, Audit, Sample, below, order_is_wrong
 from chaosagent.searchers.proof.chains import Chains
 from chaosagent.searchers.proof.frontier import Child, Family, Origin
 from chaosagent.searchers.proof.limits import spent_max_of
@@ -233,32 +233,27 @@ class ExactSearcher:
         return self._audit.choose(count, self.told, self._below)
 
     def _below(self, sample: Sample, rng: random.Random) -> Sample:
-        """Return a sample and its twin with one more injection, which acts where the two are alike."""
-        twin = self.told.get(sample.twin)
-        if sample.alike_after is None or twin is None or twin.effective != sample.twin:
-            return sample
-        model = self._problem.space.model
-        left = self._problem.budget - sample.schedule.declared_cost(model) + COST_TOLERANCE
-        further = [
-            injection
-            for _, _, injection in self.expander.expand(twin, after=max(sample.alike_after, twin.acted)).candidates
-            if model.of(injection.operator) <= left
-            and not any(injection.hook.overlaps(other.hook) for other in sample.schedule)
-        ]
-        if not further:
-            return sample
-        more = rng.choice(further)
-        twins = (sample.twin.with_injection(more),)
-        return sample._replace(schedule=sample.schedule.with_injection(more), twins=twins, below=True)
+        return below(self.told, self.expander, self._problem, sample, rng)
+
+    def audit_further(self) -> list[Proposal]:
+        """Return what is to be run behind an audit (`AuditsFurther`)."""
+        return self._audit.choose_further(self.told, self.affordable - 2 * COST_TOLERANCE)
 
     def _withdraw(self, rule: str) -> None:
         """Search anew without a rule that was found wrong."""
         self._contradictions += 1
         self._contradicted.append(rule)
+        self.give_up(rule)
+
+    def give_up(self, rule: str) -> bool:
+        """Search anew without a rule; return whether it was in use (`GivesUpRules`)."""
+        if not self._rules.get(rule, False):
+            return False
         self._rules[rule] = False
         if rule == "R2":
             self.expander = self._new_expander()
         self._restart()
+        return True
 
     # ------------------------------------------------------------------ the tree
 

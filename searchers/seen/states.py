@@ -47,6 +47,14 @@ class Stretch(NamedTuple):
     next_state: State | None
 
 
+class Step(NamedTuple):
+    """A stretch of a run that others have shown: the state that it begins at, what acts in it, and what follows."""
+
+    state: State
+    acted: frozenset[Injection]
+    stretch: Stretch
+
+
 class Outlook(NamedTuple):
     """What may follow on a state.
 
@@ -265,13 +273,18 @@ class States:
 
         Also `None` where these have used as much of a limit together as would end the run.
         """
+        steps = self.steps_of(schedule)
+        return None if steps is None else steps[-1].stretch
+
+    def steps_of(self, schedule: Schedule) -> list[Step] | None:
+        """Return all that a run of a schedule would do, as `foretold`."""
         if self._has_agents and not all(injection.place.agent for injection in schedule):
             return None  # it acts at whichever agent's call comes first
         if not all(injection.hook.single for injection in schedule):
             return None  # it acts at more places than its first
         left, state = list(schedule), START
         been = {state}
-        shown: list[Stretch] = []
+        steps: list[Step] = []
         while True:
             acted, stretch = self._shown(state, left)
             while stretch is not None and (following := self._next_act(state, acted, stretch, left)) is not None:
@@ -279,9 +292,9 @@ class States:
                 stretch = self.after(state, acted)
             if stretch is None:
                 return None
-            shown.append(stretch)
+            steps.append(Step(state, acted, stretch))
             if stretch.next_state is None:
-                return stretch if spent_by(shown) < 1.0 else None
+                return steps if spent_by(step.stretch for step in steps) < 1.0 else None
             state = stretch.next_state
             left = [injection for injection in left if injection not in acted]
             if state in been and not acted:

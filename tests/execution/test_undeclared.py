@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,6 +106,43 @@ async def with_caller(run: Any) -> bool:
     return lost
 
 
+NOTED = list[bool]()
+LOSSES = 0
+_lost: ContextVar[bool] = ContextVar("lost", default=False)
+
+
+async def with_module_variable(run: Any) -> bool:
+    NOTED.clear()
+    if await failed(run):
+        NOTED.append(True)
+    run.checkpoint("here", None)
+    return bool(NOTED)
+
+
+async def with_rebound_module_variable(run: Any) -> bool:
+    global LOSSES
+    LOSSES = 7
+    if await failed(run):
+        LOSSES += 1
+    run.checkpoint("here", None)
+    return LOSSES > 7
+
+
+async def with_context_variable(run: Any) -> bool:
+    _lost.set(await failed(run))
+    run.checkpoint("here", None)
+    return _lost.get()
+
+
+async def with_task_name(run: Any) -> bool:
+    task = asyncio.current_task()
+    assert task is not None
+    if await failed(run):
+        task.set_name(f"{task.get_name()} (lost)")
+    run.checkpoint("here", None)
+    return task.get_name().endswith("(lost)")
+
+
 class Agent:
     """A target that keeps what it learns in itself."""
 
@@ -130,6 +169,10 @@ async def with_self(run: Any) -> int:
         (with_closure, {"lost in with_closure"}),
         (with_caller, {"lost in with_caller"}),
         (with_self, {"Agent.tries"}),
+        (with_module_variable, {"NOTED in test_undeclared.py"}),
+        (with_rebound_module_variable, {"LOSSES in test_undeclared.py"}),
+        (with_context_variable, {"_lost in test_undeclared.py"}),
+        (with_task_name, {"name of a task"}),
     ],
 )
 def test_what_a_fault_left_in_a_variable_is_seen_under_its_name(

@@ -8,6 +8,7 @@ import multiprocessing
 import sys
 from functools import partial
 
+from tests.lab.soundness import particular
 from tests.lab.soundness.attack import RUNS_MAX, STATES_MAX, Report, compare
 from tests.lab.soundness.forgetful import HIDING_PLACES, Forgetful, search
 from tests.lab.soundness.random_programs import random_case
@@ -32,9 +33,12 @@ def main() -> int:
     parser.add_argument("--states", type=int, default=STATES_MAX, help="how many final states of each are searched for")
     parser.add_argument("--runs", type=int, default=RUNS_MAX, help="programs with more schedules are passed over")
     parser.add_argument("--forgetful", type=int, default=0, help="instead: agents with incomplete checkpoints")
+    parser.add_argument("--particular", type=int, default=0, help="instead: agents that mind exactly certain faults")
     asked = parser.parse_args()
     if asked.forgetful:
         return _forgetful(asked.first, asked.forgetful)
+    if asked.particular:
+        return _particular(asked.first, asked.particular)
     total = Report()
     seeds = range(asked.first, asked.first + asked.programs)
     with multiprocessing.Pool(asked.jobs) as pool:
@@ -65,6 +69,23 @@ def _forgetful(first: int, count: int) -> int:
         wrong = sum(one.is_wrong for one in found)
         caught = sum(one.is_caught for one in found)
         print(f"{searcher}, {size} faults: {len(cases)} agents, {caught} caught, {wrong} wrong proofs", flush=True)
+        missed += wrong
+    return 1 if missed else 0
+
+
+def _particular(first: int, count: int) -> int:
+    """Print how often the audit missed agents that mind exactly certain faults; exit code 1 if it ever did."""
+    missed = 0
+    for searcher, (size, pays) in itertools.product(("exact", "anytime"), ((2, False), (3, False), (2, True))):
+        cases = [
+            particular.Particular(first + number, size, place, pays)
+            for number in range(count)
+            for place in particular.HIDING_PLACES
+        ]
+        found = [particular.search(case, searcher) for case in cases]
+        wrong = sum(one.is_wrong for one in found)
+        faults = f"{size} faults{' and a failed payment' if pays else ''}"
+        print(f"{searcher}, exactly {faults}: {len(cases)} agents, {wrong} wrong proofs", flush=True)
         missed += wrong
     return 1 if missed else 0
 

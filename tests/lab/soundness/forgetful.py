@@ -23,7 +23,7 @@ from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import SEARCHERS
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.testing.bench import Bench
-from chaosagent.testing.enumeration import drive
+from chaosagent.testing.enumeration import drive, drive_audit
 from chaosagent.vocabulary import Outcome, Task
 
 HIDING_PLACES = ("local", "attribute", "closure", "world", "nested")
@@ -165,9 +165,7 @@ def search(case: Forgetful, searcher: str, *, audit: int = AUDIT, search_seed: i
 
     with suppress(_ContradictionError):
         drive(made, run)
-        for proposal in made.audit(audit):
-            made.tell(run(proposal.schedule))
-            audited += 1
+        audited = drive_audit(made, run, audit)
     cheapest = parse(f"service:s0[1] {LAST_LOST}", "the cheapest short answer").declared_cost(bench.space.model)
     standing = made.standing
     return Found(case.size * cheapest, standing.lower_bound, standing.contradictions > 0, audited)

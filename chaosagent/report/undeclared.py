@@ -1,0 +1,69 @@
+"""What is told where a proof rests on checkpoints that leave out variables which differed between merged runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaosagent.report.page import Page, notice
+from chaosagent.report.printable import printable
+from chaosagent.report.story import counted
+from chaosagent.study.certificate import Certificate
+from chaosagent.study.result import StudyResult
+
+CHECKPOINTS_MAX = 10
+VARIABLES_MAX = 5
+CHARACTERS_MAX = 80
+
+
+def reservation_of(safe: Sequence[SearchResult]) -> str:
+    """Say what a proof rests on that the target makes doubtful."""
+    doubts = []
+    if any(search.certificate.reads for search in safe):
+        doubts.append("the clock reads and random numbers listed below do not matter")
+    if any(rests_on_undeclared(search.certificate) for search in safe):
+        doubts.append("what checkpoints leave out does not matter (listed below)")
+    return f", if {' and '.join(doubts)}" if doubts else ""
+
+
+def rests_on_undeclared(certificate: Certificate) -> bool:
+    """Whether a proof used rule R3 although variables differed where it merged runs."""
+    is_used = certificate.level != "C0" and certificate.lower_bound > 0 and certificate.reproduced
+    return is_used and bool(certificate.pruned.get("R3")) and bool(certificate.undeclared)
+
+
+def tell_undeclared(page: Page, result: StudyResult) -> None:
+    """Name the variables that checkpoints leave out, of the searches whose proofs rest on these checkpoints."""
+    resting = [search.certificate for search in result.searches if rests_on_undeclared(search.certificate)]
+    if not resting:
+        return
+    number = counted(len(resting), "proof").capitalize()
+    page.gap().line(
+        notice(f"{number} {'rests' if len(resting) == 1 else 'rest'} on checkpoints that leave something out: "),
+        "variables differed where the declared states were equal. The audit ran combinations of faults that leave them "
+        "different, and none contradicted rule R3. To prove it without that rule: `settings: {r3: false}`.",
+    )
+    places: dict[str, dict[str, None]] = {}
+    for certificate in resting:
+        for variable, place in map(split_undeclared, certificate.undeclared):
+            places.setdefault(place, {})[variable] = None
+    for place, variables in list(places.items())[:CHECKPOINTS_MAX]:
+        it = "it" if len(variables) == 1 else "them"
+        page.line(
+            f"Checkpoint {place} leaves out {_listed(list(variables))}: declare {it}, or show that "
+            f"{'it does' if len(variables) == 1 else 'they do'} not matter.",
+            indent=2,
+        )
+    if len(places) > CHECKPOINTS_MAX:
+        page.line(f"... {len(places) - CHECKPOINTS_MAX} more checkpoints (--json lists them)", indent=2)
+
+
+def _listed(variables: Sequence[str]) -> str:
+    shown = ", ".join(f"`{printable(name, characters_max=CHARACTERS_MAX)}`" for name in variables[:VARIABLES_MAX])
+    left = len(variables) - VARIABLES_MAX
+    return f"{shown} and {counted(left, 'other variable')}" if left > 0 else shown
+
+
+def split_undeclared(text: str) -> tuple[str, str]:
+    """Return a variable and the checkpoint in quotes, of what `Certificate.undeclared` says."""
+    variable, _, place = text.partition(" (checkpoint ")
+    return variable, printable(place.removesuffix(")"), characters_max=CHARACTERS_MAX)
