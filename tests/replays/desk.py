@@ -29,6 +29,9 @@ def committed(arguments: Mapping[str, Plain], answer: Plain) -> Effect | None:
     return None if answer["repeated"] else Effect("payment", {"order": arguments["order"]})
 
 
+EFFECTS: Mapping[str, EffectRule] = {"pay": committed, "refund": effect("id", kind="payment")}
+
+
 class Desk:
     """The world behind the doors, and the doors; a behaviour may give them other names and effects.
 
@@ -50,7 +53,7 @@ class Desk:
         self._keys: set[object] = set()
         reads = {"get": lambda order: {"order": order, "amount": 10}, "status": lambda order: {"open": order > 0}}
         writes = {"pay": self._pay, "refund": self._refund, "reserve": lambda order: f"hold {order}"}
-        declared = effects if effects is not None else {"pay": committed, "refund": effect("id", kind="payment")}
+        declared = effects if effects is not None else EFFECTS
         self.orders = run.service("orders", reads)
         self.ledger = run.service(ledger, {"find": lambda order: {"paid": order in self.paid}})
         self.payments = run.service(payments, {**writes, "batch": self._batch}, effects=declared)
