@@ -96,19 +96,20 @@ def ending_change(today: Trace) -> Change:
 
 
 def declaration_changes(
-    recorded: Iterable[Declaration], today: Iterable[Declaration], contract: str
+    recorded: Sequence[Declaration], today: Iterable[Declaration], contract: str
 ) -> tuple[list[Change], list[str]]:
     """Return which declarations are other ones than in a record, and notes on those that cannot be compared.
 
-    Declarations of effects that the record does not have are no difference: they can only add to what is seen. Of
-    contracts only the violated one counts.
+    Declarations of effects that the record does not have are no difference: they can only add to what is seen. Nor is
+    one that was only moved to another interface or operation. Of contracts only the violated one counts.
 
     Args:
         recorded: Those of the record.
         today: Those of today.
         contract: Id of the violated contract.
     """
-    now = dict(today)
+    known_names, now = {name for name, _ in recorded}, dict(today)
+    moved = {found: name for name, found in now.items() if name not in known_names}
     changes, notes = [], []
     for name, known in sorted(recorded):
         if name.startswith("contract ") and name != f"contract {contract}":
@@ -117,7 +118,10 @@ def declaration_changes(
         if known == found and known != UNREADABLE:
             continue
         if known == UNREADABLE or found == UNREADABLE:
-            notes.append(f"the source of the {name} cannot be read, so it is not compared")
+            notes.append(f"{name}: the source cannot be read, so the declaration is not compared")
+            continue
+        if found is None and known in moved:
+            notes.append(f"{name}: declared for {moved[known].removeprefix('effects of ')} now")
             continue
         text = f"{name}: {'there is no such declaration any more' if found is None else 'the declaration has changed'}"
         changes.append(Change("declaration", text, digest_of(["declaration", name, known, found or ""])))

@@ -310,7 +310,7 @@ def _where(broken: Broken, findings: Findings) -> str:
     one = len(broken.placed) == 1
     fault, verb = ("the same fault", "breaks") if one else ("the same faults", "break")
     holds = "the recorded call holds; " if one else "the recorded calls hold; "
-    return f"{holds if findings.recorded_holds else ''}{fault} {calls} {verb}: "
+    return f"{holds if findings.recorded_holds else ''}{fault} {calls}, {verb}: "
 
 
 def _call_name(fault: Fault) -> str:

@@ -9,10 +9,11 @@ from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.contracts.contract import Nominal
 from chaosagent.execution.execute import Experiment, execute
-from chaosagent.faults.schedule import parse
-from chaosagent.replays.record import Proof, ReplayRecord
+from chaosagent.faults.schedule import EMPTY, parse
+from chaosagent.replays.declarations import declarations_of
+from chaosagent.replays.record import Proof, ReplayRecord, undisturbed_in
 from chaosagent.study.counterexample import signature_of
-from chaosagent.targets.target import EffectRule, Run, Target, effect, target
+from chaosagent.targets.target import EffectRule, Run, Target, target
 from chaosagent.vocabulary import Claim, Effect, Outcome, Severity, Task, Verdict
 
 Behaviour = Callable[[Run, "Desk"], Awaitable[object]]
@@ -29,7 +30,7 @@ def committed(arguments: Mapping[str, Plain], answer: Plain) -> Effect | None:
     return None if answer["repeated"] else Effect("payment", {"order": arguments["order"]})
 
 
-EFFECTS: Mapping[str, EffectRule] = {"pay": committed, "refund": effect("id", kind="payment")}
+EFFECTS: Mapping[str, EffectRule] = {"pay": committed}
 
 
 class Desk:
@@ -51,24 +52,22 @@ class Desk:
     ) -> None:
         self.paid: list[Plain] = []
         self._keys: set[object] = set()
+        self.run = run
         reads = {"get": lambda order: {"order": order, "amount": 10}, "status": lambda order: {"open": order > 0}}
-        writes = {"pay": self._pay, "refund": self._refund, "reserve": lambda order: f"hold {order}"}
+        writes = {"pay": self._pay, "reserve": lambda order: f"hold {order}"}
+        writes |= {"capture": self._pay, "batch": self._batch}
         declared = effects if effects is not None else EFFECTS
         self.orders = run.service("orders", reads)
         self.ledger = run.service(ledger, {"find": lambda order: {"paid": order in self.paid}})
-        self.payments = run.service(payments, {**writes, "batch": self._batch}, effects=declared)
+        self.payments = run.service(payments, writes, effects=declared)
 
-    def _pay(self, order: int, key: str | None = None, nonce: int = 0) -> Plain:
-        del nonce
+    def _pay(self, order: int = 0, key: str | None = None, order_id: int = 0) -> Plain:
+        order = order or order_id
         repeated = key is not None and key in self._keys
         self._keys.add(key)
         if not repeated:
             self.paid.append(order)
         return {"repeated": repeated}
-
-    def _refund(self, id: int) -> Plain:  # noqa: A002  # another name of the same argument
-        self.paid.append(id)
-        return {"repeated": False}
 
     def _batch(self, orders: list[int], key: str | None = None) -> Plain:
         return [self._pay(order, None if key is None else f"{key}-{order}") for order in orders]
@@ -90,12 +89,15 @@ def record_of(
     schedule: str,
     contract: str = "at-most-once",
     specs: tuple[Plain, ...] = SPECS,
+    *,
+    declared: bool = True,
 ) -> ReplayRecord:
-    """Return the record of a run that breaks a contract, without declarations, as it was made before version 3."""
+    """Return the record of a run that breaks a contract; without declarations, as it was made before version 3."""
     system = desk(behaviour)
     contracts = tuple(parse_contract(spec) for spec in specs)
     bare = Experiment(system, system.task("refund"), system.config("default"), 0, contracts)
-    nominal = execute(bare, parse("")).trace
+    undisturbed = execute(bare, EMPTY)
+    nominal = undisturbed.trace
     experiment = replace(bare, nominal=Nominal(nominal.effects, nominal.outcome))
     parsed = parse(schedule)
     trace = execute(experiment, parsed).trace
@@ -116,4 +118,6 @@ def record_of(
         trace=trace,
         trace_digest=trace.digest,
         proof=Proof(certified=True, lower_bound=1.1, text="", necessity=()),
+        undisturbed=undisturbed_in(nominal) if declared else None,
+        declarations=declarations_of(contracts, undisturbed.doors) if declared else None,
     )

@@ -170,13 +170,14 @@ ATTACKS = [
 ]
 
 
+@pytest.mark.parametrize("declared", [True, False])
 @pytest.mark.parametrize(
     ("naive", "schedule", "edited", "expected"), ATTACKS, ids=lambda one: getattr(one, "__name__", "")
 )
 def test_an_edit_that_fixes_nothing_does_not_hold(
-    naive: Behaviour, schedule: str, edited: Behaviour, expected: ReplayOutcome
+    naive: Behaviour, schedule: str, edited: Behaviour, expected: ReplayOutcome, *, declared: bool
 ) -> None:
-    record = record_of(naive, schedule)
+    record = record_of(naive, schedule, declared=declared)
 
     assert replayed(record, naive).outcome is ReplayOutcome.VIOLATED
     assert replayed(record, edited).outcome is expected
