@@ -73,7 +73,21 @@ def _lambdas_at(tree: ast.Module, code: CodeType) -> list[ast.Lambda]:
     on_line = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno]
     places = set(code.co_positions())
     exact = [node for node in on_line if _place_of(node.body) in places]
-    return exact if len(exact) == 1 else on_line
+    # Python 3.12 keeps no place of a constant.
+    return exact or [node for node in on_line if _is_constant(node, code)] or on_line
+
+
+def _is_constant(node: ast.Lambda, code: CodeType) -> bool:
+    """Whether a lambda has the arguments of some code, and returns one of its constants."""
+    given = node.args
+    names = [argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    names += [argument.arg for argument in (given.vararg, given.kwarg) if argument is not None]
+    try:
+        value = ast.literal_eval(node.body)
+    except (ValueError, TypeError, RecursionError, MemoryError):
+        return False
+    known = {f"{type(constant).__name__} {constant!r}" for constant in code.co_consts}
+    return names == list(code.co_varnames) and f"{type(value).__name__} {value!r}" in known
 
 
 def _place_of(node: ast.expr) -> tuple[int | None, int | None, int | None, int | None]:
@@ -82,7 +96,7 @@ def _place_of(node: ast.expr) -> tuple[int | None, int | None, int | None, int |
 
 def _normalised(nodes: Sequence[ast.AST]) -> str:
     try:
-        return " ".join(map(_text_of, nodes))
+        return " ".join(sorted({_text_of(node) for node in nodes}))
     except (RecursionError, ValueError):  # too deep, or a number with too many digits
         return ""
 
