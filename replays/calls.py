@@ -134,12 +134,12 @@ def recorded_calls(record: ReplayRecord) -> RecordedCalls:
     steps = [step for step in record.trace.steps if step.kind in (StepKind.CALL, StepKind.CANCELLED)]
     faults = [_fault(injection, steps) for injection in record.schedule]
     faults.sort(key=lambda fault: len(record.trace.steps) if fault.step is None else fault.step.index)
-    undisturbed = () if record.undisturbed is None else record.undisturbed.calls
+    calls, committing = ((), ()) if record.undisturbed is None else record.undisturbed[2:]
     return RecordedCalls(
         tuple(faults),
-        frozenset([*undisturbed, *((step.interface, step.operation) for step in steps)]),
+        frozenset([*calls, *((step.interface, step.operation) for step in steps)]),
         Counter((step.interface, step.request) for step in steps),
-        frozenset((step.interface, step.operation) for step in record.trace.steps if step.effects),
+        frozenset([*committing, *((step.interface, step.operation) for step in record.trace.steps if step.effects)]),
     )
 
 

@@ -50,11 +50,13 @@ class Undisturbed(NamedTuple):
         digest: Of its steps; equal digests, equal steps.
         ending: How it ended.
         calls: Interface and operation of everything that it called, sorted, each once.
+        committing: The same of what has committed an effect.
     """
 
     digest: str
     ending: Ending
     calls: tuple[tuple[str, str], ...]
+    committing: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,8 @@ def record_of(counterexample: Counterexample, plan: Plan) -> ReplayRecord:
 def undisturbed_in(trace: Trace) -> Undisturbed:
     """Return what a replay needs of the run without injections."""
     calls = {(step.interface, step.operation) for step in trace.steps if step.boundary is not None}
-    return Undisturbed(digest_of_steps(trace), trace.ending, tuple(sorted(calls)))
+    committing = {(step.interface, step.operation) for step in trace.steps if step.effects}
+    return Undisturbed(digest_of_steps(trace), trace.ending, tuple(sorted(calls)), tuple(sorted(committing)))
 
 
 def digest_of_steps(trace: Trace) -> str:

@@ -262,16 +262,18 @@ def write_undisturbed(undisturbed: Undisturbed | None) -> Plain:
     """Return the run without injections as plain data."""
     if undisturbed is None:
         return None
-    calls: list[Plain] = [list(call) for call in undisturbed.calls]
-    return {"digest": undisturbed.digest, "ending": undisturbed.ending.value, "calls": calls}
+    return {**undisturbed._asdict(), "ending": undisturbed.ending.value}
 
 
 def read_undisturbed(section: Section | None) -> Undisturbed | None:
     """Return the run without injections that plain data describe."""
     if section is None:
         return None
-    calls = tuple(read_texts(call, "A call of the run without injections") for call in section.items("calls"))
-    return Undisturbed(section.text("digest"), section.word("ending", Ending), calls)
+    calls, committing = (
+        tuple(read_texts(call, "A call of the run without injections") for call in section.items(name))
+        for name in ("calls", "committing")
+    )
+    return Undisturbed(section.text("digest"), section.word("ending", Ending), calls, committing)
 
 
 def read_declarations(record: Section) -> tuple[Declaration, ...] | None:
