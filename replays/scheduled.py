@@ -146,8 +146,8 @@ class ScheduleReplay:
             return self._violated(worst, findings)
         if findings.is_cut:
             detail = (
-                f"more than {self._options.placements} runs are needed to place the faults at every call that may be "
-                "the recorded one; allow more with --placements"
+                "trying the faults at every call that may be the recorded one takes more runs than allowed "
+                f"({self._options.placements}); allow more with --placements"
             )
             return Replay(ReplayOutcome.MOVED, MODE, None, detail)
         if worst is not None and worst.harm in (Harm.OTHERWISE, Harm.UNFINISHED):
