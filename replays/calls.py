@@ -74,12 +74,10 @@ class Fault(NamedTuple):
     Attributes:
         injection: As the record has it.
         step: The recorded call; `None` where the record does not show it.
-        asked_count: How often the record has asked the same up to that call.
     """
 
     injection: Injection
     step: Step | None
-    asked_count: int
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -119,13 +117,11 @@ class RecordedCalls:
     Attributes:
         faults: In the order in which they acted.
         pairs: Interface and operation of all its calls, with and without faults.
-        requests: How often each interface was asked what.
         committing: Interface and operation of calls that committed an effect.
     """
 
     faults: tuple[Fault, ...]
     pairs: frozenset[tuple[str, str]]
-    requests: Mapping[tuple[str, bytes], int]
     committing: frozenset[tuple[str, str]]
 
 
@@ -138,17 +134,12 @@ def recorded_calls(record: ReplayRecord) -> RecordedCalls:
     return RecordedCalls(
         tuple(faults),
         frozenset([*calls, *((step.interface, step.operation) for step in steps)]),
-        Counter((step.interface, step.request) for step in steps),
         frozenset([*committing, *((step.interface, step.operation) for step in record.trace.steps if step.effects)]),
     )
 
 
-def _fault(injection: Injection, steps: Sequence[Step]) -> Fault:
-    for step in steps:
-        if injection.hook.matches(place_of(step)):
-            same = [one for one in steps if one.interface == step.interface and one.request == step.request]
-            return Fault(injection, step, sum(one.index <= step.index for one in same))
-    return Fault(injection, None, 0)
+def _fault(injection: Injection, steps: Iterable[Step]) -> Fault:
+    return Fault(injection, next((step for step in steps if injection.hook.matches(place_of(step))), None))
 
 
 def calls_of(crossings: Iterable[RecordedCrossing]) -> list[Call]:
@@ -189,13 +180,8 @@ def candidates(
     near = [call for call in calls if call.boundary is boundary and call.place not in taken]
     own = [call for call in near if fault.is_own(call)]
     elsewhere = [call for call in near if not fault.is_own(call) and _may_replace(call, fault, recorded, doors)]
-    explained = _explained(fault, calls, recorded)
     if own:
         elsewhere = [call for call in elsewhere if call.pair not in recorded.pairs]
-        if _is_identified(fault, calls):
-            own = [call for call in own if call.place not in explained]
-    else:
-        elsewhere = [call for call in elsewhere if call.place not in explained]
     found = _recorded_among(fault, own)
     own.sort(key=lambda call: (call is not found, call.asked))
     return [
@@ -214,26 +200,6 @@ def _may_replace(call: Call, fault: Fault, recorded: RecordedCalls, doors: Mappi
         return True
     options = doors.get(call.place.interface)
     return options is None or options.committed is not None or call.operation in options.effects
-
-
-def _is_identified(fault: Fault, calls: Iterable[Call]) -> bool:
-    """Whether the recorded request is made today, and no more often than the record has made it up to the fault."""
-    step = fault.step
-    if step is None:
-        return False
-    return 0 < sum(call.request == step.request and fault.is_own(call) for call in calls) <= fault.asked_count
-
-
-def _explained(fault: Fault, calls: Iterable[Call], recorded: RecordedCalls) -> set[Place]:
-    """Return the calls that equal another call of the record, and are made no more often than there."""
-    counts = Counter((call.place.interface, call.request) for call in calls)
-    own = None if fault.step is None else (fault.step.interface, fault.step.request)
-    return {
-        call.place
-        for call in calls
-        if (request := (call.place.interface, call.request)) != own
-        and counts[request] <= recorded.requests.get(request, 0)
-    }
 
 
 def _recorded_among(fault: Fault, own: Sequence[Call]) -> Call | None:

@@ -36,12 +36,14 @@ class Judged(NamedTuple):
         execution: The run.
         harm: What it does to the contract, wherever the faults are.
         same_signature: Where it violates the contract, it does so as in the record.
+        is_finished: It came to its end as the record's run did, or as today's run without faults does.
         notes: What else is worth knowing.
     """
 
     execution: Execution
     harm: Harm
     same_signature: bool = False
+    is_finished: bool = True
     notes: tuple[str, ...] = ()
 
 
@@ -221,8 +223,9 @@ class Placements:
 def _harm_of(judged: Judged, placed: Sequence[Candidate]) -> Harm:
     """Return what a run does, given where its faults are."""
     kinships = {candidate.kinship for candidate in placed}
-    if judged.harm is Harm.VIOLATED and not (kinships <= {Kinship.OWN} or judged.same_signature):
-        return Harm.OTHERWISE
+    if judged.harm is Harm.VIOLATED and not kinships <= {Kinship.OWN}:
+        is_same = judged.same_signature and (judged.is_finished or Kinship.OTHER not in kinships)
+        return Harm.VIOLATED if is_same else Harm.OTHERWISE
     if judged.harm in (Harm.UNCLEAR, Harm.UNFINISHED, Harm.UNLIVELY) and Kinship.OTHER in kinships:
         return Harm.NONE  # such a call was there before, and nobody has claimed that it is safe
     return judged.harm

@@ -306,7 +306,7 @@ def _where(broken: Broken, findings: Findings) -> str:
     if all(candidate.is_recorded for candidate in broken.placed):
         return ""
     moved = [candidate for candidate in broken.placed if not candidate.is_recorded]
-    calls = " and ".join(f"at {candidate.call}" for candidate in moved)
+    calls = ", and ".join(f"at {candidate.call}" for candidate in moved)
     one = len(broken.placed) == 1
     fault, verb = ("the same fault", "breaks") if one else ("the same faults", "break")
     holds = "the recorded call holds; " if one else "the recorded calls hold; "

@@ -106,20 +106,21 @@ class Judge:
         verdict = self._worst(trace, trace.verdict(self._contract.id))
         return replace(trace, verdicts=tuple(_with(verdict, trace.verdicts))), verdict
 
-    def __call__(self, execution: Execution, notes: tuple[str, ...] = ()) -> Judged:
+    def __call__(self, execution: Execution) -> Judged:
         """Return what a run does."""
         trace = execution.trace
         verdict = self._worst(trace, trace.verdict(self._contract.id))
+        is_finished = trace.ending in self._endings
         if is_broken(verdict):
             trace = replace(trace, verdicts=tuple(_with(verdict, trace.verdicts)))
-            execution = replace(execution, trace=trace)
-            return Judged(execution, Harm.VIOLATED, same_signature=self._has_same_signature(trace), notes=notes)
+            is_same = self._has_same_signature(trace)
+            return Judged(replace(execution, trace=trace), Harm.VIOLATED, is_same, is_finished)
         if self.unlively(trace):
-            return Judged(execution, Harm.UNLIVELY, notes=notes)
-        if trace.ending not in self._endings and trace.ending is not Ending.INCONCLUSIVE:
-            return Judged(execution, Harm.UNFINISHED, notes=notes)
+            return Judged(execution, Harm.UNLIVELY)
+        if not is_finished and trace.ending is not Ending.INCONCLUSIVE:
+            return Judged(execution, Harm.UNFINISHED)
         is_clear = verdict.verdict is Verdict.HOLDS and not verdict.unfair
-        return Judged(execution, Harm.NONE if is_clear else Harm.UNCLEAR, notes=notes)
+        return Judged(execution, Harm.NONE if is_clear else Harm.UNCLEAR)
 
     def unlively(self, trace: Trace) -> str:
         """Return the contract on coming to an end that a run breaks and the record's kept, empty if there is none."""

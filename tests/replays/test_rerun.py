@@ -350,7 +350,28 @@ def test_a_new_call_before_it_moves_no_hook(record: ReplayRecord) -> None:
     assert broken.detail.startswith("objective violated at the end, the same signature")
 
 
-def test_a_hook_that_is_never_reached_tests_nothing(record: ReplayRecord) -> None:
+def test_a_record_whose_call_is_not_made_any_more_tests_nothing(record: ReplayRecord) -> None:
+    async def pays_nothing(run: Run, world: Services) -> str:
+        del run
+        world.paid = 1
+        with contextlib.suppress(ConnectionError):
+            await world.prices("get", item="pen")
+        return "paid"
+
+    async def calls_nothing(run: Run, world: Services) -> str:
+        del run
+        world.paid = 1
+        return "paid"
+
+    moved, lost = (rerun_schedule(record, shop(one)) for one in (pays_nothing, calls_nothing))
+
+    assert moved.outcome is ReplayOutcome.MOVED
+    assert moved.detail.startswith("`pay.pay` is not called any more; at the calls that may have replaced it nothing")
+    assert lost.outcome is ReplayOutcome.NOT_LANDED
+    assert "was never reached" in lost.detail
+
+
+def test_a_crash_at_a_call_that_was_there_before_is_no_violation(record: ReplayRecord) -> None:
     async def pays_nothing(run: Run, world: Services) -> str:
         del run
         world.paid = 1
@@ -358,8 +379,8 @@ def test_a_hook_that_is_never_reached_tests_nothing(record: ReplayRecord) -> Non
 
     replay = rerun_schedule(record, shop(pays_nothing))
 
-    assert replay.outcome is ReplayOutcome.NOT_LANDED
-    assert "was never reached" in replay.detail
+    assert replay.outcome is ReplayOutcome.MOVED
+    assert replay.detail.startswith("the same fault at `prices.get`, first call, breaks: objective violated at the end")
 
 
 def test_what_breaks_before_any_injection_is_not_put_down_to_them() -> None:
