@@ -19,7 +19,6 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -93,6 +92,8 @@ def write_accepted(record_path: Path, record: ReplayRecord, changes: Sequence[Ch
 
 
 def _parsed(data: bytes, path: Path, record: ReplayRecord) -> frozenset[str]:
+    import tomllib  # most records have no such file, and a replay of one record is mostly imports
+
     try:
         content = tomllib.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError and TOMLDecodeError, which names line and column

@@ -19,7 +19,7 @@ from chaosagent.replays.changes import (
 from chaosagent.replays.drawing import Runner
 from chaosagent.replays.outcome import Replay, ReplayOutcome, violation_place
 from chaosagent.replays.placements import Broken, Findings, Harm, Placements
-from chaosagent.replays.record import ReplayRecord, digest_of_steps
+from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.today import Judge, Today, is_broken
 from chaosagent.study.counterexample import signature_of
 from chaosagent.trace.trace import Trace
@@ -123,7 +123,7 @@ class ScheduleReplay:
     def _is_unchanged(self) -> bool:
         """Whether today's run without faults does what the record's did."""
         known = self._record.undisturbed
-        return known is not None and known.digest == digest_of_steps(self._today.undisturbed.trace)
+        return known is not None and known.digest == self._today.digest
 
     def _placed(self) -> Findings:
         """Place the faults at every call that may be the recorded one."""

@@ -16,7 +16,7 @@ from chaosagent.faults.schedule import EMPTY
 from chaosagent.replays.changes import compared_nominal, is_same_nominal
 from chaosagent.replays.declarations import Declaration, declarations_of
 from chaosagent.replays.placements import Harm, Judged
-from chaosagent.replays.record import ReplayRecord
+from chaosagent.replays.record import ReplayRecord, digest_of_steps
 from chaosagent.study.counterexample import signature_of
 from chaosagent.targets.target import Target
 from chaosagent.trace.trace import ContractVerdict, Trace
@@ -30,11 +30,13 @@ class Today:
     Attributes:
         experiment: Target, task, configuration, seed and contracts, compared with that run.
         undisturbed: That run.
+        digest: Of the steps of that run.
         declarations: What it declares.
     """
 
     experiment: Experiment
     undisturbed: Execution
+    digest: str
     declarations: tuple[Declaration, ...]
 
 
@@ -66,7 +68,7 @@ def today_of(bare: Experiment) -> Today:
     execution = execute(bare, EMPTY)
     nominal = Nominal(execution.trace.effects, execution.trace.outcome)
     declared = declarations_of(bare.contracts, execution.doors)
-    return Today(replace(bare, nominal=nominal), execution, declared)
+    return Today(replace(bare, nominal=nominal), execution, digest_of_steps(execution.trace), declared)
 
 
 def bare_experiment(record: ReplayRecord, target: Target, config: SystemConfig) -> Experiment:
