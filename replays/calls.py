@@ -80,21 +80,24 @@ class Fault(NamedTuple):
     step: Step | None
 
     @property
+    def stays(self) -> bool:
+        """Whether it is not placed anew: it is at several places, or the record does not show its call."""
+        return self.step is None or not self.injection.hook.single
+
+    @property
     def pair(self) -> tuple[str, str]:
         """Interface and operation of the recorded call; no operation where it is not known."""
         return self.injection.hook.interface, "" if self.step is None else self.step.operation
 
-    def is_own(self, call: Call) -> bool:
-        """Whether a call is of the recorded interface and operation."""
-        return call.place.interface == self.pair[0] and self.pair[1] in ("", call.operation)
-
 
 class Candidate(NamedTuple):
-    """A call at which a fault is placed; no call for an injection at several places, which stays as it is.
+    """A call at which a fault is placed.
+
+    An injection at several places stays as it is, and so does one whose call the record does not show.
 
     Attributes:
         fault: What is placed.
-        call: Where.
+        call: Where; `None` for an injection that stays as it is.
         kinship: How the call is related to the recorded one.
         is_recorded: It is the recorded call itself: the same request, at the recorded place where there are several.
     """
@@ -174,12 +177,12 @@ def candidates(
         doors: What today's target declares, where its run without faults commits what the record's does. Then a call
             that committed an effect has become one that may commit something.
     """
-    if not fault.injection.hook.single:
+    if fault.stays:
         return [Candidate(fault, None, Kinship.OWN, is_recorded=True)]
     boundary = fault.injection.hook.boundary
     near = [call for call in calls if call.boundary is boundary and call.place not in taken]
-    own = [call for call in near if fault.is_own(call)]
-    elsewhere = [call for call in near if not fault.is_own(call) and _may_replace(call, fault, recorded, doors)]
+    own = [call for call in near if call.pair == fault.pair]
+    elsewhere = [call for call in near if call.pair != fault.pair and _may_replace(call, fault, recorded, doors)]
     if own:
         elsewhere = [call for call in elsewhere if call.pair not in recorded.pairs]
     found = _recorded_among(fault, own)

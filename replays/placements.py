@@ -125,7 +125,7 @@ class Placements:
     interfaces: Container[str]
     runs_max: int
     findings: Findings = field(default_factory=Findings)
-    _runs: int = 0
+    _run_before: set[Schedule] = field(default_factory=set)
 
     def search(self) -> Findings:
         """Return what comes of all placements, or of those up to the first violation."""
@@ -164,12 +164,14 @@ class Placements:
             self._note_first(fault, landed, has_own=has_own)
 
     def _note_first(self, fault: Fault, landed: set[Kinship], *, has_own: bool) -> None:
-        if not landed:
-            self.findings.unplaced = fault
-            if has_own:
-                self.findings.unchanged = fault
-        elif Kinship.OWN not in landed:
+        if Kinship.OWN in landed:
+            return
+        if has_own:
+            self.findings.unchanged = fault
+        elif landed:
             self.findings.replaced = fault
+        else:
+            self.findings.unplaced = fault
 
     def _lose(self, fault: Fault, placed: tuple[Candidate, ...], lost: tuple[Fault, ...], base: Judged) -> None:
         """Continue without a fault whose call is not made any more; its door must be there still."""
@@ -183,20 +185,26 @@ class Placements:
     def _candidates(self, fault: Fault, placed: tuple[Candidate, ...], execution: Execution) -> list[Candidate]:
         calls = calls_of(execution.evaluation.crossings)
         taken = {candidate.call.place for candidate in placed if candidate.call is not None}
-        found = candidates(fault, calls, self.recorded, taken=taken, doors=self.doors)
+        staying = [one.injection.hook for one in self.recorded.faults if one.stays]
+        found = [
+            candidate
+            for candidate in candidates(fault, calls, self.recorded, taken=taken, doors=self.doors)
+            if candidate.call is None or not any(hook.overlaps(candidate.injection.hook) for hook in staying)
+        ]
         if not self.is_unchanged or not all(candidate.is_recorded for candidate in placed) or fault.step is None:
             return found
         place = place_of(fault.step)
         if not placed:
             return [one for one in found if one.call is None or one.call.place == place] or found
-        since = max(candidate.call.asked for candidate in placed if candidate.call is not None)
+        since = max((candidate.call.asked for candidate in placed if candidate.call is not None), default=-1)
         return [one for one in found if one.call is None or one.call.asked > since or one.call.place == place]
 
     def _run(self, placed: Sequence[Candidate]) -> Judged:
-        if self._runs >= self.runs_max:
+        wanted = schedule([candidate.injection for candidate in placed])
+        if wanted not in self._run_before and len(self._run_before) >= self.runs_max:
             raise _CutError
-        self._runs += 1
-        return self.judged(schedule([candidate.injection for candidate in placed]))
+        self._run_before.add(wanted)
+        return self.judged(wanted)
 
     def _note_harm(self, judged: Judged, placed: tuple[Candidate, ...]) -> None:
         """Keep the worst; end the search where nothing worse can be found."""

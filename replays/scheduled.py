@@ -154,11 +154,11 @@ class ScheduleReplay:
             return self._moved(worst, findings)
         if worst is not None:
             return self._unclear(worst)
+        if findings.fixed is not None:
+            return self._held(findings)
         if findings.unplaced is not None or findings.unchanged is not None:
             return self._not_landed(findings)
-        if findings.fixed is None:
-            return self._replaced(findings)
-        return self._held(findings)
+        return self._replaced(findings)
 
     def _violated(self, broken: Broken, findings: Findings) -> Replay:
         where = _where(broken, findings)
