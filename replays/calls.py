@@ -121,11 +121,13 @@ class RecordedCalls:
         faults: In the order in which they acted.
         pairs: Interface and operation of all its calls, with and without faults.
         committing: Interface and operation of calls that committed an effect.
+        undisturbed: The interfaces that are called without faults, `None` where that is not known.
     """
 
     faults: tuple[Fault, ...]
     pairs: frozenset[tuple[str, str]]
     committing: frozenset[tuple[str, str]]
+    undisturbed: frozenset[str] | None
 
 
 def recorded_calls(record: ReplayRecord) -> RecordedCalls:
@@ -138,6 +140,7 @@ def recorded_calls(record: ReplayRecord) -> RecordedCalls:
         tuple(faults),
         frozenset([*calls, *((step.interface, step.operation) for step in steps)]),
         frozenset([*committing, *((step.interface, step.operation) for step in record.trace.steps if step.effects)]),
+        None if record.undisturbed is None else frozenset(interface for interface, _ in calls),
     )
 
 

@@ -159,7 +159,7 @@ class Placements:
             if has_own:
                 self.findings.unchanged = self.findings.unchanged or fault
             else:
-                self._lose(fault, placed, lost, base)
+                self._lose(fault, placed, lost, base, is_replaced=Kinship.NEW in landed)
         if not number:
             self._note_first(fault, landed, has_own=has_own)
 
@@ -173,11 +173,17 @@ class Placements:
         else:
             self.findings.unplaced = fault
 
-    def _lose(self, fault: Fault, placed: tuple[Candidate, ...], lost: tuple[Fault, ...], base: Judged) -> None:
-        """Continue without a fault whose call is not made any more; its door must be there still."""
-        interface = fault.injection.hook.interface
+    def _lose(
+        self, fault: Fault, placed: tuple[Candidate, ...], lost: tuple[Fault, ...], base: Judged, *, is_replaced: bool
+    ) -> None:
+        """Continue without a fault whose call is not made any more.
+
+        Its door must be there still; or it was only opened because of an earlier fault, and no new call replaces it.
+        """
+        interface, known = fault.injection.hook.interface, self.recorded.undisturbed
         used = {crossing.place.interface for crossing in base.execution.evaluation.crossings}
-        if interface in used or interface in self.interfaces:
+        is_open = interface in used or interface in self.interfaces
+        if is_open or (known is not None and interface not in known and not is_replaced):
             self._place(placed, (*lost, fault), base)
         else:
             self.findings.replaced = self.findings.replaced or fault
