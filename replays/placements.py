@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from chaosagent.execution.doors import DoorOptions
 from chaosagent.execution.execute import Execution
+from chaosagent.faults.injection import Place
 from chaosagent.faults.schedule import Schedule, schedule
-from chaosagent.replays.calls import Candidate, Fault, Kinship, RecordedCalls, calls_of, candidates, place_of
+from chaosagent.replays.calls import Call, Candidate, Fault, Kinship, RecordedCalls, calls_of, candidates, place_of
 from chaosagent.vocabulary import Landing
 
 
@@ -148,13 +149,16 @@ class Placements:
         has_own = False
         for candidate in self._candidates(fault, placed, base.execution):
             has_own = has_own or candidate.kinship is Kinship.OWN
-            judged = self._run((*placed, candidate))
+            both = self._relocated(placed, candidate)
+            if both is None:
+                continue
+            judged = self._run(both)
             if not _lands(judged.execution, candidate):
                 continue
             landed.add(candidate.kinship)
-            if number + 1 < len(self.recorded.faults) and _harm_of(judged, (*placed, candidate)) in _VIOLATIONS:
-                self._note_harm(judged, (*placed, candidate))
-            self._place((*placed, candidate), lost, judged)
+            if number + 1 < len(self.recorded.faults) and _harm_of(judged, both) in _VIOLATIONS:
+                self._note_harm(judged, both)
+            self._place(both, lost, judged)
         if Kinship.OWN not in landed and number:
             if has_own:
                 self.findings.unchanged = self.findings.unchanged or fault
@@ -205,6 +209,28 @@ class Placements:
         since = max((candidate.call.asked for candidate in placed if candidate.call is not None), default=-1)
         return [one for one in found if one.call is None or one.call.asked > since or one.call.place == place]
 
+    def _relocated(self, placed: tuple[Candidate, ...], candidate: Candidate) -> tuple[Candidate, ...] | None:
+        """Return a placement with one more fault, in which the others are at the calls that they were at.
+
+        A fault before another one in time may lead to more calls or fewer, so that the other one's call is counted
+        otherwise. It is looked for anew then; where it is not made any more, the fault stays where it was,
+        and `None` is returned if another fault is there already.
+        """
+        later = [one for one in placed if _is_before(candidate, one)]
+        if not later:
+            return (*placed, candidate)
+        before = [one for one in placed if one not in later]
+        found = dict(zip(map(_fault_text, placed), placed, strict=True))
+        for one in sorted(later, key=_asked):
+            execution = self._run((*before, candidate)).execution
+            taken = {other.call.place for other in (*before, candidate) if other.call is not None}
+            moved = _same_call(one, calls_of(execution.evaluation.crossings), taken)
+            if moved is None:
+                return None
+            found[_fault_text(one)] = moved
+            before.append(moved)
+        return (*found.values(), candidate)
+
     def _run(self, placed: Sequence[Candidate]) -> Judged:
         wanted = schedule([candidate.injection for candidate in placed])
         if wanted not in self._run_before and len(self._run_before) >= self.runs_max:
@@ -251,6 +277,30 @@ _VIOLATIONS = frozenset({Harm.VIOLATED, Harm.UNLIVELY, Harm.OTHERWISE})
 
 def _rank(harm: Harm) -> int:
     return _ORDER.index(harm)
+
+
+def _asked(candidate: Candidate) -> int:
+    return -1 if candidate.call is None else candidate.call.asked
+
+
+def _fault_text(candidate: Candidate) -> str:
+    return str(candidate.fault.injection)
+
+
+def _is_before(candidate: Candidate, other: Candidate) -> bool:
+    """Whether a call is made before another one; what has no call of its own is not compared."""
+    return candidate.call is not None and other.call is not None and candidate.call.asked < other.call.asked
+
+
+def _same_call(candidate: Candidate, calls: Sequence[Call], taken: Container[Place]) -> Candidate | None:
+    """Return a fault at the same call in another run: the same request, and at least as many of its kind before it."""
+    call = candidate.call
+    assert call is not None
+    for other in calls:
+        is_same = other.pair == call.pair and other.request == call.request and other.number >= call.number
+        if is_same and other.place not in taken:
+            return candidate._replace(call=other)
+    return None if call.place in taken else candidate
 
 
 def _lands(execution: Execution, candidate: Candidate) -> bool:
