@@ -54,14 +54,14 @@ class Desk:
         self._keys: set[object] = set()
         self.run = run
         reads = {"get": lambda order: {"order": order, "amount": 10}, "status": lambda order: {"open": order > 0}}
-        writes = {"pay": self._pay, "reserve": lambda order: f"hold {order}"}
-        writes |= {"capture": self._pay, "batch": self._batch}
+        writes = {"pay": self.payments_pay, "reserve": lambda order: f"hold {order}"}
+        writes |= {"capture": self.payments_pay, "batch": self._batch}
         declared = effects if effects is not None else EFFECTS
         self.orders = run.service("orders", reads)
         self.ledger = run.service(ledger, {"find": lambda order: {"paid": order in self.paid}})
         self.payments = run.service(payments, writes, effects=declared)
 
-    def _pay(self, order: int = 0, key: str | None = None, order_id: int = 0) -> Plain:
+    def payments_pay(self, order: int = 0, key: str | None = None, order_id: int = 0) -> Plain:
         order = order or order_id
         repeated = key is not None and key in self._keys
         self._keys.add(key)
@@ -70,7 +70,7 @@ class Desk:
         return {"repeated": repeated}
 
     def _batch(self, orders: list[int], key: str | None = None) -> Plain:
-        return [self._pay(order, None if key is None else f"{key}-{order}") for order in orders]
+        return [self.payments_pay(order, None if key is None else f"{key}-{order}") for order in orders]
 
 
 def desk(behaviour: Callable[[Run], Awaitable[object]]) -> Target:
@@ -91,9 +91,10 @@ def record_of(
     specs: tuple[Plain, ...] = SPECS,
     *,
     declared: bool = True,
+    secrets: tuple[str, ...] = (),
 ) -> ReplayRecord:
     """Return the record of a run that breaks a contract; without declarations, as it was made before version 3."""
-    system = desk(behaviour)
+    system = replace(desk(behaviour), secrets=secrets)
     contracts = tuple(parse_contract(spec) for spec in specs)
     bare = Experiment(system, system.task("refund"), system.config("default"), 0, contracts)
     undisturbed = execute(bare, EMPTY)
