@@ -16,11 +16,10 @@ from __future__ import annotations
 import dataclasses
 import struct
 from hashlib import blake2b
-from typing import cast
 
 import msgpack
 
-from chaosagent.canonical import Plain, pack, unpack_untrusted
+from chaosagent.canonical import pack, unpack_untrusted
 from chaosagent.contracts.contract import Nominal
 from chaosagent.errors import RecordError, UsageError
 from chaosagent.faults.schedule import parse
@@ -29,16 +28,20 @@ from chaosagent.replays.record import FORMAT_VERSION, Proof, ReplayRecord
 from chaosagent.replays.sections import (
     read_answer,
     read_confirmation,
+    read_declarations,
     read_effect,
     read_link,
     read_outcome,
     read_signature,
     read_step,
+    read_texts,
+    read_undisturbed,
     read_verdict,
     write_effect,
     write_outcome,
     write_signature,
     write_step,
+    write_undisturbed,
     write_verdict,
 )
 from chaosagent.replays.typed import ITEMS_MAX, Section
@@ -112,6 +115,8 @@ def _written(record: ReplayRecord) -> dict[str, object]:
         "provenance": record.provenance,
         "answers": record.answers,
         "confirmation": None if record.confirmation is None else dataclasses.asdict(record.confirmation),
+        "undisturbed": write_undisturbed(record.undisturbed),
+        "declarations": record.declarations,
     }
 
 
@@ -128,8 +133,9 @@ def decode(data: bytes, where: str) -> ReplayRecord:
     """
     body = _checked_body(data, where)
     try:
-        record = _read(Section(unpack_untrusted(body, items_max=ITEMS_MAX), "record"))
-        return record if HEADER.unpack_from(data)[1] >= 2 else _as_of_version_2(record)
+        version = HEADER.unpack_from(data)[1]
+        record = _read(Section(unpack_untrusted(body, items_max=ITEMS_MAX), "record"), version)
+        return record if version >= 2 else _as_of_version_2(record)
     except RecordError as error:
         raise RecordError(f"{where}: {error}") from None
     except UsageError as error:
@@ -191,7 +197,7 @@ def _checksum(version: int, body: bytes) -> bytes:
     return hashed.digest()
 
 
-def _read(record: Section) -> ReplayRecord:
+def _read(record: Section, version: int) -> ReplayRecord:
     trace, config, proof = record.section("trace"), record.section("config"), record.section("proof")
     nominal = record.section("nominal")
     seed = record.text("seed")
@@ -234,11 +240,13 @@ def _read(record: Section) -> ReplayRecord:
             proof.flag("certified"),
             proof.bound("lower_bound"),
             proof.text("text"),
-            tuple(_read_pair(pair) for pair in proof.items("necessity")),
+            tuple(read_texts(pair, "A pair of record.proof.necessity") for pair in proof.items("necessity")),
         ),
         provenance={key: str(value) for key, value in record.mapping("provenance").items()},
         answers=tuple(read_answer(answer) for answer in record.items("answers")),
         confirmation=read_confirmation(record.optional_section("confirmation")),
+        undisturbed=read_undisturbed(record.optional_section("undisturbed")) if version >= 3 else None,
+        declarations=read_declarations(record) if version >= 3 else None,
     )
 
 
@@ -268,9 +276,3 @@ def _read_limits(section: Section) -> RunLimits:
     if min(dataclasses.astuple(limits)) <= 0:
         raise RecordError(f"record.limits are {limits}; each must be greater than 0.")
     return limits
-
-
-def _read_pair(value: Plain) -> tuple[str, str]:
-    if not isinstance(value, list) or len(value) != 2 or not all(isinstance(part, str) for part in value):
-        raise RecordError(f"record.proof.necessity has {value!r:.80}; it must be two texts.")
-    return cast("tuple[str, str]", tuple(value))

@@ -5,20 +5,23 @@ from __future__ import annotations
 import importlib.metadata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from chaosagent.canonical import Plain, digest_of
+from chaosagent.canonical import Plain, digest, digest_of, pack_plain
 from chaosagent.contracts.contract import Nominal
 from chaosagent.execution.frozen import FrozenAnswer
 from chaosagent.faults.schedule import Schedule
 from chaosagent.limits import RunLimits
+from chaosagent.replays.declarations import Declaration, declarations_of
 from chaosagent.study.confirmation import Confirmation
 from chaosagent.study.counterexample import Counterexample, Signature
 from chaosagent.study.plan import Plan
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Ending, SystemConfig, Task
 
-FORMAT_VERSION = 2
-"""Since 2, what a run that a limit has ended does not break is unknown, and does not hold."""
+FORMAT_VERSION = 3
+"""Since 2, what a run that a limit has ended does not break is unknown, and does not hold. Since 3 a record knows the
+calls of the run without injections, and the declarations of effects and contracts."""
 SESSION_REFERENCE = "chaosagent.proxy.session:SESSION"
 """How records of sessions of `chaosagent proxy` name their target."""
 
@@ -38,6 +41,22 @@ class Proof:
     lower_bound: float
     text: str
     necessity: tuple[tuple[str, str], ...]
+
+
+class Undisturbed(NamedTuple):
+    """The run without injections, as far as a replay needs it.
+
+    Attributes:
+        digest: Of its steps; equal digests, equal steps.
+        ending: How it ended.
+        calls: Interface and operation of everything that it called, sorted, each once.
+        committing: The same of what has committed an effect.
+    """
+
+    digest: str
+    ending: Ending
+    calls: tuple[tuple[str, str], ...]
+    committing: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +84,8 @@ class ReplayRecord:
             none when the target declares secrets.
         confirmation: How often it happened with fresh answers; `None` when the target is deterministic, or the study
             was interrupted.
+        undisturbed: The calls of the run without injections; `None` in records of versions before 3.
+        declarations: Of the effects and contracts; `None` in records of versions before 3.
     """
 
     target_reference: str
@@ -85,6 +106,8 @@ class ReplayRecord:
     provenance: Mapping[str, str] = field(default_factory=dict)
     answers: tuple[FrozenAnswer, ...] = ()
     confirmation: Confirmation | None = None
+    undisturbed: Undisturbed | None = None
+    declarations: tuple[Declaration, ...] | None = None
 
     @property
     def stochastic(self) -> bool:
@@ -126,6 +149,7 @@ def record_of(counterexample: Counterexample, plan: Plan) -> ReplayRecord:
     """
     certificate = counterexample.certificate
     necessity = tuple((str(row.injection), row.fate(counterexample.contract)) for row in counterexample.necessity)
+    nominal_run = counterexample.undisturbed
     return ReplayRecord(
         target_reference=plan.target_reference,
         target_name=plan.target.name,
@@ -149,4 +173,18 @@ def record_of(counterexample: Counterexample, plan: Plan) -> ReplayRecord:
         },
         answers=() if plan.target.secrets else counterexample.answers,
         confirmation=counterexample.confirmation,
+        undisturbed=None if nominal_run is None else undisturbed_in(nominal_run.trace),
+        declarations=None if nominal_run is None else declarations_of(plan.contracts, nominal_run.doors),
     )
+
+
+def undisturbed_in(trace: Trace) -> Undisturbed:
+    """Return what a replay needs of the run without injections."""
+    calls = {(step.interface, step.operation) for step in trace.steps if step.boundary is not None}
+    committing = {(step.interface, step.operation) for step in trace.steps if step.effects}
+    return Undisturbed(digest_of_steps(trace), trace.ending, tuple(sorted(calls)), tuple(sorted(committing)))
+
+
+def digest_of_steps(trace: Trace) -> str:
+    """Return a digest of all that happened in a run, whatever contracts say of it."""
+    return digest(pack_plain([step.canonical() for step in trace.steps]))

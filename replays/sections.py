@@ -5,6 +5,8 @@ from __future__ import annotations
 from chaosagent.canonical import Plain, unpack_untrusted
 from chaosagent.errors import RecordError
 from chaosagent.execution.frozen import FrozenAnswer
+from chaosagent.replays.declarations import Declaration
+from chaosagent.replays.record import Undisturbed
 from chaosagent.replays.typed import ITEMS_MAX, Section
 from chaosagent.study.confirmation import ALPHA, Confirmation
 from chaosagent.study.counterexample import Signature
@@ -14,6 +16,7 @@ from chaosagent.vocabulary import (
     Boundary,
     Claim,
     Effect,
+    Ending,
     Failure,
     Impact,
     Landing,
@@ -253,3 +256,35 @@ def read_signature(section: Section) -> Signature:
         section.text("risk"),
         section.texts("operators"),
     )
+
+
+def write_undisturbed(undisturbed: Undisturbed | None) -> Plain:
+    """Return the run without injections as plain data."""
+    if undisturbed is None:
+        return None
+    return {**undisturbed._asdict(), "ending": undisturbed.ending.value}
+
+
+def read_undisturbed(section: Section | None) -> Undisturbed | None:
+    """Return the run without injections that plain data describe."""
+    if section is None:
+        return None
+    calls, committing = (
+        tuple(read_texts(call, "A call of the run without injections") for call in section.items(name))
+        for name in ("calls", "committing")
+    )
+    return Undisturbed(section.text("digest"), section.word("ending", Ending), calls, committing)
+
+
+def read_declarations(record: Section) -> tuple[Declaration, ...] | None:
+    """Return the declarations that plain data describe."""
+    if record.raw("declarations") is None:
+        return None
+    return tuple(Declaration(*read_texts(one, "A declaration")) for one in record.items("declarations"))
+
+
+def read_texts(value: Plain, what: str) -> tuple[str, str]:
+    """Return a pair of texts that plain data describe."""
+    if not isinstance(value, list) or len(value) != 2 or not all(isinstance(part, str) for part in value):
+        raise RecordError(f"{what} is {value!r:.80}; it must be two texts.")
+    return str(value[0]), str(value[1])

@@ -25,7 +25,7 @@ from pydantic import BaseModel
 
 from chaosagent.contracts.defaults import default_contracts
 from chaosagent.experiments.benchmarks import certify
-from chaosagent.replays.rerun import ReplayOutcome
+from chaosagent.replays.outcome import ReplayOutcome
 from chaosagent.study.certificate import LEVELS
 from chaosagent.studyfile.settings import CostSettings, RunSettings, SearchSettings, StudySettings
 from chaosagent.vocabulary import Boundary

@@ -20,7 +20,7 @@ from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.interrupts import ignore_interrupts, interrupts_held
 from chaosagent.extras import require
 from chaosagent.metrics.robustness import Curve, adversarial_curve, random_curve
-from chaosagent.replays.rerun import ReplayOutcome
+from chaosagent.replays.outcome import ReplayOutcome
 from chaosagent.replays.store import read_record
 from chaosagent.report.findings import Findings, counterexamples_table, work_of
 from chaosagent.report.findings_json import findings_json

@@ -34,17 +34,29 @@ def replay(
     draws: Annotated[
         int, typer.Option(help="Runs of a stochastic target that asks what the record cannot answer.", min=1)
     ] = 20,
+    placements: Annotated[
+        int,
+        typer.Option(help="Most runs to try the faults of a record at every call that may be the recorded one.", min=1),
+    ] = 1_000,
+    accept: Annotated[
+        bool,
+        typer.Option(
+            "--accept", help="Write what has CHANGED next to each record, as reviewed: from then on it counts."
+        ),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Run stored counterexamples again: does today's target survive them, and do they still say what they said?
 
-    `schedule` injects the same faults into today's target: VIOLATED, HELD, MOVED or NOT_LANDED. `exact` serves
-    everything outside the target from the record and asks for the same trace: REPRODUCED or DIVERGED. The records of a
-    study are a regression test: fix the target, and replay them in CI.
+    `schedule` injects the same faults into today's target, at every call that may be the recorded one, and the worst
+    run decides: VIOLATED, HELD, CHANGED (effects, contract or what the target does without faults differ; review that
+    and count it with --accept), MOVED or NOT_LANDED. `exact` serves everything outside the target from the record and
+    asks for the same trace: REPRODUCED or DIVERGED. The records of a study are a regression test: fix the target, and
+    replay them in CI.
 
     Exit code: 0 all HELD or REPRODUCED, 1 some VIOLATED, 2 some REFUSED (a record that cannot be read, or that is not
-    to be trusted), 3 some MOVED, NOT_LANDED or DIVERGED, 4 some ERROR. With `both`, DIVERGED is no complaint where the
-    target HELD: it has changed.
+    to be trusted), 3 some CHANGED, MOVED, NOT_LANDED or DIVERGED, 4 some ERROR. With `both`, DIVERGED is no complaint
+    where the target HELD: it has changed.
 
     [bold]Examples[/bold]
 
@@ -53,13 +65,17 @@ def replay(
     chaosagent replay --mode exact tests/replays
 
     chaosagent replay --config hardened chaosagent-out/triage/replays --json
+
+    chaosagent replay --accept tests/replays
     """
     from chaosagent.cli.replaying import exit_code_of, page_of, replay_all, to_json
     from chaosagent.errors import UnknownNameError
 
     if mode not in MODES:
         raise UnknownNameError("mode", mode, MODES, "--mode")
-    reruns: list[Rerun] = replay_all(paths, mode=mode, config=config, target=target, draws=draws)
+    reruns: list[Rerun] = replay_all(
+        paths, mode=mode, config=config, target=target, draws=draws, placements=placements, accept=accept
+    )
     if json:
         output.answer_json(to_json(reruns))
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -14,23 +14,19 @@ from chaosagent.cli.output import stdout_for_answers
 from chaosagent.errors import ChaosAgentError, RecordError, StudyError, TargetError, UsageError
 from chaosagent.execution.workbench import load_workbench
 from chaosagent.importable import make_importable
+from chaosagent.replays.accepted import read_accepted, write_accepted
+from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.record import ReplayRecord
-from chaosagent.replays.rerun import (
-    DRAWS,
-    Replay,
-    ReplayOutcome,
-    rerun_exact,
-    rerun_schedule,
-    why_it_hangs,
-)
+from chaosagent.replays.rerun import DRAWS, PLACEMENTS, rerun_exact, rerun_schedule, why_it_hangs
 from chaosagent.replays.store import find_records, read_record
+from chaosagent.replays.today import UndisturbedRuns
 from chaosagent.report.page import Cell, Page, Span, bad, faint, good, name, notice
 from chaosagent.report.story import counted
 from chaosagent.targets.loading import COMMAND_FILES, load_target
 from chaosagent.targets.target import Target
 
 SOUND = frozenset({ReplayOutcome.HELD, ReplayOutcome.REPRODUCED})
-OPEN = frozenset({ReplayOutcome.DIVERGED, ReplayOutcome.MOVED, ReplayOutcome.NOT_LANDED})
+OPEN = frozenset({ReplayOutcome.DIVERGED, ReplayOutcome.CHANGED, ReplayOutcome.MOVED, ReplayOutcome.NOT_LANDED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +51,8 @@ def replay_all(
     config: str | None = None,
     target: str | None = None,
     draws: int = DRAWS,
+    placements: int = PLACEMENTS,
+    accept: bool = False,
 ) -> list[Rerun]:
     """Replay records, in the order of their paths.
 
@@ -67,12 +65,17 @@ def replay_all(
         config: Another configuration, for schedule.
         target: Another target than the records name.
         draws: How often a schedule is run where a stochastic target asks what its record cannot answer.
+        placements: How many runs may be made for a record to place its faults.
+        accept: Write what has changed next to each record that is `CHANGED`; from then on it counts.
 
     Raises:
         ChaosAgentError: A path, record, target or configuration does not exist or cannot be used.
     """
+    if accept and mode == "exact":
+        raise UsageError("--accept is for schedules, and --mode is exact. Leave out one of them.")
     targets: dict[str, Target] = {}
     reruns: list[Rerun] = []
+    shared = UndisturbedRuns()
     with stdout_for_answers():
         for path in find_records(paths):
             try:
@@ -80,13 +83,28 @@ def replay_all(
                 refuse_foreign_code(record, trusts_target=target is not None)
                 loaded = _target_of(record, path, target, targets)
                 _refuse_other_target(record, loaded)
+                accepted = frozenset() if accept else read_accepted(path, record)
             except RecordError as error:
                 reruns.append(Rerun(path, None, Replay(ReplayOutcome.REFUSED, mode, None, _without(path, error))))
                 continue
             for one in _modes(record, mode):
                 named = record.target_reference if target is None else target
-                reruns.append(Rerun(path, record, _replay(record, loaded, one, _Asked(named, config, draws))))
+                asked = _Asked(named, config, draws, placements, accepted, shared)
+                replay = _replay(record, loaded, one, asked)
+                if accept and replay.changes:
+                    replay = _accepted(path, record, loaded, asked, replay)
+                reruns.append(Rerun(path, record, replay))
     return reruns
+
+
+def _accepted(
+    path: Path, record: ReplayRecord, target: Target | ChaosAgentError, asked: _Asked, changed: Replay
+) -> Replay:
+    """Write down what has changed, and return the replay in which it counts."""
+    written = write_accepted(path, record, changed.changes)
+    accepted = frozenset(change.digest for change in changed.changes)
+    replay = _replay(record, target, "schedule", asked._replace(accepted=accepted))
+    return replace(replay, notes=(*replay.notes, f"written to {written}"))
 
 
 def _modes(record: ReplayRecord, mode: str) -> tuple[str, ...]:
@@ -107,11 +125,17 @@ class _Asked(NamedTuple):
         target: How the target is named.
         config: Another configuration; `None` for the record's own.
         draws: How often a schedule is run where a stochastic target asks what its record cannot answer.
+        placements: How many runs may be made for a record to place its faults.
+        accepted: Digests of changes that were reviewed.
+        shared: The runs without faults that other records have needed.
     """
 
     target: str
     config: str | None
     draws: int
+    placements: int
+    accepted: frozenset[str]
+    shared: UndisturbedRuns
 
 
 def _replay(record: ReplayRecord, target: Target | ChaosAgentError, mode: str, asked: _Asked) -> Replay:
@@ -137,7 +161,15 @@ def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked) -> Repl
                 return Replay(
                     ReplayOutcome.VIOLATED, "schedule", None, f"{record.contract} violated by real time: {why}"
                 )
-        return rerun_schedule(record, target, config_name=asked.config, draws=asked.draws)
+        return rerun_schedule(
+            record,
+            target,
+            config_name=asked.config,
+            draws=asked.draws,
+            placements=asked.placements,
+            accepted=asked.accepted,
+            shared=asked.shared,
+        )
     except (UsageError, TargetError, StudyError) as error:
         return Replay(ReplayOutcome.ERROR, "schedule", None, str(error))
 
@@ -291,4 +323,5 @@ def _record_json(rerun: Rerun) -> Plain:
         "step": replay.step,
         "detail": replay.detail,
         "notes": list(replay.notes),
+        "changes": [{"what": change.what, "text": change.text} for change in replay.changes],
     }

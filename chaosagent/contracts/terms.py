@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from chaosagent.contracts.contract import Contract
 from chaosagent.errors import UsageError
@@ -23,7 +24,11 @@ class Terms:
         severity: Only a violated hard contract makes a counterexample.
         weight: The α of the weighted step score, 0 or more.
         requires: A contract that must hold for a violation to count; where it is violated too, the violation is unfair.
+        semantics: Version of what a template says. Raise it where equal settings judge some trace otherwise than
+            before: replays then ask for a review.
     """
+
+    semantics: ClassVar[int] = 1
 
     id: str
     severity: Severity = Severity.HARD

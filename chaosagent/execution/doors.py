@@ -16,7 +16,7 @@ from chaosagent.canonical import Plain, pack, plain
 from chaosagent.errors import TargetError
 from chaosagent.execution.crashed import with_place
 from chaosagent.faults.injection import Place
-from chaosagent.targets.target import EffectOf, EffectRule, Implementation
+from chaosagent.targets.target import Committed, EffectOf, EffectRule, Implementation
 from chaosagent.vocabulary import Boundary, Effect
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class DoorOptions(NamedTuple):
     errors: Mapping[str, type[Exception]] = MappingProxyType({})
     egress: bool = False
     injectable: bool = True
+    committed: Committed | None = None
 
 
 class LiveDoor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
@@ -12,6 +12,7 @@ from chaosagent.contracts.contract import Contract, Nominal, Setting, end_of
 from chaosagent.errors import PluginError, StoredDataError, StudyError, TargetError, UsageError
 from chaosagent.execution.asked import close_unawaited, close_unbegun
 from chaosagent.execution.crashed import place_of_crash
+from chaosagent.execution.doors import DoorOptions
 from chaosagent.execution.failures import message_of
 from chaosagent.execution.frozen import Answers, Frozen, FrozenAnswer, asked_of
 from chaosagent.execution.injector import Injector
@@ -103,11 +104,13 @@ class Execution:
         trace: What happened.
         evaluation: What a searcher may know of it.
         answers: The frozen answers that it used.
+        doors: What the target declares of the doors that it has opened; only of a run without injections.
     """
 
     trace: Trace
     evaluation: Evaluation
     answers: tuple[FrozenAnswer, ...] = ()
+    doors: Mapping[str, DoorOptions] = field(default_factory=dict, compare=False)
 
 
 def execute(
@@ -222,6 +225,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
     run.loop.end()
     close_links(run)
     unawaited = close_unawaited(run.asked)
+    doors = {} if schedule else {interface: door.options for interface, door in run.doors.items()}
     run.let_go()
     if unawaited is not None and ending is Ending.FINISHED:
         run.recorder.refuse(unawaited)
@@ -263,7 +267,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         tied=isinstance(run.loop, VirtualLoop) and run.loop.tied,
         detail=trace.ending_detail,
     )
-    return Execution(trace, evaluation)
+    return Execution(trace, evaluation, doors=doors)
 
 
 class _Ended(NamedTuple):

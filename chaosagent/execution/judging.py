@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import Contract, Nominal, Setting, end_of
 from chaosagent.execution.watch import Watch
 from chaosagent.trace.trace import ContractVerdict, Trace
@@ -17,6 +18,7 @@ def judge(
     nominal: Nominal | None,
     *,
     ended: bool = True,
+    settings: Mapping[str, Plain] | None = None,
 ) -> tuple[ContractVerdict, ...]:
     """Return what contracts say of a stored trace.
 
@@ -28,11 +30,12 @@ def judge(
         task: What was asked, with its labels.
         nominal: What the run without injections did, `None` when the trace is that run itself.
         ended: The trace has its end; otherwise what no step violates is unknown.
+        settings: Of the configuration, for contracts that look at them.
 
     Raises:
         PluginError: A contract raised something.
     """
-    watch = Watch(contracts, Setting(task, nominal))
+    watch = Watch(contracts, Setting(task, nominal, settings or {}))
     for step in trace.steps:
         if watch.of_effects if step.effects else watch.of_every_step:
             step.show(None, step.answer)

@@ -253,6 +253,7 @@ def link_of(
         effects=dict(effects or {}),
         read_only=read_only if isinstance(read_only, bool) else frozenset(read_only),
         errors={error.__name__: error for error in errors},
+        committed=far.committed,
     )
     return Link(run, far, options)
 

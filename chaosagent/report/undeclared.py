@@ -8,7 +8,7 @@ from chaosagent.report.page import Page, notice
 from chaosagent.report.printable import printable
 from chaosagent.report.story import counted
 from chaosagent.study.certificate import Certificate
-from chaosagent.study.result import StudyResult
+from chaosagent.study.result import SearchResult, StudyResult
 
 CHECKPOINTS_MAX = 10
 VARIABLES_MAX = 5

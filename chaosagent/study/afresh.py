@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from chaosagent.contracts.contract import Nominal
+from chaosagent.errors import ChaosAgentError
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.frozen import FrozenAnswer
 from chaosagent.execution.workbench import Answering, Job, Workbench
@@ -34,6 +35,7 @@ class Afresh:
     def __init__(self, workbench: Workbench, known: Callable[[Experimental, Schedule], Evaluation | None]) -> None:
         self._workbench, self._known = workbench, known
         self._kept: dict[tuple[Experimental, Schedule], Execution] = {}
+        self._undisturbed: tuple[Experimental, Execution] | None = None
         self.answering = Answering.LIVE
 
     def run(self, at: Experimental, schedule: Schedule) -> Execution:
@@ -85,6 +87,16 @@ class Afresh:
             return ()
         return tuple(dict.fromkeys((*execution.answers, *self.run(at, EMPTY).answers)))
 
+    def undisturbed(self, at: Experimental) -> Execution | None:
+        """Return the run without injections, which is made once for all that was found; `None` if it cannot be made."""
+        if self._undisturbed is None or self._undisturbed[0] != at:
+            try:
+                self._undisturbed = at, self.run(at, EMPTY)
+            except ChaosAgentError:
+                return None
+        return self._undisturbed[1]
+
     def forget(self) -> None:
         """Drop what was kept and not asked for."""
         self._kept.clear()
+        self._undisturbed = None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from chaosagent.canonical import digest_of
 from chaosagent.contracts.contract import Nominal
+from chaosagent.execution.execute import Execution
 from chaosagent.execution.frozen import FrozenAnswer
 from chaosagent.faults.schedule import Schedule
 from chaosagent.study.certificate import Certificate
@@ -59,6 +60,7 @@ class Counterexample:
         confirmed: A fresh run gave the same trace digest.
         answers: The frozen answers that the run used, for a stochastic target.
         confirmation: How often it happens with answers that are not frozen, for a stochastic target.
+        undisturbed: The run without injections, with the declarations of its doors; `None` where it could not be made.
     """
 
     task_id: str
@@ -75,6 +77,7 @@ class Counterexample:
     confirmed: bool
     answers: tuple[FrozenAnswer, ...] = ()
     confirmation: Confirmation | None = None
+    undisturbed: Execution | None = None
 
     @property
     def id(self) -> str:

@@ -341,6 +341,7 @@ class Study:
             confirmed=reproduced,
             answers=self._afresh.answers(at, fresh),
             confirmation=None if search.racer is None else search.racer.confirmation_of(minimal),
+            undisturbed=self._afresh.undisturbed(at),
         )
 
     def _differ(self, at: Experimental, told: Evaluation, again: Evaluation) -> None:

@@ -372,3 +372,102 @@ def test_a_path_that_is_not_there_is_told_alike_by_all_verbs(chaosagent: Callabl
     assert {answer.code for answer in told} == {2}
     assert told[0].err == told[1].err
     assert "no.replay does not exist. Name records (*.replay) or folders that hold some." in told[0].err
+
+
+def edit_agent(folder: Path, *edits: tuple[str, str]) -> None:
+    agent = folder / "agent.py"
+    text = agent.read_text("utf-8")
+    for before, after in edits:
+        assert before in text
+        text = text.replace(before, after)
+    agent.write_text(text, encoding="utf-8")
+    forget("agent")
+
+
+FIXED = ('{"keys": False}', '{"keys": True}')
+
+
+def test_a_difference_is_reviewed_once_and_another_one_is_reported(
+    chaosagent: Command, records: Path, folder: Path
+) -> None:
+    record = first_of(records)
+    accepted = record.with_name(record.name.removesuffix(".replay") + ".accepted.toml")
+    edit_agent(folder, FIXED, ('Effect("refund", {', 'Effect("voucher", {'))
+
+    before = chaosagent("replay", record)
+    reviewing = chaosagent("replay", record, "--accept")
+    after = chaosagent("replay", record, "--json")
+
+    assert (before.code, reviewing.code, after.code) == (3, 0, 0)
+    assert before.out.startswith("CHANGED")
+    for expected in (
+        "no longer commits refund(order=7)",
+        "commits voucher(order=7), which the record's does not",
+        "Otherwise HELD: at-most-once holds",
+        "count it with --accept",
+    ):
+        assert expected in before.out
+    assert f"written to {accepted}" in reviewing.out
+    assert 'what = "effects"' in accepted.read_text("utf-8")
+    assert after.json["totals"] == {"HELD": 1}
+    assert any(note.startswith("reviewed: today's run without faults") for note in after.json["records"][0]["notes"])
+
+    edit_agent(folder, ('Effect("voucher", {', 'Effect("credit", {'))
+    other = chaosagent("replay", record, "--json")
+
+    assert other.code == 3
+    assert [change["what"] for change in other.json["records"][0]["changes"]] == ["declaration", "effects"]
+    assert "credit(order=7)" in other.json["records"][0]["changes"][1]["text"]
+
+
+def test_a_changed_declaration_is_reported_though_every_run_is_as_before(
+    chaosagent: Command, records: Path, folder: Path
+) -> None:
+    edit_agent(folder, FIXED, ('return None if answer["repeated"] else', 'return [] if answer["repeated"] else'))
+
+    answer = chaosagent("replay", records)
+
+    assert answer.code == 3
+    assert "effects of service:payments, refund: the declaration has changed. Otherwise HELD" in answer.out
+    assert "two replays: 2 CHANGED" in answer.out
+
+
+def test_a_violation_is_never_accepted(chaosagent: Command, records: Path, folder: Path) -> None:
+    edit_agent(folder, ('Effect("refund", {', 'Effect("voucher", {'))
+
+    answer = chaosagent("replay", records, "--accept")
+
+    assert answer.code == 1
+    assert "two replays: 2 VIOLATED" in answer.out
+    assert not list(records.glob("*.accepted.toml"))
+
+
+def test_what_was_reviewed_is_refused_when_it_cannot_be_read(chaosagent: Command, records: Path) -> None:
+    record = first_of(records)
+    accepted = record.with_name(record.name.removesuffix(".replay") + ".accepted.toml")
+    accepted.write_text("version = ?", encoding="utf-8")
+
+    answer = chaosagent("replay", records, "--config", "hardened")
+
+    assert answer.code == 2
+    assert "two replays: 1 HELD, 1 REFUSED" in answer.out
+    assert f"{accepted} is no TOML text: Invalid value (at line 1, column 11). Remove the file" in answer.out
+
+
+def test_only_schedules_are_reviewed(chaosagent: Command, records: Path) -> None:
+    answer = chaosagent("replay", records, "--mode", "exact", "--accept")
+
+    assert (answer.code, answer.out) == (2, "")
+    assert "--accept is for schedules, and --mode is exact" in answer.err
+
+
+def test_the_number_of_runs_is_limited(chaosagent: Command, records: Path, folder: Path) -> None:
+    call = '            await payments("refund", order=task.input, key=key)\n'
+    edit_agent(folder, FIXED, (call, call + call))
+
+    few, enough = (chaosagent("replay", records, "--placements", count) for count in (1, 2))
+    bad = chaosagent("replay", records, "--placements", 0)
+
+    assert (few.code, enough.code, bad.code) == (3, 0, 2)
+    assert "MOVED" in few.out
+    assert "takes more runs than allowed (1); allow more with --placements" in few.out

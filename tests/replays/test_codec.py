@@ -20,6 +20,7 @@ from chaosagent.canonical import pack, unpack
 from chaosagent.errors import RecordError, UsageError
 from chaosagent.limits import RunLimits
 from chaosagent.replays.codec import HEADER, MAGIC, RECORD_BYTES_MAX, _checksum, decode, encode
+from chaosagent.replays.outcome import ReplayOutcome
 from chaosagent.replays.record import FORMAT_VERSION, ReplayRecord
 from chaosagent.replays.rerun import rerun_exact, rerun_schedule
 from chaosagent.replays.store import find_records, read_record, write_record
@@ -134,6 +135,29 @@ def test_what_an_earlier_version_has_certified_is_certified_no_more(record: Repl
     assert before.text.startswith("C1: ...; as an earlier version of chaosagent said")
 
 
+def test_a_record_of_an_earlier_version_has_no_declarations(record: ReplayRecord) -> None:
+    body = {name: part for name, part in body_of(record).items() if name not in ("undisturbed", "declarations")}
+
+    before = decode(sealed(pack(body), 2), "x")
+
+    assert before == replace(record, undisturbed=None, declarations=None)
+    assert record.undisturbed is not None
+    assert ("service:payments", "refund") in record.undisturbed.calls
+    assert [name for name, _ in record.declarations or () if "effects" in name]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_file_of_an_earlier_version_is_read_and_replayed(version: int) -> None:
+    record = read_record(Path(__file__).parent / f"version-{version}.replay")
+    refund = load_target("refund")
+
+    assert rerun_exact(record, refund).outcome is ReplayOutcome.REPRODUCED
+    replay = rerun_schedule(record, refund)
+    assert replay.outcome is ReplayOutcome.VIOLATED
+    assert "declarations unknown" in replay.notes[-1]
+    assert rerun_schedule(record, refund, config_name="hardened").outcome is ReplayOutcome.HELD
+
+
 @given(
     input_=plain_data(),
     settings_=st.dictionaries(st.text(max_size=5), plain_data(), max_size=3),
@@ -206,7 +230,7 @@ def test_a_record_with_something_behind_its_end_is_refused(record: ReplayRecord)
     [
         (b"", "is no replay record"),
         (b"PK\x03\x04 something else", "is no replay record"),
-        (sealed(b"\x80", version=FORMAT_VERSION + 1), "reads up to 2. Update it"),
+        (sealed(b"\x80", version=FORMAT_VERSION + 1), "reads up to 3. Update it"),
         (sealed(b"\x80", version=0), "has format version 0"),
         (sealed(b"\x80", length=2 * 1024**3), f"claims {2 * 1024**3} bytes; at most {RECORD_BYTES_MAX}"),
         (sealed(b"\x80"), "is missing"),

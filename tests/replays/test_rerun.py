@@ -14,11 +14,12 @@ from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.contracts.contract import HOLDS, Contract, End, Nominal, Reading, Setting
 from chaosagent.errors import UsageError
 from chaosagent.execution.execute import Experiment, execute
-from chaosagent.faults.schedule import parse
+from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.limits import RunLimits
-from chaosagent.replays import rerun as module
-from chaosagent.replays.record import Proof, ReplayRecord
-from chaosagent.replays.rerun import ReplayOutcome, rerun_exact, rerun_schedule
+from chaosagent.replays.declarations import declarations_of
+from chaosagent.replays.outcome import ReplayOutcome
+from chaosagent.replays.record import Proof, ReplayRecord, undisturbed_in
+from chaosagent.replays.rerun import rerun_exact, rerun_schedule
 from chaosagent.study.counterexample import signature_of
 from chaosagent.targets.loading import load_target
 from chaosagent.targets.target import Run, Target, target
@@ -84,7 +85,8 @@ def record_of(behaviour: Behaviour, schedule: str, contract: str = "objective", 
     specs = ("objective", "no-crash", "termination")
     contracts = tuple(parse_contract(spec) for spec in specs)
     bare = Experiment(system, system.task("buy"), system.config("default"), 0, contracts, limits=bounds)
-    experiment, parsed = bare.with_nominal(), parse(schedule)
+    parsed, nominal = parse(schedule), execute(bare, EMPTY)
+    experiment = replace(bare, nominal=Nominal(nominal.trace.effects, nominal.trace.outcome))
     trace = execute(experiment, parsed).trace
     return ReplayRecord(
         target_reference="shop",
@@ -102,6 +104,8 @@ def record_of(behaviour: Behaviour, schedule: str, contract: str = "objective", 
         trace=trace,
         trace_digest=trace.digest,
         proof=Proof(certified=True, lower_bound=1.1, text="", necessity=()),
+        undisturbed=undisturbed_in(nominal.trace),
+        declarations=declarations_of(contracts, nominal.doors),
     )
 
 
@@ -325,28 +329,49 @@ def test_a_later_hook_that_a_fix_made_unreachable_is_listed() -> None:
 
     assert replay.outcome is ReplayOutcome.HELD
     assert "1 of 2 injections landed" in replay.detail
-    assert replay.notes == ("service:pay[2] service.lost_response(when=after) was not reached any more",)
+    assert replay.notes == ("`pay.pay` is not called any more once an earlier fault is handled",)
 
 
-def test_a_new_call_before_it_moves_a_hook(record: ReplayRecord) -> None:
+def test_a_new_call_before_it_moves_no_hook(record: ReplayRecord) -> None:
     async def looks_first(run: Run, world: Services) -> str:
-        await world.pay("find")
+        with contextlib.suppress(ConnectionError):
+            await world.pay("find")
         return await careful(run, world)
 
-    async def suppressed(run: Run, world: Services) -> str:
-        try:
-            return await looks_first(run, world)
-        except ConnectionError:
-            return await careful(run, world)
+    async def looks_first_and_pays_twice(run: Run, world: Services) -> str:
+        with contextlib.suppress(ConnectionError):
+            await world.pay("find")
+        return await naive(run, world)
 
-    replay = rerun_schedule(record, shop(suppressed))
+    held, broken = (rerun_schedule(record, shop(one)) for one in (looks_first, looks_first_and_pays_twice))
 
-    assert replay.outcome is ReplayOutcome.MOVED
-    assert replay.step == 0
-    assert "pay({'amount': 3}) then, find({}) now" in replay.detail
+    assert (held.outcome, broken.outcome) == (ReplayOutcome.HELD, ReplayOutcome.VIOLATED)
+    assert held.detail.endswith("it does so wherever the recorded calls may be (2 placements)")
+    assert broken.detail.startswith("objective violated at the end, the same signature")
 
 
-def test_a_hook_that_is_never_reached_tests_nothing(record: ReplayRecord) -> None:
+def test_a_record_whose_call_is_not_made_any_more_tests_nothing(record: ReplayRecord) -> None:
+    async def pays_nothing(run: Run, world: Services) -> str:
+        del run
+        world.paid = 1
+        with contextlib.suppress(ConnectionError):
+            await world.prices("get", item="pen")
+        return "paid"
+
+    async def calls_nothing(run: Run, world: Services) -> str:
+        del run
+        world.paid = 1
+        return "paid"
+
+    moved, lost = (rerun_schedule(record, shop(one)) for one in (pays_nothing, calls_nothing))
+
+    assert moved.outcome is ReplayOutcome.MOVED
+    assert moved.detail.startswith("`pay.pay` is not called any more; at the calls that may have replaced it nothing")
+    assert lost.outcome is ReplayOutcome.NOT_LANDED
+    assert "was never reached" in lost.detail
+
+
+def test_a_crash_at_a_call_that_was_there_before_is_no_violation(record: ReplayRecord) -> None:
     async def pays_nothing(run: Run, world: Services) -> str:
         del run
         world.paid = 1
@@ -354,8 +379,8 @@ def test_a_hook_that_is_never_reached_tests_nothing(record: ReplayRecord) -> Non
 
     replay = rerun_schedule(record, shop(pays_nothing))
 
-    assert replay.outcome is ReplayOutcome.NOT_LANDED
-    assert "was never reached" in replay.detail
+    assert replay.outcome is ReplayOutcome.MOVED
+    assert replay.detail.startswith("the same fault at `prices.get`, first call, breaks: objective violated at the end")
 
 
 def test_what_breaks_before_any_injection_is_not_put_down_to_them() -> None:
@@ -391,15 +416,18 @@ def test_another_configuration_can_be_tried(record: ReplayRecord) -> None:
         rerun_schedule(record, shop(as_configured), config_name="othr")
 
 
-def test_another_broken_contract_is_noted(record: ReplayRecord) -> None:
+def test_a_new_crash_is_a_violation(record: ReplayRecord) -> None:
     async def crashes(run: Run, world: Services) -> str:
         await careful(run, world)
         raise RuntimeError("boom")
 
-    replay = rerun_schedule(replace(record, contract="termination"), shop(crashes))
+    crashed = rerun_schedule(record, shop(crashes))
+    alone = rerun_schedule(replace(record, contract_specs=("objective",)), shop(crashes))
 
-    assert replay.outcome is ReplayOutcome.HELD
-    assert "no-crash is violated, too" in replay.notes
+    assert crashed.outcome is ReplayOutcome.VIOLATED
+    assert "no-crash is violated, too" in crashed.notes, crashed
+    assert alone.outcome is ReplayOutcome.VIOLATED
+    assert "the objective was not met: the run ended with crashed" in alone.detail
 
 
 class _Says:
@@ -441,15 +469,18 @@ class _Saying:
         (_Saying("objective", Verdict.VIOLATED, _Saying("x", Verdict.VIOLATED)), "is violated, but unfairly"),
     ],
 )
-def test_what_is_unknown_or_unfair_does_not_count_as_held(
+def test_what_is_unknown_or_unfair_is_no_fix(
     record: ReplayRecord, contract: Contract, detail: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_contracts", lambda _: (contract,))
+    monkeypatch.setattr("chaosagent.replays.today.contracts_of", lambda _: (contract,))
 
     replay = rerun_schedule(record, shop(careful))
+    reviewed = rerun_schedule(record, shop(careful), accepted={change.digest for change in replay.changes})
 
-    assert replay.outcome is ReplayOutcome.NOT_LANDED
-    assert detail in replay.detail
+    assert replay.outcome is ReplayOutcome.CHANGED
+    assert "today's contract objective does not condemn the recorded trace" in replay.detail
+    assert reviewed.outcome is ReplayOutcome.NOT_LANDED
+    assert detail in reviewed.detail
 
 
 def test_a_contract_that_is_not_named_among_the_contracts_is_an_error(record: ReplayRecord) -> None:

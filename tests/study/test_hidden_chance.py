@@ -10,8 +10,9 @@ from chaosagent.execution.inline import InlineExecutor
 from chaosagent.faults.schedule import parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.replays.codec import decode, encode
+from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.record import ReplayRecord, record_of
-from chaosagent.replays.rerun import Replay, ReplayOutcome, rerun_schedule
+from chaosagent.replays.rerun import rerun_schedule
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
 from chaosagent.study.store import ANSWERS_NAME

@@ -28,8 +28,9 @@ from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import StudyLimits
 from chaosagent.replays.codec import decode, encode
+from chaosagent.replays.outcome import ReplayOutcome
 from chaosagent.replays.record import ReplayRecord, record_of
-from chaosagent.replays.rerun import ReplayOutcome, rerun_exact, rerun_schedule
+from chaosagent.replays.rerun import rerun_exact, rerun_schedule
 from chaosagent.statistics.intervals import wilson
 from chaosagent.study.confirmation import Confirmation
 from chaosagent.study.evaluator import Experimental

@@ -17,8 +17,9 @@ import chaosagent.experiments.openai_agents
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.untraced import UntracedRun
 from chaosagent.execution.workbench import Workbench
+from chaosagent.replays.outcome import ReplayOutcome
 from chaosagent.replays.record import ReplayRecord, record_of
-from chaosagent.replays.rerun import ReplayOutcome, rerun_exact, rerun_schedule
+from chaosagent.replays.rerun import rerun_exact, rerun_schedule
 from chaosagent.study.result import StudyResult
 from chaosagent.study.study import Study
 from chaosagent.studyfile import load_study, plan_of

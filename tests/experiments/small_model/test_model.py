@@ -23,8 +23,9 @@ from chaosagent.experiments.small_model.desk import TOOLS, instructions
 from chaosagent.experiments.small_model.language_model import CONTEXT_TOKENS_MAX, language_model
 from chaosagent.experiments.small_model.tool_calls import grammar_of, read_call
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
+from chaosagent.replays.outcome import ReplayOutcome
 from chaosagent.replays.record import record_of
-from chaosagent.replays.rerun import ReplayOutcome, rerun_exact, rerun_schedule
+from chaosagent.replays.rerun import rerun_exact, rerun_schedule
 from chaosagent.study.study import Study
 from chaosagent.studyfile import Overrides, load_study, plan_of
 from chaosagent.vocabulary import Outcome, Verdict

@@ -1,0 +1,140 @@
+"""The reviewed differences between a record and today's target, in a text file next to the record.
+
+```toml
+version = 1
+record = "5d41402abc4b2a76b9719d911017c592"
+
+[[accepted]]
+what = "effects"
+text = "today's run without faults no longer commits voucher(order=7)"
+digest = "7d793037a0760186574b0282f2f435e7"
+```
+
+`record` is the digest of the recorded trace, so that the file counts for no other record of the same name. Each
+`digest` is of one difference: another one has another digest, and is not accepted. The file is untrusted input.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from chaosagent.errors import RecordError, UsageError
+from chaosagent.replays.changes import Change
+from chaosagent.replays.record import ReplayRecord
+
+SUFFIX = ".accepted.toml"
+VERSION = 1
+BYTES_MAX = 1_000_000
+ENTRIES_MAX = 1_000
+REMEDY = "Remove the file, or review the difference again with `chaosagent replay --accept`."
+HEAD = """\
+# Differences between the record beside this file and the target, which somebody has reviewed. Written by
+# `chaosagent replay --accept`; remove the file, or a part of it, to have them reported again.
+"""
+
+
+def accepted_path(record_path: Path) -> Path:
+    """Return the file that holds what was reviewed of a record."""
+    return record_path.with_name(record_path.name.removesuffix(".replay") + SUFFIX)
+
+
+def read_accepted(record_path: Path, record: ReplayRecord) -> frozenset[str]:
+    """Return the digests of the changes that were reviewed; none when there is no such file.
+
+    Raises:
+        RecordError: The file cannot be read, is no such file, or is of another record.
+    """
+    path = accepted_path(record_path)
+    if not path.exists():
+        return frozenset()
+    if not path.is_file():
+        raise RecordError(f"{path} cannot be read: it is no file. {REMEDY}")
+    try:
+        with path.open("rb") as file:
+            data = file.read(BYTES_MAX + 1)
+    except OSError as error:
+        raise RecordError(f"{path} cannot be read: {error.strerror}.") from error
+    if len(data) > BYTES_MAX:
+        raise RecordError(f"{path} is too large: at most {BYTES_MAX} bytes are allowed. {REMEDY}")
+    return _parsed(data, path, record)
+
+
+def write_accepted(record_path: Path, record: ReplayRecord, changes: Sequence[Change]) -> Path:
+    """Write the reviewed changes of a record next to it, whole or not at all, and return the path.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    path = accepted_path(record_path)
+    parts = [f"{HEAD}version = {VERSION}\nrecord = {_quoted(record.trace_digest)}\n"]
+    for change in changes[:ENTRIES_MAX]:
+        what, text, digest = map(_quoted, change)
+        parts.append(f"\n[[accepted]]\nwhat = {what}\ntext = {text}\ndigest = {digest}\n")
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write("".join(parts))
+        Path(temporary).chmod(0o644)  # it is for people to read, as a record's name is
+        Path(temporary).replace(path)
+    except OSError as error:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                Path(temporary).unlink()
+        raise UsageError(
+            f"{path}: cannot be written: {error.strerror}. Copy the record to a folder of yours."
+        ) from error
+    return path
+
+
+def _parsed(data: bytes, path: Path, record: ReplayRecord) -> frozenset[str]:
+    import tomllib  # most records have no such file, and a replay of one record is mostly imports
+
+    try:
+        content = tomllib.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:  # UnicodeDecodeError and TOMLDecodeError, which names line and column
+        raise RecordError(f"{path} is no TOML text: {error}. {REMEDY}") from error
+    if type(content.get("version")) is not int:
+        raise RecordError(f"{path}: version must be a whole number, got {content.get('version')!r:.80}. {REMEDY}")
+    if content["version"] > VERSION:
+        raise RecordError(
+            f"{path} has version {content['version']}; this chaosagent reads up to {VERSION}. Update it with "
+            "`pip install --upgrade chaosagent`."
+        )
+    unknown = sorted(set(content) - {"version", "record", "accepted"})
+    if unknown:
+        raise RecordError(f"{path}: unknown key {unknown[0]!r:.80}; known are accepted, record and version. {REMEDY}")
+    if content.get("record") != record.trace_digest:
+        raise RecordError(
+            f"{path}: record is {content.get('record')!r:.80}, and the record beside it is {record.trace_digest}; what "
+            f"was reviewed of another record does not count. {REMEDY}"
+        )
+    entries = content.get("accepted", [])
+    if not isinstance(entries, list) or len(entries) > ENTRIES_MAX:
+        raise RecordError(f"{path}: accepted must be a list of at most {ENTRIES_MAX} tables. {REMEDY}")
+    return frozenset(_digest_in(entry, f"{path}: accepted[{index}]") for index, entry in enumerate(entries))
+
+
+def _digest_in(entry: object, where: str) -> str:
+    keys = {"what", "text", "digest"}
+    if not isinstance(entry, dict) or set(entry) != keys or not all(isinstance(value, str) for value in entry.values()):
+        raise RecordError(f"{where} is {entry!r:.80}; it must have the texts digest, text and what. {REMEDY}")
+    return str(entry["digest"])
+
+
+def _quoted(text: str) -> str:
+    """Return a text as TOML has it."""
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if character in '"\\':
+        return f"\\{character}"
+    if 0xD800 <= code < 0xE000:  # TOML has no lone surrogates
+        return "�"
+    return f"\\u{code:04x}" if code < 0x20 or code == 0x7F else character

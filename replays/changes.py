@@ -1,0 +1,168 @@
+"""What of today's target, its effects and contracts is not as a record has it, so that a person has to look at it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from chaosagent.canonical import digest, digest_of, pack
+from chaosagent.contracts.contract import Contract, Nominal
+from chaosagent.execution.judging import judge
+from chaosagent.replays.declarations import UNREADABLE, Declaration, of_contract
+from chaosagent.replays.record import ReplayRecord
+from chaosagent.trace.trace import Trace
+from chaosagent.vocabulary import Effect, Impact, Verdict
+
+SHOWN_MAX = 5
+"""How many effects a sentence lists."""
+
+Worked = tuple[str, bytes, Impact]
+"""What an effect has done: its kind, the values that identify it, and its impact. Names may be other ones."""
+
+
+class Change(NamedTuple):
+    """One difference that a person is to review.
+
+    Attributes:
+        what: What differs: `"contract"`, `"effects"`, `"ending"` or `"declaration"`.
+        text: One sentence.
+        digest: Equal when the same differs in the same way.
+    """
+
+    what: str
+    text: str
+    digest: str
+
+
+def contract_change(
+    record: ReplayRecord, contract: Contract, *, has_secrets: bool, same_declaration: bool
+) -> Change | None:
+    """Return that today's contract does not condemn the recorded trace, `None` if it does (C0).
+
+    Args:
+        record: The stored counterexample.
+        contract: Today's.
+        has_secrets: The target redacts what its steps hold, so that a contract may not see what it saw.
+        same_declaration: The contract is declared as it was.
+    """
+    if record.trace.verdict(record.contract).verdict is not Verdict.VIOLATED:
+        return None  # a recording, and no finding
+    settings = record.config.settings
+    (verdict,) = judge(record.trace, [contract], record.task, record.nominal, settings=settings)
+    if (verdict.verdict is Verdict.VIOLATED and not verdict.unfair) or (has_secrets and same_declaration):
+        return None
+    reason = "; the record holds no secrets, which may be the reason" if has_secrets else ""
+    text = f"today's contract {contract.id} does not condemn the recorded trace{reason}"
+    return Change("contract", text, digest_of(["contract", contract.id, of_contract(contract).digest]))
+
+
+def effects_change(record: ReplayRecord, today: Trace) -> Change | None:
+    """Return that today's run without injections commits other effects than the record's, `None` if not (C1).
+
+    Effects are compared by kind, identifying values and impact. More effects than in the record are no difference as
+    long as their impact is not high.
+    """
+    recorded, now = Counter(map(worked, record.nominal.effects)), Counter(map(worked, today.effects))
+    missing = recorded - now
+    added = Counter({one: count for one, count in (now - recorded).items() if one[2] is Impact.HIGH})
+    if not missing and not added:
+        return None
+    parts = []
+    if missing:
+        parts.append(f"no longer commits {_listed(missing, record.nominal.effects)}")
+    if added:
+        parts.append(f"commits {_listed(added, today.effects)}, which the record's does not")
+    text = f"today's run without faults {' and '.join(parts)}"
+    return Change("effects", text, digest_of(["effects", *(_sorted(counts) for counts in (missing, added))]))
+
+
+def added_effects(record: ReplayRecord, today: Trace) -> tuple[Effect, ...]:
+    """Return the effects of less than high impact that only today's run without injections commits."""
+    left = Counter(map(worked, record.nominal.effects))
+    added = []
+    for effect in today.effects:
+        left[worked(effect)] -= 1
+        if left[worked(effect)] < 0 and effect.impact is not Impact.HIGH:
+            added.append(effect)
+    return tuple(added)
+
+
+def ending_change(today: Trace) -> Change:
+    """Return that today's run without injections does not finish (C1)."""
+    detail = f": {today.ending_detail}" if today.ending_detail else ""
+    text = f"today's run without faults ends with {today.ending.value}{detail}"
+    return Change("ending", text, digest_of(["ending", today.ending.value]))
+
+
+def declaration_changes(
+    recorded: Sequence[Declaration], today: Iterable[Declaration], contract: str
+) -> tuple[list[Change], list[str]]:
+    """Return which declarations are other ones than in a record, and notes on those that cannot be compared.
+
+    Declarations of effects that the record does not have are no difference: they can only add to what is seen. Nor is
+    one that was only moved to another interface or operation. Of contracts only the violated one counts.
+
+    Args:
+        recorded: Those of the record.
+        today: Those of today.
+        contract: Id of the violated contract.
+    """
+    known_names, now = {name for name, _ in recorded}, dict(today)
+    moved = {found: name for name, found in now.items() if name not in known_names}
+    changes, notes = [], []
+    for name, known in sorted(recorded):
+        if name.startswith("contract ") and name != f"contract {contract}":
+            continue
+        found = now.get(name)
+        if known == found and known != UNREADABLE:
+            continue
+        if known == UNREADABLE or found == UNREADABLE:
+            notes.append(f"{name}: the source cannot be read, so the declaration is not compared")
+            continue
+        if found is None and known in moved:
+            notes.append(f"{name}: declared for {moved[known].removeprefix('effects of ')} now")
+            continue
+        text = f"{name}: {'there is no such declaration any more' if found is None else 'the declaration has changed'}"
+        changes.append(Change("declaration", text, digest_of(["declaration", name, known, found or ""])))
+    return changes, notes
+
+
+def compared_nominal(record: ReplayRecord, today: Trace) -> Nominal:
+    """Return the record's nominal run as runs of today's target are compared with it.
+
+    Its effects are today's, with today's names, but none more often than in the record. What one of the two does not
+    commit at all is left to `effects_change`.
+    """
+    left = Counter(map(worked, record.nominal.effects))
+    recorded = frozenset(left)
+    effects = []
+    for effect in today.effects:
+        left[worked(effect)] -= 1
+        if worked(effect) not in recorded or left[worked(effect)] >= 0:
+            effects.append(effect)
+    return Nominal(tuple(effects), record.nominal.outcome)
+
+
+def is_same_nominal(one: Nominal, other: Nominal) -> bool:
+    """Whether runs are judged equally whichever of the two they are compared with."""
+    texts = [sorted(f"{effect.key} {effect.impact.value}" for effect in nominal.effects) for nominal in (one, other)]
+    return texts[0] == texts[1] and pack(one.outcome) == pack(other.outcome)
+
+
+def worked(effect: Effect) -> Worked:
+    """Return what an effect has done, without the names of what identifies it."""
+    values = b"".join(sorted(pack(value) for value in effect.identity.values()))
+    return effect.kind, values, effect.impact
+
+
+def _sorted(counts: Mapping[Worked, int]) -> list[list[str | int]]:
+    return sorted([kind, digest(values), impact.value, count] for (kind, values, impact), count in counts.items())
+
+
+def _listed(counts: Mapping[Worked, int], effects: Sequence[Effect]) -> str:
+    """Return effects in words, each with its number where that is not 1."""
+    named = {worked(effect): effect.key for effect in reversed(effects)}
+    texts = sorted(named[one] + (f" {count} times" if count > 1 else "") for one, count in counts.items())
+    more = f" and {len(texts) - SHOWN_MAX} more" if len(texts) > SHOWN_MAX else ""
+    return ", ".join(texts[:SHOWN_MAX]) + more

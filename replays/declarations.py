@@ -1,0 +1,189 @@
+"""What a target declares of its effects and what its contracts say, as digests by name.
+
+A built-in stands for its name, its settings and the version of its meaning; what a user has written for its syntax.
+Helpers and constants elsewhere are not covered.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import NamedTuple
+
+from chaosagent.canonical import Plain, digest, digest_of
+from chaosagent.contracts.contract import Contract
+from chaosagent.execution.doors import DoorOptions
+from chaosagent.replays.syntax import syntax_of_class, syntax_of_function
+from chaosagent.targets.target import EffectOf, EffectRule
+
+UNREADABLE = ""
+"""Stands for the digest of what has no source that could be read."""
+EFFECT_SEMANTICS = 1
+"""Version of what `effect(...)` says; see `Terms.semantics`."""
+NESTED_MAX = 16
+_STANDARD_LIBRARY = os.path.dirname(os.__file__)  # compared with texts
+
+
+class Declaration(NamedTuple):
+    """One effect or contract.
+
+    Attributes:
+        name: `"contract at-most-once"`, or `"effects of service:payments, refund"`.
+        digest: Of what it says; `UNREADABLE` where its source cannot be read.
+    """
+
+    name: str
+    digest: str
+
+
+def declarations_of(contracts: Iterable[Contract], doors: Mapping[str, DoorOptions]) -> tuple[Declaration, ...]:
+    """Return what contracts and doors declare, sorted by name.
+
+    Args:
+        contracts: All that are checked.
+        doors: The doors that the run without injections has opened, by interface.
+    """
+    return tuple(sorted([*map(of_contract, contracts), *_of_effects(doors)]))
+
+
+def of_contract(contract: Contract) -> Declaration:
+    """Return what a contract says."""
+    return Declaration(f"contract {contract.id}", _digest_of(contract))
+
+
+def _of_effects(doors: Mapping[str, DoorOptions]) -> list[Declaration]:
+    found = []
+    for interface, options in doors.items():
+        for operation, rule in options.effects.items():
+            name = f"effects of {interface}, {operation}"
+            found.append(Declaration(name, _digest_of_rule(rule, interface, operation)))
+        if options.committed is not None:
+            found.append(Declaration(f"effects of {interface}", _digest_of(options.committed)))
+    return found
+
+
+def _digest_of_rule(rule: EffectRule, interface: str, operation: str) -> str:
+    """Return the digest of an effect rule.
+
+    The names of identifying arguments are left out: an argument may be renamed, and replays compare the values.
+    """
+    if isinstance(rule, EffectOf):
+        kind = rule.kind or f"{interface.partition(':')[2]}.{operation}"
+        return digest_of(["effect", EFFECT_SEMANTICS, kind, len(rule.identity), rule.impact.value])
+    return _digest_of(rule)
+
+
+def _digest_of(value: object) -> str:
+    try:
+        return digest_of(_described(value, 0))
+    except _UnreadableError:
+        return UNREADABLE
+
+
+class _UnreadableError(Exception):
+    """The source of a declaration cannot be read."""
+
+
+def _described(value: object, depth: int) -> Plain:
+    """Return what something says, as plain data.
+
+    Raises:
+        _UnreadableError: Its source cannot be read.
+    """
+    if depth > NESTED_MAX:
+        raise _UnreadableError
+
+    def described(inside: object) -> Plain:
+        return _described(inside, depth + 1)
+
+    match value:
+        case enum.Enum():
+            return ["enum", type(value).__name__, str(value.value)]
+        case None | bool() | int() | float() | str() | bytes():
+            return value
+        case list() | tuple():
+            return [described(inside) for inside in value]
+        case set() | frozenset():
+            return ["set", *sorted(map(described, value), key=digest_of)]
+        case Mapping():
+            return {str(key): described(inside) for key, inside in value.items()}
+        case re.Pattern():
+            return ["pattern", value.pattern, value.flags]
+        case FunctionType():
+            return _function(value, depth)
+        case MethodType():
+            return ["method", described(value.__func__), described(value.__self__)]
+        case functools.partial():
+            return ["partial", described(value.func), described(value.args), described(value.keywords)]
+        case type():
+            return _kind(value)
+        case BuiltinFunctionType():
+            return ["function", str(value.__module__), value.__qualname__]
+    return [_kind(type(value)), {name: described(inside) for name, inside in _state(value).items()}]
+
+
+def _function(function: FunctionType, depth: int) -> Plain:
+    if _is_of_library(function.__module__):
+        contents = map(_content, function.__closure__ or ())
+        inside = [_described(content, depth + 1) for content in contents if _is_declared(content)]
+        return ["function", function.__module__, function.__qualname__, inside]
+    syntax = syntax_of_function(function)
+    if not syntax:
+        raise _UnreadableError
+    wrapped = getattr(function, "__wrapped__", None)
+    return ["syntax", digest(syntax.encode("utf-8", "surrogatepass")), _described(wrapped, depth + 1)]
+
+
+def _content(cell: object) -> object:
+    try:
+        return getattr(cell, "cell_contents", None)
+    except ValueError:  # it is empty
+        return None
+
+
+def _is_declared(content: object) -> bool:
+    """Whether what a function of a library closes over is what a user declares."""
+    return isinstance(content, EffectOf | FunctionType | MethodType | functools.partial)
+
+
+def _kind(kind: type) -> Plain:
+    if _is_of_library(kind.__module__):
+        return ["class", kind.__module__, kind.__qualname__, int(getattr(kind, "semantics", 1))]
+    own = [syntax_of_class(parent) for parent in kind.__mro__ if not _is_of_library(parent.__module__)]
+    if not all(own):
+        raise _UnreadableError
+    return ["syntax", *(digest(syntax.encode("utf-8", "surrogatepass")) for syntax in own)]
+
+
+def _state(value: object) -> dict[str, object]:
+    """Return the settings of an object: the fields of a dataclass, else its attributes.
+
+    Private ones of a library's class are left out, as they may be caches.
+    """
+    if dataclasses.is_dataclass(value):
+        names = {field.name for field in dataclasses.fields(value) if field.compare}
+    else:
+        slots = {name for kind in type(value).__mro__ for name in _slots(kind)}
+        hidden = "_" if _is_of_library(type(value).__module__) else "__"
+        names = {name for name in {*getattr(value, "__dict__", {}), *slots} if not name.startswith(hidden)}
+    return {name: getattr(value, name, None) for name in sorted(names)}
+
+
+def _slots(kind: type) -> Iterable[str]:
+    slots: str | Iterable[str] = kind.__dict__.get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else slots
+
+
+def _is_of_library(module: str | None) -> bool:
+    """Whether code comes with chaosagent or Python, so that its name and version stand for it."""
+    first = str(module).partition(".")[0]
+    if first == "chaosagent":
+        return not str(module).startswith("chaosagent.experiments.")
+    path = getattr(sys.modules.get(first), "__file__", None) or ""
+    return first in sys.stdlib_module_names and (not path or path.startswith(_STANDARD_LIBRARY))

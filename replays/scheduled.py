@@ -1,0 +1,333 @@
+"""Judging today's target by the schedule of a record; the rules stand in `README.md` of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import replace
+from typing import NamedTuple
+
+from chaosagent.contracts.contract import Contract
+from chaosagent.replays.calls import Candidate, Fault, calls_of, place_of, recorded_calls
+from chaosagent.replays.changes import (
+    Change,
+    added_effects,
+    contract_change,
+    declaration_changes,
+    effects_change,
+    ending_change,
+)
+from chaosagent.replays.drawing import Runner
+from chaosagent.replays.outcome import Replay, ReplayOutcome, violation_place
+from chaosagent.replays.placements import Broken, Findings, Harm, Placements
+from chaosagent.replays.record import ReplayRecord
+from chaosagent.replays.today import Judge, Today, is_broken
+from chaosagent.study.counterexample import signature_of
+from chaosagent.trace.trace import Trace
+from chaosagent.vocabulary import Ending, Outcome, Verdict
+
+MODE = "schedule"
+DECLARATIONS_UNKNOWN = "declarations unknown: the record is of a version that does not have them"
+ARGUMENTS_SHOWN_MAX = 300
+
+
+class Options(NamedTuple):
+    """How a schedule is replayed.
+
+    Attributes:
+        draws: How often a schedule is run where a stochastic target asks what the record cannot answer.
+        placements: How many runs may be made to place the faults.
+        accepted: Digests of changes that somebody has reviewed.
+    """
+
+    draws: int
+    placements: int
+    accepted: Container[str]
+
+
+class ScheduleReplay:
+    """One replay of a record's schedule.
+
+    Args:
+        record: The stored counterexample.
+        contract: Of the record, as it is today.
+        today: Today's target.
+        options: How the schedule is replayed.
+    """
+
+    def __init__(self, record: ReplayRecord, contract: Contract, today: Today, options: Options) -> None:
+        self._record, self._contract, self._today, self._options = record, contract, today, options
+        self._judge = Judge(record, contract, today)
+        self._run = Runner(record, today.experiment, self._judge, draws=options.draws)
+        self._recorded = recorded_calls(record)
+        self._effects_change = effects_change(record, today.undisturbed.trace)
+
+    def replay(self) -> Replay:
+        """Make the runs that are needed and return what comes of them.
+
+        Raises:
+            ChaosAgentError: The target cannot be run.
+        """
+        notes = () if self._record.declarations is not None else (DECLARATIONS_UNKNOWN,)
+        found = self._violated_undisturbed() or self._violated_as_recorded()
+        if found is None:
+            found = self._reviewed(self._of(self._placed()))
+        return replace(found, notes=(*found.notes, *notes))
+
+    # ------------------------------------------------------------------ without faults
+
+    def _violated_undisturbed(self) -> Replay | None:
+        """Return the violation that today's run without faults shows, `None` if it shows none."""
+        trace, verdict = self._judge.undisturbed()
+        if is_broken(verdict):
+            reason = "" if verdict.violation is None else f": {verdict.violation.reason}"
+            where = "without the faults of the record, of which none landed" if self._record.schedule else ""
+            return self._violated_in(
+                trace, where=where, reason=reason, notes=self._others(trace, self._record.contract)
+            )
+        contract = "" if self._expects(trace.ending) else self._judge.unlively(trace)
+        if not contract:
+            return None
+        violation = trace.verdict(contract).violation
+        reason = "" if violation is None else f": {violation.reason}"
+        detail = f"{contract} violated at the end, without the faults of the record{reason}{_crashed_at(trace)}"
+        return Replay(ReplayOutcome.VIOLATED, MODE, None, detail)
+
+    def _expects(self, ending: Ending) -> bool:
+        """Whether the record's run without faults ended so, as far as is known."""
+        known = self._record.undisturbed
+        if known is not None:
+            return ending is known.ending
+        nominal = self._record.nominal.outcome
+        return ending is Ending.FINISHED or nominal == Outcome(success=False, state=nominal.state)
+
+    # ------------------------------------------------------------------ with faults
+
+    def _violated_as_recorded(self) -> Replay | None:
+        """Return the violation that the recorded schedule shows where nothing has changed; one run is enough then."""
+        first = self._recorded.faults[0] if self._recorded.faults else None
+        if first is None or first.step is None:
+            return None
+        if not self._is_unchanged:
+            if len(self._recorded.faults) == 1:
+                return None  # placing it comes to the same
+            calls = {call.place: call.request for call in calls_of(self._today.undisturbed.evaluation.crossings)}
+            if calls.get(place_of(first.step)) != first.step.request:
+                return None
+        judged = self._run(self._record.schedule)
+        trace = judged.execution.trace
+        if judged.harm is Harm.VIOLATED and (self._is_unchanged or trace.digest == self._record.trace_digest):
+            return self._violated(Broken(judged, judged.harm, ()), Findings())
+        return None
+
+    @property
+    def _is_unchanged(self) -> bool:
+        """Whether today's run without faults does what the record's did."""
+        known = self._record.undisturbed
+        return known is not None and known.digest == self._today.digest
+
+    def _placed(self) -> Findings:
+        """Place the faults at every call that may be the recorded one."""
+        undisturbed = self._today.undisturbed
+        base = self._judge(undisturbed) if self._recorded.faults else self._run(self._record.schedule)
+        return Placements(
+            recorded=self._recorded,
+            judged=self._run,
+            base=base,
+            is_unchanged=self._is_unchanged,
+            doors=undisturbed.doors if self._effects_change is None else None,
+            interfaces=frozenset(undisturbed.doors),
+            runs_max=self._options.placements,
+        ).search()
+
+    def _of(self, findings: Findings) -> Replay:
+        """Return what the placements come to, whatever has changed beside them."""
+        worst = findings.worst
+        if worst is not None and worst.harm in (Harm.VIOLATED, Harm.UNLIVELY):
+            return self._violated(worst, findings)
+        if findings.is_cut:
+            detail = (
+                "trying the faults at every call that may be the recorded one takes more runs than allowed "
+                f"({self._options.placements}); allow more with --placements"
+            )
+            return Replay(ReplayOutcome.MOVED, MODE, None, detail)
+        if worst is not None and worst.harm in (Harm.OTHERWISE, Harm.UNFINISHED):
+            return self._moved(worst, findings)
+        if worst is not None:
+            return self._unclear(worst)
+        if findings.fixed is not None:
+            return self._held(findings)
+        if findings.unplaced is not None or findings.unchanged is not None:
+            return self._not_landed(findings)
+        return self._replaced(findings)
+
+    def _violated(self, broken: Broken, findings: Findings) -> Replay:
+        where = _where(broken, findings)
+        trace = broken.judged.execution.trace
+        if broken.harm is Harm.VIOLATED:
+            found = self._violated_in(trace, before=where, notes=broken.judged.notes)
+            return replace(found, notes=(*found.notes, *self._others(trace, self._record.contract)))
+        contract = self._judge.unlively(trace)
+        violation = trace.verdict(contract).violation
+        reason = "" if violation is None else f": {violation.reason}"
+        detail = f"{where}{contract} violated, which the record's run has kept{reason}{_crashed_at(trace)}"
+        return Replay(ReplayOutcome.VIOLATED, MODE, None, detail, broken.judged.notes)
+
+    def _violated_in(
+        self, trace: Trace, *, before: str = "", where: str = "", reason: str = "", notes: tuple[str, ...] = ()
+    ) -> Replay:
+        """Return the violation of the record's contract in a run."""
+        violation = trace.verdict(self._record.contract).violation
+        step = None if violation is None else violation.step
+        reason = reason or ("" if violation is None else f": {violation.reason}")
+        at_end = step is None or step >= len(trace.steps)
+        if not where:
+            severity = self._contract.severity
+            signature = signature_of(trace, self._record.contract, severity, self._record.schedule)
+            same = signature == self._record.signature
+            where = "the same signature" if same else f"another signature, {signature}"
+        place = violation_place(step, len(trace.steps))
+        crashed = _crashed_at(trace) if at_end else ""
+        detail = f"{before}{self._record.contract} violated {place}, {where}{reason}{crashed}"
+        return Replay(ReplayOutcome.VIOLATED, MODE, step, detail, notes)
+
+    def _moved(self, worst: Broken, findings: Findings) -> Replay:
+        trace, where = worst.judged.execution.trace, _where(worst, findings)
+        if worst.harm is Harm.UNFINISHED:
+            ending = f"{trace.ending.value}: {trace.ending_detail}" if trace.ending_detail else trace.ending.value
+            detail = f"{where}the run ends with {ending}{_crashed_at(trace)}, which no contract forbids"
+            return Replay(ReplayOutcome.MOVED, MODE, None, detail, worst.judged.notes)
+        found = self._violated_in(trace, before=where, notes=worst.judged.notes)
+        return replace(found, outcome=ReplayOutcome.MOVED)
+
+    def _unclear(self, worst: Broken) -> Replay:
+        trace = worst.judged.execution.trace
+        verdict = trace.verdict(self._record.contract)
+        why = "is violated, but unfairly" if verdict.unfair else "is neither violated nor does it hold"
+        detail = f"{self._record.contract} {why}; the record no longer tests anything"
+        return Replay(ReplayOutcome.NOT_LANDED, MODE, None, detail, worst.judged.notes)
+
+    def _not_landed(self, findings: Findings) -> Replay:
+        if findings.unchanged is not None:
+            detail = f"{findings.unchanged.injection} changed nothing; the record no longer tests anything"
+        else:
+            assert findings.unplaced is not None
+            detail = f"{findings.unplaced.injection} was never reached; the record no longer tests anything"
+        return Replay(ReplayOutcome.NOT_LANDED, MODE, None, detail)
+
+    def _replaced(self, findings: Findings) -> Replay:
+        """Return that nothing broke, and that no call is known to be the recorded one."""
+        fault = findings.replaced or self._recorded.faults[0]
+        called = _call_name(fault)
+        detail = (
+            f"{called} is not called any more; at the calls that may have replaced it nothing breaks. Search again for "
+            "a record of today's target"
+        )
+        return Replay(ReplayOutcome.MOVED, MODE, None, detail)
+
+    def _held(self, findings: Findings) -> Replay:
+        fixed, contract, count = findings.fixed, self._record.contract, len(self._recorded.faults)
+        assert fixed is not None
+        if not count:
+            detail = f"{contract} holds without any injection"
+        else:
+            detail = f"{contract} holds, {len(fixed.placed)} of {count} injections landed"
+            if findings.placement_count > 1:
+                detail += f"; it does so wherever the recorded calls may be ({findings.placement_count} placements)"
+        lost = tuple(
+            f"{_call_name(fault)} is not called any more once an earlier fault is handled" for fault in fixed.lost
+        )
+        changed = tuple(text for candidate in fixed.placed if (text := _changed_arguments(candidate)))
+        others = self._others(fixed.judged.execution.trace, contract)
+        notes = (*fixed.judged.notes, *others, *lost, *changed)
+        return Replay(ReplayOutcome.HELD, MODE, None, detail, notes)
+
+    def _others(self, trace: Trace, contract: str) -> tuple[str, ...]:
+        """Return which other contracts a run violates."""
+        return tuple(
+            f"{verdict.contract} is violated, too"
+            for verdict in trace.verdicts
+            if verdict.verdict is Verdict.VIOLATED and verdict.contract not in (contract, "objective")
+        )
+
+    # ------------------------------------------------------------------ what has changed beside
+
+    def _reviewed(self, found: Replay) -> Replay:
+        """Return the outcome, which is `CHANGED` as long as there is a change that nobody has reviewed."""
+        if found.outcome is ReplayOutcome.VIOLATED:
+            return found
+        changes, notes = self._changes()
+        left = tuple(change for change in changes if change.digest not in self._options.accepted)
+        seen = [f"reviewed: {change.text}" for change in changes if change not in left]
+        found = replace(found, notes=(*found.notes, *seen, *notes))
+        if not left:
+            return found
+        texts = "; ".join(change.text for change in left)
+        detail = f"{texts}. Otherwise {found.outcome.value}: {found.detail}. Review it, then count it with --accept"
+        return replace(found, outcome=ReplayOutcome.CHANGED, detail=detail, changes=left)
+
+    def _changes(self) -> tuple[list[Change], list[str]]:
+        """Return what differs from the record besides calls, and notes on what does not count as a difference."""
+        record, trace = self._record, self._today.undisturbed.trace
+        declared = record.declarations or ()
+        changes, notes = declaration_changes(declared, self._today.declarations, record.contract)
+        name = f"contract {record.contract}"
+        known = {declaration for declaration in declared if declaration.name == name and declaration.digest}
+        condemned = contract_change(
+            record,
+            self._contract,
+            has_secrets=bool(self._today.experiment.target.secrets),
+            same_declaration=bool(known & set(self._today.declarations)),
+        )
+        effects = self._effects_change
+        if effects is not None and self._is_drawn:
+            notes.append(f"{effects.text}; answers come by chance, so this is no change")
+            effects = None
+        ending = None if trace.ending is Ending.FINISHED or self._is_as_recorded(trace) else ending_change(trace)
+        changes.extend(change for change in (condemned, effects, ending) if change is not None)
+        added = [effect.key for effect in added_effects(record, trace)]
+        if added:
+            notes.append(f"today's run without faults commits {', '.join(added)}, too")
+        return changes, notes
+
+    def _is_as_recorded(self, trace: Trace) -> bool:
+        known = self._record.undisturbed
+        return known is not None and known.ending is trace.ending
+
+    @property
+    def _is_drawn(self) -> bool:
+        """Whether today's run without faults has drawn answers that the record does not have."""
+        if not self._record.stochastic:
+            return False
+        return not self._record.answers or not set(self._today.undisturbed.answers) <= set(self._record.answers)
+
+
+def _where(broken: Broken, findings: Findings) -> str:
+    """Say at which calls the faults were, where these are not the recorded ones."""
+    if all(candidate.is_recorded for candidate in broken.placed):
+        return ""
+    moved = [candidate for candidate in broken.placed if not candidate.is_recorded]
+    calls = ", and ".join(f"at {candidate.call}" for candidate in moved)
+    one = len(broken.placed) == 1
+    fault, verb = ("the same fault", "breaks") if one else ("the same faults", "break")
+    holds = "the recorded call holds; " if one else "the recorded calls hold; "
+    return f"{holds if findings.recorded_holds else ''}{fault} {calls}, {verb}: "
+
+
+def _call_name(fault: Fault) -> str:
+    interface, operation = fault.pair
+    name = interface.partition(":")[2]
+    return f"`{name}.{operation}`" if operation else f"`{name}`"
+
+
+def _changed_arguments(candidate: Candidate) -> str:
+    """Say that a call has other arguments than the recorded one, empty if it has not."""
+    fault, call = candidate.fault, candidate.call
+    if call is None or fault.step is None or call.request == fault.step.request:
+        return ""
+    known = f"{fault.step.arguments}"[:ARGUMENTS_SHOWN_MAX]
+    now = f"{call.arguments}"[:ARGUMENTS_SHOWN_MAX]
+    return f"{fault.injection} meets a changed call: {call.operation}({known}) then, {call.operation}({now}) now"
+
+
+def _crashed_at(trace: Trace) -> str:
+    return f" (at {trace.crashed_at})" if trace.crashed_at else ""
