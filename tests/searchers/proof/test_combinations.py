@@ -13,7 +13,7 @@ from chaosagent.searchers.proof.combinations import Combinations
 from chaosagent.searchers.seen.states import States
 from chaosagent.searchers.seen.told import Told
 from chaosagent.testing.bench import Bench
-from chaosagent.testing.enumeration import drive, drive_audit
+from chaosagent.testing.enumeration import drive
 from tests.lab.soundness.particular import AUDIT, CONTRACT, HIDING_PLACES, Particular, search
 
 
