@@ -118,5 +118,5 @@ def _columns(connection: sqlite3.Connection) -> list[str]:
 
 def _of_another_version(facts: Mapping[str, str], path: Path, remedy: str) -> StoredDataError:
     version = f"{facts.get('chaosagent', 'of an unknown version')!s:.60}"
-    what = f"it holds a study of chaosagent {version}; this is {version_of_store()}, and a run may go another way"
+    what = f"it holds a study of chaosagent {version}; this is {version_of_store()}, whose runs may differ"
     return StoredDataError(str(path), "", what, remedy)

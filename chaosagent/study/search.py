@@ -80,10 +80,9 @@ class Search:
         self.unknown_under = ""
         self._window: deque[Proposal] = deque()
         self._asked = self._shrinking = 0
-        self.limit_reached = False
-        self._has_answered, self._audit_over = True, False
+        self._has_answered, self._audit_over, self.limit_reached = True, False, False
         self._told: dict[Schedule, Evaluation] = {}
-        self._before: Standing | None = None  # of the worlds that were searched before this one
+        self._before: Standing | None = None  # of the worlds before this one
         self._known_elsewhere: deque[Schedule] = deque()  # minimal ones of those worlds, not run in this one yet
         self._floor, self._known = 0.0, set[Schedule]()  # known: told, or in flight
         self._is_torn = False  # an interrupt that leaves a searcher in the middle of something leaves it without proof

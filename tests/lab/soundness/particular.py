@@ -1,4 +1,4 @@
-"""Agents that break their contract only if they lost exactly certain answers, and whose checkpoints leave them out.
+"""Agents that break their contract only if they have lost exactly certain answers, which no checkpoint declares.
 
 The agent asks several nodes and notes which of them did not answer; its checkpoints do not declare that. If the noted
 set is exactly a certain one, it pays twice; some do so only if the payment fails, too. Chains of many faults overshoot
