@@ -63,7 +63,7 @@ def test_json_is_one_object_with_everything(chaosagent: Command) -> None:
     first = found["counterexamples"][0]
     assert first.keys() >= KEYS | PLACES
     assert (first["injections"], first["cost"], first["certified"], first["lower_bound"]) == (1, 1.1, True, 1.1)
-    assert (first["contract"], first["step"], first["agent"]) == ("at-most-once", 1, "")
+    assert (first["contract"], first["step"], first["agent"]) == ("at-most-once", 1, None)
     assert first["schedule"] == "service:payments[1] service.lost_response(when=after)"
     assert Path(first["record"]).is_file()
     safe = [search for search in found["searches"] if search["contract"] == "no-crash"]
