@@ -221,15 +221,8 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         close_links(run)
         raise
     usage = usage_of(run, ending, experiment.exceeded)
-    run.over = True
-    run.loop.end()
-    close_links(run)
-    unawaited = close_unawaited(run.asked)
     doors = {} if schedule else {interface: door.options for interface, door in run.doors.items()}
-    run.let_go()
-    if unawaited is not None and ending is Ending.FINISHED:
-        run.recorder.refuse(unawaited)
-    _refuse(experiment, run.recorder)
+    _end(experiment, run, ending)
     outcome, state = _NO_OUTCOME, None
     try:
         state = run.final_state()
@@ -264,10 +257,22 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         spent=usage.spent,
         spent_limit=usage.spent_limit,
         declares_effects=usage.declares_effects,
-        tied=isinstance(run.loop, VirtualLoop) and run.loop.tied,
+        tied=usage.tied,
         detail=trace.ending_detail,
     )
     return Execution(trace, evaluation, doors=doors)
+
+
+def _end(experiment: Experiment, run: LiveRun, ending: Ending) -> None:
+    """End whatever a run has left, and raise what made it worthless."""
+    run.over = True
+    run.loop.end()
+    close_links(run)
+    unawaited = close_unawaited(run.asked)
+    run.let_go()
+    if unawaited is not None and ending is Ending.FINISHED:
+        run.recorder.refuse(unawaited)
+    _refuse(experiment, run.recorder)
 
 
 class _Ended(NamedTuple):

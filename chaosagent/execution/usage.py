@@ -17,11 +17,13 @@ class Usage(NamedTuple):
         spent: The largest share of one of its limits that the run has used.
         spent_limit: Which limit.
         declares_effects: Some door declares effects.
+        tied: A wait and a time-out have ended at the same instant.
     """
 
     spent: float
     spent_limit: str
     declares_effects: bool
+    tied: bool = False
 
 
 def usage_of(run: LiveRun, ending: Ending, exceeded: str) -> Usage:
@@ -32,13 +34,16 @@ def usage_of(run: LiveRun, ending: Ending, exceeded: str) -> Usage:
         ending: How it ended.
         exceeded: The limit that a first run under the same schedule has reached; empty when there was none.
     """
-    declares_effects = any(door.options.effects for door in run.doors.values())
+    declares_effects = any([door.options.effects for door in run.doors.values()])
     if exceeded:
         return Usage(1.0, reached_limit(exceeded).key, declares_effects)
-    limits = run.recorder.limits
-    shares = {"run.steps": len(run.recorder.steps) / max(1, limits.steps_max)}
-    if isinstance(run.loop, VirtualLoop):
-        turns = "run.turns" if limits.turns_max <= limits.turns_total_max else "run.turns_total"
-        shares[turns], shares["run.virtual_seconds"] = run.loop.shares
-    key = max(shares, key=lambda one: shares[one])
-    return Usage(1.0 if ending in LIMITS_REACHED else min(1.0, shares[key]), key, declares_effects)
+    loop, limits = run.loop, run.recorder.limits
+    spent, key, tied = len(run.recorder.steps) / max(1, limits.steps_max), "run.steps", False
+    if isinstance(loop, VirtualLoop):
+        tied = loop.tied
+        turns, seconds = loop.shares
+        if turns > spent:
+            spent, key = turns, "run.turns" if limits.turns_max <= limits.turns_total_max else "run.turns_total"
+        if seconds > spent:
+            spent, key = seconds, "run.virtual_seconds"
+    return Usage(1.0 if ending in LIMITS_REACHED else min(1.0, spent), key, declares_effects, tied)

@@ -182,7 +182,9 @@ class Certificate:
             return False
         return self.level != "C0" and self.known_below > self.budget
 
-    def __str__(self) -> str:
+    @property
+    def _work(self) -> str:
+        """Say what was run and pruned, and how the rules did."""
         work = f"{self.executed} executed"
         for rule, count in self.pruned.items():
             work += f", {count} pruned by {rule}" if count else ""
@@ -207,6 +209,10 @@ class Certificate:
                 work += f" ({'' if self.unknown == 1 else 'such as '}{self.unknown_under})"
             if self.cost is None:
                 work += f", no violation in the {_many(self.executed - self.unknown - self.errors, 'other')}"
+        return work
+
+    def __str__(self) -> str:
+        work = self._work
         if not self.reproduced:
             return f"nothing is proved: a repeated run differed: {work}"
         if self.disproved:
