@@ -21,14 +21,12 @@ from chaosagent.execution.outcome import outcome_of, redacted_claims, redacted_v
 from chaosagent.execution.recorder import Recorder
 from chaosagent.execution.run import LiveRun
 from chaosagent.execution.undeclared import survey_of
-from chaosagent.execution.usage import usage_of
+from chaosagent.execution.usage import support_of, usage_of
 from chaosagent.execution.watch import Watch
 from chaosagent.faults.evaluation import Act, Evaluation, Fingerprinting
-from chaosagent.faults.injection import Place
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.targets.target import Target
-from chaosagent.trace.provenance import origins
 from chaosagent.trace.redact import Redactor
 from chaosagent.trace.trace import BEYOND, Trace
 from chaosagent.virtual_time import Deadlock, Livelock, TimeLimitReached, VirtualLoop, VirtualTimeError, virtual_loop
@@ -252,7 +250,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         crossings=tuple(sorted(run.crossings, key=_asked)),
         fingerprints=tuple(run.fingerprints),
         undeclared=() if run.survey is None else tuple(run.survey.found),
-        support=_support(run) if experiment.target.provenance_complete and ending is Ending.FINISHED else None,
+        support=support_of(run) if experiment.target.provenance_complete and ending is Ending.FINISHED else None,
         crashed_at=crashed_at,
         spent=usage.spent,
         spent_limit=usage.spent_limit,
@@ -329,14 +327,6 @@ def never_frozen(experiment: Experiment) -> TargetError:
         f"ones in {DRAWING_RUNS_MAX} runs on end, so its requests depend on chance, too. Draw what they hold from "
         "run.rng(label)."
     )
-
-
-def _support(run: LiveRun) -> tuple[Place, ...] | None:
-    """Return the calls that the outcome was derived from; `None` when the target has not linked it to anything."""
-    declared = [link for step in run.recorder.steps for link in step.links]
-    found = origins([*declared, *run.recorder.links])
-    calls = sorted({crossing.place._replace(attempt=0) for crossing in run.crossings})
-    return tuple(call for call in calls if str(call) in found) if found else None
 
 
 _NO_OUTCOME = Outcome(success=False)

@@ -1,10 +1,12 @@
-"""What a run has used of its limits, and what its doors declare: of interest to reports, and no part of the trace."""
+"""What a run has used of its limits, what its doors declare, and what its outcome rests on: no part of the trace."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from chaosagent.execution.run import LiveRun
+from chaosagent.faults.injection import Place
+from chaosagent.trace.provenance import origins
 from chaosagent.trace.reached_limit import reached_limit
 from chaosagent.virtual_time import VirtualLoop
 from chaosagent.vocabulary import LIMITS_REACHED, Ending
@@ -34,7 +36,7 @@ def usage_of(run: LiveRun, ending: Ending, exceeded: str) -> Usage:
         ending: How it ended.
         exceeded: The limit that a first run under the same schedule has reached; empty when there was none.
     """
-    declares_effects = any([door.options.effects for door in run.doors.values()])
+    declares_effects = any(door.options.effects for door in run.doors.values())
     if exceeded:
         return Usage(1.0, reached_limit(exceeded).key, declares_effects)
     loop, limits = run.loop, run.recorder.limits
@@ -47,3 +49,11 @@ def usage_of(run: LiveRun, ending: Ending, exceeded: str) -> Usage:
         if seconds > spent:
             spent, key = seconds, "run.virtual_seconds"
     return Usage(1.0 if ending in LIMITS_REACHED else min(1.0, spent), key, declares_effects, tied)
+
+
+def support_of(run: LiveRun) -> tuple[Place, ...] | None:
+    """Return the calls that the outcome was derived from; `None` when the target has not linked it to anything."""
+    declared = [link for step in run.recorder.steps for link in step.links]
+    found = origins([*declared, *run.recorder.links])
+    calls = sorted({crossing.place._replace(attempt=0) for crossing in run.crossings})
+    return tuple(call for call in calls if str(call) in found) if found else None
