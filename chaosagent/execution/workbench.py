@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import inspect
+import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -128,7 +129,7 @@ class Workbench:
         """Make a run, in a process of its own where each run or this one has one."""
         if not (alone or self.fresh):
             return call()
-        execution = in_own_process(call)
+        execution = in_own_process(lambda: _without_functions(call()))
         if experiment.answers is not None:  # what was drawn there was kept there
             for known in execution.answers:
                 experiment.answers.keep(key_of(experiment.scope, known.place, known.request), known.response)
@@ -200,6 +201,15 @@ class Workbench:
         except Exception as error:  # the worker is a seam: a fault of the harness is an outcome with what is known
             text = f"{type(error).__name__}: {error}"
         return failed(begun[-1].schedule if begun else job.schedule, text)
+
+
+def _without_functions(execution: Execution) -> Execution:
+    """Return a run that can be sent to another process: what its doors declare is left out where it cannot."""
+    try:
+        pickle.dumps(execution.doors)
+    except Exception:  # of functions without a name of their own
+        return replace(execution, doors={})
+    return execution
 
 
 def load_workbench(

@@ -52,7 +52,7 @@ def test_the_other_search_of_the_task_searches_on_without_the_rule(result: Study
     assert broken.certified
     assert (safe.level, safe.pruned.get("R3", 0), safe.contradictions) == ("C1", 0, 0)
     assert safe.safe
-    assert "rule R3 was contradicted in the search for at-most-once, and given up here, too" in str(safe)
+    assert "rule R3 was contradicted in the search for at-most-once, and it was switched off here, too" in str(safe)
 
 
 def test_the_report_says_which_search_contradicted_the_rule_and_what_to_do(plan: Plan, result: StudyResult) -> None:
