@@ -117,6 +117,7 @@ def _written(record: ReplayRecord) -> dict[str, object]:
         "confirmation": None if record.confirmation is None else dataclasses.asdict(record.confirmation),
         "undisturbed": write_undisturbed(record.undisturbed),
         "declarations": record.declarations,
+        "fresh": record.fresh,
     }
 
 
@@ -247,6 +248,7 @@ def _read(record: Section, version: int) -> ReplayRecord:
         confirmation=read_confirmation(record.optional_section("confirmation")),
         undisturbed=read_undisturbed(record.optional_section("undisturbed")) if version >= 3 else None,
         declarations=read_declarations(record) if version >= 3 else None,
+        fresh=record.flag("fresh") if "fresh" in record else False,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.execution.frozen import AnswersInMemory, answers_of
+from chaosagent.execution.workbench import made
 from chaosagent.faults.schedule import Schedule
 from chaosagent.replays.placements import Harm, Judged
 from chaosagent.replays.record import ReplayRecord
@@ -43,7 +44,7 @@ class Runner:
         return known
 
     def _once(self, schedule: Schedule) -> Judged:
-        return self._judge(execute(self._experiment, schedule))
+        return self._judge(_run(self._experiment, schedule))
 
     def _drawn(self, schedule: Schedule) -> Judged:
         """Run a schedule in a stochastic target: several times, unless the record answers everything.
@@ -56,7 +57,7 @@ class Runner:
         fresh, by_itself = 0, not self._record.answers
         while len(executions) < self._runs_wanted(executions, by_chance=bool(fresh) or by_itself):
             answers = self._answers()
-            executions.append(execute(replace(self._experiment, answers=answers), schedule))
+            executions.append(_run(replace(self._experiment, answers=answers), schedule))
             fresh = max(fresh, len(answers) - known)
             by_itself = by_itself or executions[-1].trace.digest != executions[0].trace.digest
         judged = [self._judge(execution) for execution in executions]
@@ -79,3 +80,7 @@ class Runner:
 
     def _answers(self) -> AnswersInMemory:
         return answers_of(self._record.answers, self._experiment.scope)
+
+
+def _run(experiment: Experiment, schedule: Schedule) -> Execution:
+    return made(experiment, lambda: execute(experiment, schedule), alone=experiment.target.fresh)

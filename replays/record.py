@@ -86,6 +86,7 @@ class ReplayRecord:
             was interrupted.
         undisturbed: The calls of the run without injections; `None` in records of versions before 3.
         declarations: Of the effects and contracts; `None` in records of versions before 3.
+        fresh: Each run of the study had a process of its own.
     """
 
     target_reference: str
@@ -108,6 +109,7 @@ class ReplayRecord:
     confirmation: Confirmation | None = None
     undisturbed: Undisturbed | None = None
     declarations: tuple[Declaration, ...] | None = None
+    fresh: bool = False
 
     @property
     def stochastic(self) -> bool:
@@ -159,6 +161,7 @@ def record_of(counterexample: Counterexample, plan: Plan) -> ReplayRecord:
         contract=counterexample.contract,
         contract_specs=plan.contract_specs,
         limits=plan.run_limits,
+        fresh=plan.fresh,
         schedule=counterexample.schedule,
         cost=counterexample.cost,
         signature=counterexample.signature,

@@ -12,6 +12,7 @@ from dataclasses import replace
 from chaosagent.errors import ChaosAgentError, TargetError
 from chaosagent.execution.execute import Experiment
 from chaosagent.execution.frozen import answers_of
+from chaosagent.execution.own_process import in_own_process
 from chaosagent.execution.process_pool import ProcessExecutor
 from chaosagent.execution.served import serve
 from chaosagent.execution.workbench import Job, Workbench
@@ -20,7 +21,7 @@ from chaosagent.replays.outcome import Replay, ReplayOutcome, violation_place
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.scheduled import Options, ScheduleReplay
 from chaosagent.replays.today import UndisturbedRuns, bare_experiment, contracts_of, today_of
-from chaosagent.targets.target import Target
+from chaosagent.targets.target import Target, fresh
 from chaosagent.trace.diff import first_difference
 from chaosagent.vocabulary import Ending
 
@@ -30,6 +31,11 @@ PLACEMENTS = 1_000
 
 def rerun_exact(record: ReplayRecord, target: Target) -> Replay:
     """Play the target against what the record holds; `REPRODUCED` when the trace is equal bit for bit."""
+    alone = record.fresh or target.fresh
+    return in_own_process(lambda: _rerun_exact(record, target)) if alone else _rerun_exact(record, target)
+
+
+def _rerun_exact(record: ReplayRecord, target: Target) -> Replay:
     notes = _notes_on_changes(record, target)
     if record.has_no_trace:
         detail = "the limit of real time has ended the run, so there is no trace to reproduce; use --mode schedule"
@@ -107,6 +113,7 @@ def rerun_schedule(
     Raises:
         UsageError: The target has no such configuration.
     """
+    target = fresh(target) if record.fresh else target
     notes = _notes_on_changes(record, target) if config_name is None else ()
     config = target.config(config_name or record.config.name, "" if config_name else "record")
     try:

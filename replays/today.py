@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import NoReturn, TypeAlias
 
 from chaosagent.canonical import pack
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.contracts.templates.no_crash import NoCrash
 from chaosagent.contracts.templates.termination import Termination
+from chaosagent.execution.doors import DoorOptions
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.execution.judging import judge
+from chaosagent.execution.own_process import in_own_process
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.replays.changes import compared_nominal, is_same_nominal
 from chaosagent.replays.declarations import Declaration, declarations_of
@@ -65,10 +68,27 @@ class UndisturbedRuns:
 
 def today_of(bare: Experiment) -> Today:
     """Return today's target with its run without faults, which is made."""
-    execution = execute(bare, EMPTY)
+    execution, declared = in_own_process(lambda: _sent(_undisturbed(bare))) if bare.target.fresh else _undisturbed(bare)
     nominal = Nominal(execution.trace.effects, execution.trace.outcome)
-    declared = declarations_of(bare.contracts, execution.doors)
     return Today(replace(bare, nominal=nominal), execution, digest_of_steps(execution.trace), declared)
+
+
+_Undisturbed: TypeAlias = "tuple[Execution, tuple[Declaration, ...]]"
+
+
+def _undisturbed(bare: Experiment) -> _Undisturbed:
+    execution = execute(bare, EMPTY)
+    return execution, declarations_of(bare.contracts, execution.doors)
+
+
+def _sent(run: _Undisturbed) -> _Undisturbed:
+    """Return a run with nothing that cannot be sent: of its doors only that they may commit anything."""
+    execution, declared = run
+    return replace(execution, doors=dict.fromkeys(execution.doors, DoorOptions({}, errors={}, committed=_unknown))), declared
+
+
+async def _unknown() -> NoReturn:
+    raise NotImplementedError
 
 
 def bare_experiment(record: ReplayRecord, target: Target, config: SystemConfig) -> Experiment:

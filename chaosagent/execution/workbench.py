@@ -126,14 +126,7 @@ class Workbench:
         return self._made(experiment, lambda: execute(experiment, schedule, fingerprinting=fingerprinting))
 
     def _made(self, experiment: Experiment, call: Callable[[], Execution], *, alone: bool = False) -> Execution:
-        """Make a run, in a process of its own where each run or this one has one."""
-        if not (alone or self.fresh):
-            return call()
-        execution = in_own_process(lambda: _without_functions(call()))
-        if experiment.answers is not None:  # what was drawn there was kept there
-            for known in execution.answers:
-                experiment.answers.keep(key_of(experiment.scope, known.place, known.request), known.response)
-        return execution
+        return made(experiment, call, alone=alone or self.fresh)
 
     def nominal_of(
         self, task_id: str, seed: int, answering: Answering = Answering.LIVE, world: int = 0
@@ -203,13 +196,34 @@ class Workbench:
         return failed(begun[-1].schedule if begun else job.schedule, text)
 
 
+def made(experiment: Experiment, call: Callable[[], Execution], *, alone: bool) -> Execution:
+    """Make a run of an experiment.
+
+    Args:
+        experiment: Of the run.
+        call: Makes it.
+        alone: In a process of its own.
+    """
+    if not alone:
+        return call()
+    execution = in_own_process(lambda: _without_functions(call()))
+    if experiment.answers is not None:  # what was drawn there was kept there
+        for known in execution.answers:
+            experiment.answers.keep(key_of(experiment.scope, known.place, known.request), known.response)
+    return execution
+
+
 def _without_functions(execution: Execution) -> Execution:
     """Return a run that can be sent to another process: what its doors declare is left out where it cannot."""
+    doors = {
+        name: options._replace(effects=dict(options.effects), errors=dict(options.errors))
+        for name, options in execution.doors.items()
+    }
     try:
-        pickle.dumps(execution.doors)
+        pickle.dumps(doors)
     except Exception:  # of functions without a name of their own
-        return replace(execution, doors={})
-    return execution
+        doors = {}
+    return replace(execution, doors=doors)
 
 
 def load_workbench(

@@ -132,3 +132,41 @@ def test_the_cost_of_these_repeats_is_told_apart(chaosagent: Command, folder: Pa
 
     assert found.code == 0
     assert "runs repeated in processes of their own in" in " ".join(found.out.split())
+
+
+REMEMBERS = """
+from chaosagent import Effect, Outcome, Task, fresh, target
+
+PAID = []
+
+
+{decorator}
+async def agent(task, run):
+    def pay(note):
+        return 1
+
+    effects = {{"pay": lambda asked, answer: Effect("pay", asked)}}
+    bank = run.service("bank", {{"pay": pay}}, effects=effects, stale=lambda *_: 1)
+    try:
+        await bank("pay", note="once")
+    except Exception:
+        if not PAID:  # which an earlier run may have filled
+            await bank("pay", note="once")
+    PAID.append(1)
+    return Outcome("paid", success=True)
+"""
+
+
+@pytest.mark.parametrize("where", ["target", "study"])
+def test_a_replay_gives_each_run_a_process_of_its_own_too(chaosagent: Command, folder: Path, where: str) -> None:
+    decorator = "@fresh\n@target(tasks=[Task('t')])" if where == "target" else TARGET
+    (folder / "agent.py").write_text(REMEMBERS.format(decorator=decorator), encoding="utf-8")
+    study = "target: agent.py:agent\ncontracts: [at-most-once]\nbudget: 1.2\noperators: [service.lost_response]\n"
+    (folder / "study.yaml").write_text(study + ("fresh: true\n" if where == "study" else ""), encoding="utf-8")
+
+    assert chaosagent("search", "study.yaml", "--out", "found").code == 1
+    replayed = chaosagent("replay", "found/replays", "--mode", "both")
+
+    assert replayed.code == 1, replayed.out  # in one process the run without faults would hide what breaks
+    assert "VIOLATED" in replayed.out
+    assert "REPRODUCED" in replayed.out
