@@ -248,7 +248,7 @@ def _read(record: Section, version: int) -> ReplayRecord:
         confirmation=read_confirmation(record.optional_section("confirmation")),
         undisturbed=read_undisturbed(record.optional_section("undisturbed")) if version >= 3 else None,
         declarations=read_declarations(record) if version >= 3 else None,
-        fresh=record.flag("fresh") if "fresh" in record else False,
+        fresh=record.flag("fresh") if version >= 3 else False,
     )
 
 
