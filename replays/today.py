@@ -84,7 +84,8 @@ def _undisturbed(bare: Experiment) -> _Undisturbed:
 def _sent(run: _Undisturbed) -> _Undisturbed:
     """Return a run with nothing that cannot be sent: of its doors only that they may commit anything."""
     execution, declared = run
-    return replace(execution, doors=dict.fromkeys(execution.doors, DoorOptions({}, errors={}, committed=_unknown))), declared
+    anything = DoorOptions({}, errors={}, committed=_unknown)
+    return replace(execution, doors=dict.fromkeys(execution.doors, anything)), declared
 
 
 async def _unknown() -> NoReturn:

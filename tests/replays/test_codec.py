@@ -136,7 +136,8 @@ def test_what_an_earlier_version_has_certified_is_certified_no_more(record: Repl
 
 
 def test_a_record_of_an_earlier_version_has_no_declarations(record: ReplayRecord) -> None:
-    body = {name: part for name, part in body_of(record).items() if name not in ("undisturbed", "declarations", "fresh")}
+    later = ("undisturbed", "declarations", "fresh")
+    body = {name: part for name, part in body_of(record).items() if name not in later}
 
     before = decode(sealed(pack(body), 2), "x")
 
