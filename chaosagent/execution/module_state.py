@@ -70,12 +70,23 @@ def _of_variable(name: str, value: object, module: str) -> Iterator[tuple[str, o
         yield from _of_function(name, value)
 
 
+def _is_users_function(value: object) -> bool:
+    """Whether it is of the user's code, and not imported from elsewhere."""
+    return not isinstance(value, types.FunctionType) or (
+        owner_of_code(str(value.__module__), value.__code__.co_filename) is Owner.USER
+    )
+
+
 def _of_function(name: str, value: object) -> Iterator[tuple[str, object]]:
     """Yield what a function keeps: its cache, its defaults, its attributes, and the variables around it."""
     if isinstance(value, functools._lru_cache_wrapper):
-        yield f"{name} (its cache)", list(value.cache_info())
+        if not _is_users_function(value.__wrapped__):
+            return
+        yield f"{name} (its cache)", [value.cache_info().misses, value.cache_info().currsize]
         value = value.__wrapped__
     if isinstance(value, types.FunctionType):
+        if not _is_users_function(value):
+            return
         kept = [value.__defaults__, value.__kwdefaults__, value.__dict__, value]
         yield name, [item for item in kept if item]
     else:

@@ -87,7 +87,7 @@ class Evaluator:
         self._tickets: dict[int, tuple[Experimental, Schedule]] = {}
         self._repeats: dict[int, tuple[Experimental, Evaluation]] = {}
         self._watched: dict[int, tuple[Experimental, Evaluation]] = {}
-        self._naming: dict[int, tuple[Experimental, Schedule, Difference]] = {}
+        self._naming: dict[int, tuple[Experimental, str, Difference]] = {}
         self._draws: dict[int, Callable[[Evaluation], None]] = {}
         self._plays: dict[int, tuple[Experimental, Policy]] = {}
         self._played: dict[tuple[Experimental, Policy], Evaluation] = {}
@@ -231,10 +231,10 @@ class Evaluator:
         elif finished.ticket in self._watched:
             self._take_watched(*self._watched.pop(finished.ticket), finished.evaluation)
         elif finished.ticket in self._naming:
-            at, schedule, difference = self._naming.pop(finished.ticket)
+            at, text, difference = self._naming.pop(finished.ticket)
             reads, changed = finished.evaluation.reads, finished.evaluation.changed
             if reads or changed:
-                self._name_cause(at, schedule, difference, likely_cause(difference, reads=reads, changed=changed))
+                self._name_cause(at, text, likely_cause(difference, reads=reads, changed=changed))
         elif finished.ticket in self._draws:
             drawn = finished.evaluation
             is_hung = drawn.ending is Ending.HUNG
@@ -271,25 +271,21 @@ class Evaluator:
         is_first = self._of_study(at) not in self.unlike
         difference = difference_in_calls(told, again)
         self.differ(at, told.schedule, difference, likely_cause(difference, reads=again.reads))
-        if is_first and not again.reads:
-            self._watch_for_cause(at, told.schedule, difference)
+        if is_first and all(read.package for read in again.reads):
+            self._watch_for_cause(at, told.schedule, _under(told.schedule, difference), difference)
 
-    def _watch_for_cause(self, at: Experimental, schedule: Schedule, difference: Difference) -> None:
+    def _watch_for_cause(self, at: Experimental, schedule: Schedule, text: str, difference: Difference) -> None:
         """Have a schedule whose runs differ watched once, as what it reads, or leaves behind, is the likely cause."""
         ticket = self._submit(at, schedule, self.answering, watched=True, surveyed=True)
-        self._naming[ticket] = (at, schedule, difference)
+        self._naming[ticket] = (at, text, difference)
 
     def differ(self, at: Experimental, schedule: Schedule, difference: Difference, cause: str) -> None:
         """Note that a repeat of a schedule diverged, where first, and the likely cause."""
         if self._of_study(at) not in self.unlike:
-            self._name_cause(at, schedule, difference, cause)
+            self._name_cause(at, _under(schedule, difference), cause)
 
-    def _name_cause(self, at: Experimental, schedule: Schedule, difference: Difference, cause: str) -> None:
-        under = "without injections" if schedule == EMPTY else f"under `{schedule}`"
-        self._note_unlike(at, f"{under}, {difference}. Likely cause: {cause}")
-
-    def _note_unlike(self, at: Experimental, text: str) -> None:
-        at = self._of_study(at)
+    def _name_cause(self, at: Experimental, text: str, cause: str) -> None:
+        at, text = self._of_study(at), f"{text}. Likely cause: {cause}"
         if self.unlike.get(at) != text:
             self.unlike[at] = text
             self._on_differing(at, text)
@@ -336,8 +332,8 @@ class Evaluator:
             difference = difference_in_calls(alone, told)
             cause = recognised_cause(difference) or STRANGE_OPERATOR
             text = f"under `{told.schedule}` {landed} landed, and yet the run is another: {difference}"
-            self._note_unlike(at, f"{text}. Likely cause: {cause}")
-            self._watch_for_cause(at, told.schedule, difference)
+            self._name_cause(at, text, cause)
+            self._watch_for_cause(at, told.schedule, text, difference)
 
     def known_of(self, at: Experimental) -> list[Evaluation]:
         """Return all that is known of a task and seed, in no certain order."""
@@ -374,6 +370,10 @@ class Evaluator:
     def anything_out(self) -> bool:
         """Whether some run has not ended yet."""
         return bool(self._out or self._repeats or self._watched or self._naming or self._plays)
+
+
+def _under(schedule: Schedule, difference: Difference) -> str:
+    return f"{f'under `{schedule}`' if schedule else 'without injections'}, {difference}"
 
 
 def _calls(told: Evaluation) -> list[tuple[object, ...]]:
