@@ -11,6 +11,7 @@ from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.execution.judging import judge
 from chaosagent.replays.declarations import UNREADABLE, Declaration, of_contract
 from chaosagent.replays.record import ReplayRecord
+from chaosagent.trace.step import Step
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Effect, Impact, Verdict
 
@@ -77,6 +78,46 @@ def effects_change(record: ReplayRecord, today: Trace) -> Change | None:
     return Change("effects", text, digest_of(["effects", *(_sorted(counts) for counts in (missing, added))]))
 
 
+def effect_losses(record: ReplayRecord, runs: Iterable[Trace]) -> list[Change]:
+    """Return which operations committed something in the record's run and commit nothing, or otherwise, in any today.
+
+    That is all that shows of the declarations of a door which is opened only under a fault.
+
+    Args:
+        record: The stored counterexample.
+        runs: Those of today.
+    """
+    traces = list(runs)
+    recorded, now = _committed_by([record.trace]), _committed_by(traces)
+    succeeded = {_call_of(step) for trace in traces for step in trace.steps if step.failure is None}
+    changes = []
+    for call in sorted(recorded):
+        if call in succeeded and call not in now:
+            how = "succeeds today without any"
+        elif recorded[call] - now.get(call, recorded[call]):
+            how = "commits those of another kind today, or with another number of identifying values"
+        else:
+            continue
+        text = f"{' '.join(call)} committed effects under the faults of the record and {how}"
+        shape = [[kind, count] for kind, count in sorted(now.get(call, ()))]
+        changes.append(Change("effects", text, digest_of(["losses", *call, shape])))
+    return changes
+
+
+def _call_of(step: Step) -> tuple[str, str]:
+    return step.interface, step.operation
+
+
+def _committed_by(traces: Iterable[Trace]) -> dict[tuple[str, str], set[tuple[str, int]]]:
+    """Return kinds and numbers of identifying values of the effects of each operation."""
+    found: dict[tuple[str, str], set[tuple[str, int]]] = {}
+    for trace in traces:
+        for step in trace.steps:
+            if step.effects:
+                found.setdefault(_call_of(step), set()).update((one.kind, len(one.identity)) for one in step.effects)
+    return found
+
+
 def added_effects(record: ReplayRecord, today: Trace) -> tuple[Effect, ...]:
     """Return the effects of less than high impact that only today's run without injections commits."""
     left = Counter(map(worked, record.nominal.effects))
@@ -117,13 +158,14 @@ def declaration_changes(
         found = now.get(name)
         if known == found and known != UNREADABLE:
             continue
-        if known == UNREADABLE or found == UNREADABLE:
+        if known == UNREADABLE:
             notes.append(f"{name}: the source cannot be read, so the declaration is not compared")
             continue
         if found is None and known in moved:
             notes.append(f"{name}: declared for {moved[known].removeprefix('effects of ')} now")
             continue
-        text = f"{name}: {'there is no such declaration any more' if found is None else 'the declaration has changed'}"
+        how = "there is no such declaration any more" if found is None else "the declaration has changed"
+        text = f"{name}: {how if found != UNREADABLE else 'its source cannot be read any more'}"
         changes.append(Change("declaration", text, digest_of(["declaration", name, known, found or ""])))
     return changes, notes
 

@@ -13,6 +13,7 @@ from chaosagent.replays.placements import Harm, Judged
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.today import Judge
 from chaosagent.statistics.intervals import wilson
+from chaosagent.trace.trace import Trace
 
 _VIOLATED = frozenset({Harm.VIOLATED, Harm.UNLIVELY})
 
@@ -42,6 +43,11 @@ class Runner:
             run = self._drawn if self._record.stochastic else self._once
             known = self._known[schedule] = run(schedule)
         return known
+
+    @property
+    def traces(self) -> list[Trace]:
+        """Of all schedules that were run, one each."""
+        return [judged.execution.trace for judged in self._known.values()]
 
     def _once(self, schedule: Schedule) -> Judged:
         return self._judge(_run(self._experiment, schedule))

@@ -13,6 +13,7 @@ from chaosagent.replays.changes import (
     added_effects,
     contract_change,
     declaration_changes,
+    effect_losses,
     effects_change,
     ending_change,
 )
@@ -284,6 +285,8 @@ class ScheduleReplay:
             effects = None
         ending = None if trace.ending is Ending.FINISHED or self._is_as_recorded(trace) else ending_change(trace)
         changes.extend(change for change in (condemned, effects, ending) if change is not None)
+        if self._effects_change is None:
+            changes.extend(effect_losses(record, [trace, *self._run.traces]))
         added = [effect.key for effect in added_effects(record, trace)]
         if added:
             notes.append(f"today's run without faults commits {', '.join(added)}, too")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from chaosagent.execution.process_pool import ProcessExecutor
 from chaosagent.execution.workbench import Workbench
@@ -26,4 +27,26 @@ def open_elsewhere(
     """
     ours = os.environ.get(HASH_SEED)
     others = [seed for seed in map(str, range(number + 2)) if seed != ours]  # one that was drawn nobody knows
-    return ProcessExecutor(setup, workers=1, limits=limits, hash_seed=others[number])
+    with _environment(_AT_FIRST):
+        return ProcessExecutor(setup, workers=1, limits=limits, hash_seed=others[number])
+
+
+_AT_FIRST = dict(os.environ)
+"""The environment before any run; what runs have put there is for no other process."""
+
+
+@contextlib.contextmanager
+def _environment(wanted: dict[str, str]) -> Iterator[None]:
+    """Give the processes that are started meanwhile this environment."""
+    before = dict(os.environ)
+    _set_environment(wanted)
+    try:
+        yield
+    finally:
+        _set_environment(before)
+
+
+def _set_environment(wanted: dict[str, str]) -> None:
+    for name in os.environ.keys() - wanted.keys():
+        del os.environ[name]
+    os.environ.update(wanted)

@@ -15,14 +15,32 @@ VARIABLES_MAX = 5
 CHARACTERS_MAX = 80
 
 
-def reservation_of(safe: Sequence[SearchResult]) -> str:
-    """Say what a proof rests on that the target makes doubtful."""
+def reservation_of(safe: Sequence[SearchResult], *, interrupted: bool) -> str:
+    """Say what a proof rests on that the target, or the end of the study, makes doubtful."""
     doubts = []
+    if interrupted and not all(search.certificate.apart for search in safe):
+        doubts.append("runs repeat in other processes (not tried, as the study was interrupted)")
     if any(search.certificate.reads for search in safe):
         doubts.append("the clock reads and random numbers listed below do not matter")
     if any(rests_on_undeclared(search.certificate) for search in safe):
         doubts.append("what checkpoints leave out does not matter (listed below)")
+    if any(search.certificate.changed for search in safe):
+        doubts.append("what runs change in your modules does not matter (listed below)")
     return f", if {' and '.join(doubts)}" if doubts else ""
+
+
+def tell_changed(page: Page, result: StudyResult) -> None:
+    """Name the variables of modules that runs change, where something is proved all the same."""
+    found: dict[str, None] = {}
+    for search in result.searches:
+        if search.certificate.reproduced and search.certificate.level != "C0":
+            found.update(dict.fromkeys(search.certificate.changed))
+    if found:
+        page.gap().line(
+            notice("Runs change variables of your modules: "),
+            f"{_listed(list(found))}. Runs that were repeated in processes of their own were equal, so nothing shows "
+            "that it matters. To be sure, make the world within the function, or say `fresh: true` in the study file.",
+        )
 
 
 def rests_on_undeclared(certificate: Certificate) -> bool:

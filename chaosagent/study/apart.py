@@ -19,6 +19,7 @@ from chaosagent.execution.workbench import Job
 from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.study.certificate import Shown
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.likely_cause import cause_apart, listed_variables
 from chaosagent.study.repeats import faulty, kinds_of
@@ -48,6 +49,7 @@ class Apart:
         evaluator: Of the study; is told what differs.
         open_process: Starts the process of a number, each with another hash seed; `None` where there can be none.
         nominal_of: Returns what the run of a task and seed without injections did.
+        fresh: Every run of the study has a process of its own, so what it changes matters to no other.
 
     Attributes:
         runs: How many repeats were made.
@@ -59,7 +61,10 @@ class Apart:
         evaluator: Evaluator,
         open_process: Callable[[int], Executor] | None,
         nominal_of: Callable[[Experimental], Nominal | None],
+        *,
+        fresh: bool = False,
     ) -> None:
+        self._fresh = fresh
         self._evaluator, self._open_process, self._nominal_of = evaluator, open_process, nominal_of
         self._processes: dict[int, Executor] = {}
         self._equal: Counter[str] = Counter()
@@ -74,19 +79,26 @@ class Apart:
         Args:
             at: Task and seed.
             found: Schedules of which something is claimed; these come first.
-            hurried: The study has no time left: only one run in each process.
+            hurried: The study has no time left: only one run in each process, each of another schedule.
         """
         nominal = self._nominal_of(at)
         if self._open_process is None or nominal is None or self._evaluator.diverged_in(at.task_id):
             return
         begun = monotonic()
         try:
-            self._compare(self._made(self._chosen(at, found, hurried=hurried), nominal))
+            chosen = self._chosen(at, found, hurried=hurried)
+            self._compare(self._made(chosen, nominal))
+            if self._changed[at.task_id] and not (hurried or self._evaluator.diverged_in(at.task_id)):
+                self._compare(self._made(self._others(at, chosen), nominal))  # what is kept may matter in any of them
         finally:
             self.seconds += monotonic() - begun
 
-    def told_of(self, task_id: str) -> str:
-        """Say how many repeats of a task were equal, and what runs change in modules; empty where there were none."""
+    def shown_of(self, task_id: str) -> Shown:
+        """Return what repeats of a task have shown."""
+        is_kept = self._equal[task_id] and not self._fresh
+        return Shown(self._told_of(task_id), tuple(self._changed[task_id]) if is_kept else ())
+
+    def _told_of(self, task_id: str) -> str:
         told = []
         if self._equal[task_id]:
             seeds = f"with {HASH_SEEDS} hash seeds"
@@ -106,7 +118,7 @@ class Apart:
     def _chosen(self, at: Experimental, found: Sequence[Schedule], *, hurried: bool) -> list[_Repeat]:
         """Return repeats, such that each schedule has as many hash seeds as there is room for."""
         known = list(faulty(self._evaluator.known_of(at)))
-        schedules_max = 1 if hurried else min(max(SCHEDULES_MIN, len(known) // SHARE), RUNS_MAX)
+        schedules_max = SCHEDULES_MIN if hurried else min(max(SCHEDULES_MIN, len(known) // SHARE), RUNS_MAX)
         chosen = self._schedules(at, known, found, schedules_max)
         runs_max = HASH_SEEDS if hurried else max(HASH_SEEDS * SCHEDULES_MIN, min(len(known) // SHARE, RUNS_MAX))
         every = [
@@ -115,6 +127,15 @@ class Apart:
             for number, told in enumerate(chosen)
         ]
         return every[:runs_max]
+
+    def _others(self, at: Experimental, chosen: Sequence[_Repeat]) -> list[_Repeat]:
+        """Return a repeat of each schedule that none was chosen of, as far as there is room."""
+        known = {one.told.schedule for one in chosen}
+        left = sorted(
+            (one for one in faulty(self._evaluator.known_of(at)) if one.schedule not in known),
+            key=lambda one: (len(one.schedule), one.schedule.text),
+        )
+        return [_Repeat(at, one, number % HASH_SEEDS) for number, one in enumerate(left[:RUNS_MAX])]
 
     def _schedules(
         self, at: Experimental, known: Sequence[Evaluation], found: Sequence[Schedule], schedules_max: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from chaosagent.statistics.sequential import clean_share_max
 from chaosagent.study.confirmation import CleanRuns
@@ -30,6 +31,21 @@ RULES = {
 
 CONFIDENCE = 0.95
 """With this probability an audit finds a rule that is wrong in as large a share of what it pruned as is printed."""
+
+
+class Shown(NamedTuple):
+    """What repeats in processes of their own have shown of a task.
+
+    Attributes:
+        text: How many were equal, and what runs change; empty where there were none.
+        changed: The variables of modules that runs change.
+    """
+
+    text: str
+    changed: tuple[str, ...]
+
+
+NOTHING_SHOWN = Shown("", ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +89,7 @@ class Certificate:
             were equal all the same; empty where no such call was seen.
         apart: How many repeats in processes of their own were equal, and which variables of modules runs change; empty
             where there were none.
+        changed: Those variables.
         tied: In so many runs of the task a time-out and an answer fell on the same instant: what was set first came
             first, mostly the time-out, and the other order was not searched.
     """
@@ -107,6 +124,7 @@ class Certificate:
     by_real_time: bool = False
     reads: str = ""
     apart: str = ""
+    changed: tuple[str, ...] = ()
     tied: int = 0
 
     @property

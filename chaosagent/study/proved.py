@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chaosagent.faults.evaluation import Evaluation
-from chaosagent.study.certificate import Certificate
+from chaosagent.study.certificate import NOTHING_SHOWN, Certificate, Shown
 from chaosagent.study.nominal_share import NominalShare
 from chaosagent.study.plan import Plan
 from chaosagent.study.search import Search
@@ -18,7 +18,7 @@ def certificate_of(
     frozen: bool = False,
     broken_anyway: NominalShare | None = None,
     reads: str = "",
-    apart: str = "",
+    apart: Shown = NOTHING_SHOWN,
     tied: int = 0,
 ) -> Certificate:
     """Return what a search has proved now.
@@ -65,7 +65,8 @@ def certificate_of(
         disproved=search.searcher.disproved,
         by_real_time=any(one.ending is Ending.HUNG for one in (*filter(None, [found.best]), *found.minimal)),
         reads=reads,
-        apart=apart,
+        apart=apart.text,
+        changed=apart.changed,
         tied=tied,
     )
 

@@ -82,7 +82,7 @@ class Study:
         self._nature = DETERMINISTIC
         self._costs: list[float] = []
         self._afresh = Afresh(self._workbench, self._evaluator.known)
-        self._apart = Apart(self._evaluator, elsewhere, self._afresh.nominal_of)
+        self._apart = Apart(self._evaluator, elsewhere, self._afresh.nominal_of, fresh=plan.fresh)
 
     def run(self) -> StudyResult:
         """Search until every search has ended or a limit is reached.
@@ -363,7 +363,7 @@ class Study:
             frozen=self._nature.stochastic,
             broken_anyway=anyway,
             reads=self._repeats.told_of(search.at.task_id),
-            apart=self._apart.told_of(search.at.task_id),
+            apart=self._apart.shown_of(search.at.task_id),
             tied=self._evaluator.tied[search.at.task_id],
         )
 
