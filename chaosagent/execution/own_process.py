@@ -64,6 +64,7 @@ def in_own_process(call: Callable[[], T]) -> T:
 
 def _answer(call: Callable[[], object], sending: Connection) -> NoReturn:
     """Make the call, send what came of it, and end; nothing that this process would do at its end is done."""
+    ours = os.getpid()
     try:
         sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # a lock may be held for ever
         told: tuple[object, BaseException | None]
@@ -71,7 +72,8 @@ def _answer(call: Callable[[], object], sending: Connection) -> NoReturn:
             told = (call(), None)
         except BaseException as error:  # also what ends a program: it is raised where the call was made
             told = (None, error)
-        sending.send_bytes(_pickled(told))
+        if os.getpid() == ours:  # and not a process that the call has forked and let return
+            sending.send_bytes(_pickled(told))
     finally:
         os._exit(0)
 
