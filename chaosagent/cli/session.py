@@ -100,6 +100,7 @@ def run_study(
         UsageError: The folder or the study file cannot be used.
         ChaosAgentError: The target cannot be loaded, or the study cannot go on.
     """
+    environment = dict(os.environ)
     for limit in ("wall_seconds", "memory_megabytes") if workforce.executor == "inline" else ():
         if study.sets("run", limit):
             remark(f"chaosagent: only worker processes enforce run.{limit}; for that, add --executor process")
@@ -131,7 +132,9 @@ def run_study(
             executor,
             sinks=sinks,
             groups_max=workforce.size,
-            elsewhere=lambda number: open_elsewhere(worker_setup(study, plan), number, limits=plan.run_limits),
+            elsewhere=lambda number: open_elsewhere(
+                worker_setup(study, plan), number, limits=plan.run_limits, environment=environment
+            ),
             earlier=store.earlier() if resume else NOTHING_EARLIER,
         )
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from chaosagent.execution.process_pool import ProcessExecutor
 from chaosagent.execution.workbench import Workbench
@@ -13,7 +13,11 @@ from chaosagent.limits import RunLimits
 
 
 def open_elsewhere(
-    setup: Callable[[], Workbench], number: int = 0, *, limits: RunLimits | None = None
+    setup: Callable[[], Workbench],
+    number: int = 0,
+    *,
+    limits: RunLimits | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> ProcessExecutor:
     """Start one worker process with another hash seed than this process has.
 
@@ -21,22 +25,19 @@ def open_elsewhere(
         setup: Makes the worker's workbench; pickled, so a function of a module with plain arguments.
         number: Each has another hash seed.
         limits: Of one job: its real time, and the memory of the worker.
+        environment: Of the process: that of before any run, as these may change it; today's by default.
 
     Raises:
         StudyError: The worker cannot be started.
     """
     ours = os.environ.get(HASH_SEED)
     others = [seed for seed in map(str, range(number + 2)) if seed != ours]  # one that was drawn nobody knows
-    with _environment(_AT_FIRST):
+    with contextlib.nullcontext() if environment is None else _environment(environment):
         return ProcessExecutor(setup, workers=1, limits=limits, hash_seed=others[number])
 
 
-_AT_FIRST = dict(os.environ)
-"""The environment before any run; what runs have put there is for no other process."""
-
-
 @contextlib.contextmanager
-def _environment(wanted: dict[str, str]) -> Iterator[None]:
+def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
     """Give the processes that are started meanwhile this environment."""
     before = dict(os.environ)
     _set_environment(wanted)
@@ -46,7 +47,7 @@ def _environment(wanted: dict[str, str]) -> Iterator[None]:
         _set_environment(before)
 
 
-def _set_environment(wanted: dict[str, str]) -> None:
+def _set_environment(wanted: Mapping[str, str]) -> None:
     for name in os.environ.keys() - wanted.keys():
         del os.environ[name]
     os.environ.update(wanted)
