@@ -14,7 +14,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from chaosagent.canonical import DIGEST_BYTES, pack_plain
 
@@ -32,6 +32,32 @@ SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 PRIVATE = 0o600
 BUSY_SECONDS = 5.0
 ROW_BYTES_MIN = 16
+
+
+class Mended(NamedTuple):
+    """A file that was damaged, and was repaired.
+
+    Attributes:
+        path: Of the file.
+        first: The first damage.
+        kept: How many rows are sound.
+        damaged: The copy of the damaged file.
+        rows: What the rows are, such as `"runs"`.
+        remedy: What happens to the damaged ones.
+    """
+
+    path: Path
+    first: str
+    kept: int
+    damaged: Path
+    rows: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} was damaged ({self.first}): {self.kept} {self.rows} are sound and kept, others are "
+            f"{self.remedy}; the damaged file is kept as {self.damaged.name}"
+        )
 
 
 class Checksums:

@@ -135,8 +135,8 @@ class ScheduleReplay:
             judged=self._run,
             base=base,
             is_unchanged=self._is_unchanged,
-            doors=undisturbed.doors if self._effects_change is None else None,
-            interfaces=frozenset(undisturbed.doors),
+            doors=undisturbed.doors or None if self._effects_change is None else None,
+            interfaces=self._today.interfaces,
             runs_max=self._options.placements,
         ).search()
 

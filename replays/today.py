@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import NoReturn, TypeAlias
+from typing import TypeAlias
 
 from chaosagent.canonical import pack
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.contracts.templates.no_crash import NoCrash
 from chaosagent.contracts.templates.termination import Termination
-from chaosagent.execution.doors import DoorOptions
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.execution.judging import judge
 from chaosagent.execution.own_process import in_own_process
@@ -35,12 +34,14 @@ class Today:
         undisturbed: That run.
         digest: Of the steps of that run.
         declarations: What it declares.
+        interfaces: Of the doors that this run has opened.
     """
 
     experiment: Experiment
     undisturbed: Execution
     digest: str
     declarations: tuple[Declaration, ...]
+    interfaces: frozenset[str]
 
 
 class UndisturbedRuns:
@@ -68,28 +69,25 @@ class UndisturbedRuns:
 
 def today_of(bare: Experiment) -> Today:
     """Return today's target with its run without faults, which is made."""
-    execution, declared = in_own_process(lambda: _sent(_undisturbed(bare))) if bare.target.fresh else _undisturbed(bare)
+    execution, declared, interfaces = (
+        in_own_process(lambda: _without_doors(_undisturbed(bare))) if bare.target.fresh else _undisturbed(bare)
+    )
     nominal = Nominal(execution.trace.effects, execution.trace.outcome)
-    return Today(replace(bare, nominal=nominal), execution, digest_of_steps(execution.trace), declared)
+    return Today(replace(bare, nominal=nominal), execution, digest_of_steps(execution.trace), declared, interfaces)
 
 
-_Undisturbed: TypeAlias = "tuple[Execution, tuple[Declaration, ...]]"
+_Undisturbed: TypeAlias = "tuple[Execution, tuple[Declaration, ...], frozenset[str]]"
 
 
 def _undisturbed(bare: Experiment) -> _Undisturbed:
     execution = execute(bare, EMPTY)
-    return execution, declarations_of(bare.contracts, execution.doors)
+    return execution, declarations_of(bare.contracts, execution.doors), frozenset(execution.doors)
 
 
-def _sent(run: _Undisturbed) -> _Undisturbed:
-    """Return a run with nothing that cannot be sent: of its doors only that they may commit anything."""
-    execution, declared = run
-    anything = DoorOptions({}, errors={}, committed=_unknown)
-    return replace(execution, doors=dict.fromkeys(execution.doors, anything)), declared
-
-
-async def _unknown() -> NoReturn:
-    raise NotImplementedError
+def _without_doors(run: _Undisturbed) -> _Undisturbed:
+    """Drop the functions that doors declare: they cannot be pickled."""
+    execution, declared, interfaces = run
+    return replace(execution, doors={}), declared, interfaces
 
 
 def bare_experiment(record: ReplayRecord, target: Target, config: SystemConfig) -> Experiment:

@@ -20,6 +20,7 @@ from chaosagent.sqlite_file import (
     MENDING,
     SQLITE_ERRORS,
     Checksums,
+    Mended,
     complaint_about,
     new_file_id,
     objects_in,
@@ -191,29 +192,7 @@ def _checked(connection: sqlite3.Connection, path: Path) -> _Opened:
     return _Opened(connection, path, rows[0][0], Checksums(rows[0][0]))
 
 
-class MendedAnswers(NamedTuple):
-    """A file of answers that was damaged, and was mended.
-
-    Attributes:
-        path: Of the file.
-        first: The first thing that was wrong.
-        kept: How many answers are sound.
-        damaged: Where the damaged file is kept.
-    """
-
-    path: Path
-    first: str
-    kept: int
-    damaged: Path
-
-    def __str__(self) -> str:
-        return (
-            f"{self.path} was damaged ({self.first}): {self.kept} answers are sound and kept, others are asked for "
-            f"again; the damaged file is kept as {self.damaged.name}"
-        )
-
-
-def mend_answers(path: Path, remedy: str = REMEDY) -> MendedAnswers | None:
+def mend_answers(path: Path, remedy: str = REMEDY) -> Mended | None:
     """Check a file of answers as a whole, and take what is damaged out of it, so that it is asked for again.
 
     Args:
@@ -237,7 +216,8 @@ def mend_answers(path: Path, remedy: str = REMEDY) -> MendedAnswers | None:
                 return None
             successor = path.with_name(f"{path.name}{MENDING}")
             kept = _taken_over(opened, successor)
-        return MendedAnswers(path, first, kept, replace_damaged(path, successor))
+        damaged = replace_damaged(path, successor)
+        return Mended(path, first, kept, damaged, "answers", "asked for again")
     except StoredDataError as error:
         raise StoredDataError(error.path, error.where, error.what, remedy) from error
     except SQLITE_ERRORS as error:

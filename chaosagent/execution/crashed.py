@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 import sysconfig
+from collections.abc import Mapping
 from pathlib import PurePath
 from types import FrameType
 
@@ -76,6 +77,12 @@ def owner_of_code(module: str, file: str) -> Owner:
     if f"{module}.".startswith(f"{PACKAGE}.") and not f"{module}.".startswith(f"{NOT_OURS}."):
         return Owner.OURS
     return _owner_of_file(file)
+
+
+def is_users_module(variables: Mapping[str, object]) -> bool:
+    """Whether a module is the user's own, by its variables."""
+    name, file = variables.get("__name__"), variables.get("__file__")
+    return isinstance(name, str) and isinstance(file, str) and owner_of_code(name, file) is Owner.USER
 
 
 @functools.cache

@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from chaosagent.execution.crashed import Owner, owner_of_code
+from chaosagent.execution.crashed import is_users_module
 from chaosagent.execution.value_reader import ValueReader
 
 VALUES_MAX = 1_000
@@ -92,7 +92,7 @@ def modules_of(functions: Iterable[types.FrameType]) -> list[Module]:
     found: dict[str, Module] = {}
     for frame in functions:
         own = frame.f_globals
-        if own["__name__"] not in found and _is_users(own):
+        if own["__name__"] not in found and is_users_module(own):
             found[own["__name__"]] = _module(own)
     for module in list(found.values()):
         for imported in module.imported:
@@ -120,7 +120,7 @@ def _looked_at(own: Globals) -> Module:
         len(own),
         tuple((name, f"{name} in {file}") for name, value in values.items() if name in rebound or _may_change(value)),
         tuple((name, f"{name} in {file}") for name, value in values.items() if isinstance(value, ContextVar)),
-        tuple({one["__name__"]: one for one in others if _is_users(one)}.values()),
+        tuple({one["__name__"]: one for one in others if is_users_module(one)}.values()),
     )
 
 
@@ -128,7 +128,7 @@ def _may_change(value: object) -> bool:
     if isinstance(value, type | types.ModuleType | types.FunctionType):
         return False
     module = sys.modules.get(type(value).__module__)
-    return isinstance(value, _CHANGEABLE) or (module is not None and _is_users(vars(module)))
+    return isinstance(value, _CHANGEABLE) or (module is not None and is_users_module(vars(module)))
 
 
 def _rebound_by(codes: Iterable[types.CodeType]) -> set[str]:
@@ -139,8 +139,3 @@ def _rebound_by(codes: Iterable[types.CodeType]) -> set[str]:
         left += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
         found.update(str(one.argval) for one in dis.get_instructions(code) if one.opname in _REBINDS)
     return found
-
-
-def _is_users(module: Globals) -> bool:
-    name, file = module.get("__name__"), module.get("__file__")
-    return isinstance(name, str) and isinstance(file, str) and owner_of_code(name, file) is Owner.USER

@@ -14,7 +14,7 @@ import types
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
-from chaosagent.execution.crashed import Owner, owner_of_code
+from chaosagent.execution.crashed import is_users_module
 from chaosagent.execution.value_reader import ValueReader
 from chaosagent.targets.target import Target
 
@@ -35,7 +35,7 @@ def state_of_modules(target: Target) -> Mapping[str, bytes]:
     for name, value in _of_function(f"target {target.name}", target.run):
         reader.read_whole(name, value)
     for module_name, module in sorted(sys.modules.items()):
-        if not _is_users(module_name, module):
+        if not is_users_module(vars(module)):
             continue
         file = PurePath(str(module.__file__)).name
         for name, value in list(vars(module).items()):
@@ -50,11 +50,6 @@ def changed_between(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> 
     return tuple(sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name)))
 
 
-def _is_users(name: str, module: types.ModuleType) -> bool:
-    file = getattr(module, "__file__", None)
-    return isinstance(file, str) and owner_of_code(name, file) is Owner.USER
-
-
 def _of_variable(name: str, value: object, module: str) -> Iterator[tuple[str, object]]:
     """Yield what is to be read of a module's variable: of a class its attributes, of a function what it keeps."""
     if name.startswith("__") or isinstance(value, types.ModuleType):
@@ -66,27 +61,19 @@ def _of_variable(name: str, value: object, module: str) -> Iterator[tuple[str, o
             for attribute, item in list(vars(value).items()):
                 if not attribute.startswith("__") and not inspect.isdatadescriptor(item):
                     yield from _of_function(f"{name}.{attribute}", getattr(item, "__func__", item))
-    else:
+    elif not isinstance(value, _FUNCTIONS) or value.__module__ == module:  # an imported one belongs to its own module
         yield from _of_function(name, value)
 
 
-def _is_users_function(value: object) -> bool:
-    """Whether it is of the user's code, and not imported from elsewhere."""
-    return not isinstance(value, types.FunctionType) or (
-        owner_of_code(str(value.__module__), value.__code__.co_filename) is Owner.USER
-    )
+_FUNCTIONS = (types.FunctionType, functools._lru_cache_wrapper)
 
 
 def _of_function(name: str, value: object) -> Iterator[tuple[str, object]]:
     """Yield what a function keeps: its cache, its defaults, its attributes, and the variables around it."""
     if isinstance(value, functools._lru_cache_wrapper):
-        if not _is_users_function(value.__wrapped__):
-            return
         yield f"{name} (its cache)", [value.cache_info().misses, value.cache_info().currsize]
         value = value.__wrapped__
     if isinstance(value, types.FunctionType):
-        if not _is_users_function(value):
-            return
         kept = [value.__defaults__, value.__kwdefaults__, value.__dict__, value]
         yield name, [item for item in kept if item]
     else:

@@ -356,16 +356,16 @@ def work_of(result: StudyResult) -> str:
     """Return what a study took, in one line."""
     certificates = [search.certificate for search in result.searches]
     audited = sum(certificate.audited for certificate in certificates)
-    seconds = result.seconds - result.apart_seconds
+    seconds = result.seconds - result.cold_seconds
     rate = f" ({result.trials / seconds:,.0f} trials/s)" if seconds > 0 else ""
-    apart = (
-        f"{_many(result.apart_runs, 'run')} repeated in processes of their own in {result.apart_seconds:.1f} s; "
-        if result.apart_runs
+    cold_repeats = (
+        f"{_many(result.cold_repeats, 'run')} repeated in processes of their own in {result.cold_seconds:.1f} s; "
+        if result.cold_repeats
         else ""
     )
     return (
         f"{_many(result.trials, 'trial')} in {_many(result.executions, 'run')}, {_many(result.errors, 'error')}, "
-        f"{seconds:.1f} s{rate}; {apart}"
+        f"{seconds:.1f} s{rate}; {cold_repeats}"
         f"{audited:,} pruned schedules re-run as an audit; digest {result.digest[:16]}"
     )
 

@@ -1,4 +1,4 @@
-"""What is told where a proof rests on checkpoints that leave out variables which differed between merged runs."""
+"""Warnings about state that a proof assumes not to matter: undeclared in checkpoints, or kept in modules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHARACTERS_MAX = 80
 def reservation_of(safe: Sequence[SearchResult], *, interrupted: bool) -> str:
     """Say what a proof rests on that the target, or the end of the study, makes doubtful."""
     doubts = []
-    if interrupted and not all(search.certificate.apart for search in safe):
+    if interrupted and not all(search.certificate.cold_repeats for search in safe):
         doubts.append("runs repeat in other processes (not tried, as the study was interrupted)")
     if any(search.certificate.reads for search in safe):
         doubts.append("the clock reads and random numbers listed below do not matter")

@@ -33,7 +33,7 @@ CONFIDENCE = 0.95
 """With this probability an audit finds a rule that is wrong in as large a share of what it pruned as is printed."""
 
 
-class Shown(NamedTuple):
+class ColdEvidence(NamedTuple):
     """What repeats in processes of their own have shown of a task.
 
     Attributes:
@@ -45,7 +45,7 @@ class Shown(NamedTuple):
     changed: tuple[str, ...]
 
 
-NOTHING_SHOWN = Shown("", ())
+NO_COLD_REPEATS = ColdEvidence("", ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +87,8 @@ class Certificate:
             two fresh workers, and never certified.
         reads: What the target's code asks for that differs from run to run, such as the real time, and how many repeats
             were equal all the same; empty where no such call was seen.
-        apart: How many repeats in processes of their own were equal, and which variables of modules runs change; empty
-            where there were none.
-        changed: Those variables.
+        cold_repeats: How many cold repeats were equal, and which module variables runs change; empty without any.
+        changed: Module variables that runs change, where each run of the study does not have a process of its own.
         tied: In so many runs of the task a time-out and an answer fell on the same instant: what was set first came
             first, mostly the time-out, and the other order was not searched.
     """
@@ -123,7 +122,7 @@ class Certificate:
     disproved: str = ""
     by_real_time: bool = False
     reads: str = ""
-    apart: str = ""
+    cold_repeats: str = ""
     changed: tuple[str, ...] = ()
     tied: int = 0
 
@@ -239,8 +238,8 @@ class Certificate:
             work += ", broken by a limit of real time, which is no proof"
         if self.reads:
             work += f", {self.reads}"
-        if self.apart:
-            work += f", {self.apart}"
+        if self.cold_repeats:
+            work += f", {self.cold_repeats}"
         if self.tied:
             instant = f"in {_many(self.tied, 'run')} a time-out and an answer fell on the same instant"
             work += f", {instant}, where what was set first comes first and the other order was not searched"

@@ -66,7 +66,7 @@ class Evaluator:
         unlike: Tasks and seeds with a repeat that diverged, and the first difference.
         reads: What watched repeats asked for that differs from run to run, by task and seed, and schedule.
         equal: How many repeats of a schedule were equal.
-        tied: How many runs of a task had a time-out and an answer at the same instant.
+        tied: How many runs of a task and seed had a time-out and an answer at the same instant.
         in_real_time: Runs take real time, so a watched one, which is slower, is not compared with others.
     """
 
@@ -101,7 +101,7 @@ class Evaluator:
         self.unlike: dict[Experimental, str] = {}
         self.reads: dict[Experimental, dict[Schedule, tuple[ChanceRead, ...]]] = {}
         self.equal: Counter[tuple[Experimental, Schedule]] = Counter()
-        self.tied: Counter[str] = Counter()
+        self.tied: Counter[Experimental] = Counter()
         self.in_real_time = False
 
     def remember(self, at: Experimental, evaluation: Evaluation) -> None:
@@ -313,7 +313,7 @@ class Evaluator:
         if foresight is not None:
             foresight.add(evaluation)
         self.executions += 1
-        self.tied[key[0].task_id] += evaluation.tied
+        self.tied[self._of_study(key[0])] += evaluation.tied
         if evaluation.status is Status.ERROR:
             self.errors += 1
         self._on_executed(key[0], evaluation)

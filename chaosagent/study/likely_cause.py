@@ -67,7 +67,7 @@ def likely_cause(
     return guessed
 
 
-def cause_apart(difference: Difference, *, repeats: bool, alike: bool, changed: Sequence[str]) -> str:
+def cause_of_cold_difference(difference: Difference, *, repeats: bool, alike: bool, changed: Sequence[str]) -> str:
     """Say what most often makes a run differ from the same one in a process of its own, and what to do about it.
 
     Args:

@@ -11,12 +11,12 @@ import json
 import sqlite3
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
 
 from chaosagent.errors import StoredDataError
 from chaosagent.sqlite_file import (
     MENDING,
     SQLITE_ERRORS,
+    Mended,
     complaint_about,
     objects_in,
     objects_of,
@@ -62,28 +62,6 @@ def damage_in(connection: sqlite3.Connection, facts: Facts) -> str:
     return ""
 
 
-class Mended(NamedTuple):
-    """A store that was damaged, and was mended.
-
-    Attributes:
-        path: Of the store.
-        first: The first thing that was wrong.
-        kept: How many runs are sound.
-        damaged: Where the damaged file is kept.
-    """
-
-    path: Path
-    first: str
-    kept: int
-    damaged: Path
-
-    def __str__(self) -> str:
-        return (
-            f"{self.path} was damaged ({self.first}): {self.kept} runs are sound and kept, others are run again; the "
-            f"damaged file is kept as {self.damaged.name}"
-        )
-
-
 def mend(connection: sqlite3.Connection, path: Path, facts: Facts, remedy: str) -> Mended | None:
     """Check a store as a whole; where it is damaged, put one in its place that holds what can be trusted.
 
@@ -122,7 +100,7 @@ def mend(connection: sqlite3.Connection, path: Path, facts: Facts, remedy: str) 
         write_all(fresh, facts, without=("ended", "failed", "counts"))
         kept = _count(fresh, "execution") + _count(fresh, "draw")
         fresh.execute("COMMIT")
-    return Mended(path, first, kept, replace_damaged(path, successor))
+    return Mended(path, first, kept, replace_damaged(path, successor), "runs", "run again")
 
 
 def _take_over(connection: sqlite3.Connection, path: Path, fresh: sqlite3.Connection, table: str, facts: Facts) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chaosagent.faults.evaluation import Evaluation
-from chaosagent.study.certificate import NOTHING_SHOWN, Certificate, Shown
+from chaosagent.study.certificate import NO_COLD_REPEATS, Certificate, ColdEvidence
 from chaosagent.study.nominal_share import NominalShare
 from chaosagent.study.plan import Plan
 from chaosagent.study.search import Search
@@ -18,7 +18,7 @@ def certificate_of(
     frozen: bool = False,
     broken_anyway: NominalShare | None = None,
     reads: str = "",
-    apart: Shown = NOTHING_SHOWN,
+    cold_repeats: ColdEvidence = NO_COLD_REPEATS,
     tied: int = 0,
 ) -> Certificate:
     """Return what a search has proved now.
@@ -29,8 +29,8 @@ def certificate_of(
         frozen: Whether it was searched with frozen answers.
         broken_anyway: How often the contract breaks without injections, by chance.
         reads: What the target's code asks for that differs from run to run.
-        apart: What repeats in processes of their own have shown.
-        tied: How many runs of the task had a time-out and an answer at the same instant.
+        cold_repeats: What repeats in processes of their own have shown.
+        tied: How many runs of the task and seed had a time-out and an answer at the same instant.
     """
     standing = search.standing if reproduced else Standing()
     plan, found, racer = search.plan, search.found, search.racer
@@ -65,8 +65,8 @@ def certificate_of(
         disproved=search.searcher.disproved,
         by_real_time=any(one.ending is Ending.HUNG for one in (*filter(None, [found.best]), *found.minimal)),
         reads=reads,
-        apart=apart.text,
-        changed=apart.changed,
+        cold_repeats=cold_repeats.text,
+        changed=cold_repeats.changed,
         tied=tied,
     )
 

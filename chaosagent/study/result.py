@@ -95,8 +95,8 @@ class StudyResult:
         errors: Executions that ended as errors.
         digest: Over the digests of all trials, whatever their order.
         seconds: Real time.
-        apart_runs: How many runs were repeated in processes of their own.
-        apart_seconds: Part of the real time that these took.
+        cold_repeats: How many runs were repeated in processes of their own.
+        cold_seconds: Part of the real time that these took.
         interrupted: The study was ended before its searches were.
         nature: Whether the target is deterministic.
         unlike: Where a repeated run differed, in a line each.
@@ -110,8 +110,8 @@ class StudyResult:
     errors: int
     digest: str
     seconds: float
-    apart_runs: int = 0
-    apart_seconds: float = 0.0
+    cold_repeats: int = 0
+    cold_seconds: float = 0.0
     interrupted: bool = False
     nature: Nature = DETERMINISTIC
     unlike: tuple[str, ...] = ()

@@ -15,8 +15,8 @@ from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.afresh import Afresh
-from chaosagent.study.apart import Apart
 from chaosagent.study.certificate import Certificate
+from chaosagent.study.cold_repeats import ColdRepeats
 from chaosagent.study.collecting import rare_full_collections
 from chaosagent.study.confirmation import FreshRuns
 from chaosagent.study.contradicted import contradicted_in, spread, withdrawn_if_contradicted
@@ -82,7 +82,7 @@ class Study:
         self._nature = DETERMINISTIC
         self._costs: list[float] = []
         self._afresh = Afresh(self._workbench, self._evaluator.known)
-        self._apart = Apart(self._evaluator, elsewhere, self._afresh.nominal_of, fresh=plan.fresh)
+        self._cold_repeats = ColdRepeats(self._evaluator, elsewhere, self._afresh.nominal_of, fresh=plan.fresh)
 
     def run(self) -> StudyResult:
         """Search until every search has ended or a limit is reached.
@@ -95,7 +95,7 @@ class Study:
                 ended as errors.
             SearcherError: The searcher raised or returned what it must not; what was found by then has been told.
         """
-        with rare_full_collections(), contextlib.closing(self._apart):
+        with rare_full_collections(), contextlib.closing(self._cold_repeats):
             return self._run()
 
     def _run(self) -> StudyResult:
@@ -133,8 +133,8 @@ class Study:
             unused_earlier=self._evaluator.unused_earlier,
             digest=f"{self._told_sum:0{2 * DIGEST_BYTES}x}",
             seconds=monotonic() - self._started,
-            apart_runs=self._apart.runs,
-            apart_seconds=self._apart.seconds,
+            cold_repeats=self._cold_repeats.runs,
+            cold_seconds=self._cold_repeats.seconds,
             interrupted=self._interrupted,
             nature=self._nature,
             unlike=self._evaluator.diverged,
@@ -181,7 +181,7 @@ class Study:
             found = [one.schedule for search in claims for one in (search.found.best, *search.found.minimal) if one]
             if claims:
                 self._repeats.repeat_faulty(at, found, hurried=self._out_of_time)
-                self._apart.repeat(at, found, hurried=self._out_of_time)
+                self._cold_repeats.repeat(at, found, hurried=self._out_of_time)
             self._repeats.drain()
 
     def _withdrawn(self, results: Sequence[SearchResult]) -> list[SearchResult]:
@@ -248,7 +248,7 @@ class Study:
         if trial.schedule == EMPTY and at not in self._checked:
             self._checked.add(at)
             compare_with(self._workbench, at, self._nature.answering, evaluation)
-        told = trial.told_number([at.task_id, str(at.seed), search.contract.id])
+        told = trial.hashed([at.task_id, str(at.seed), search.contract.id])
         self._told_sum = (self._told_sum + told) % 256**DIGEST_BYTES
         self._sinks.trial(at, search.contract.id, trial)
         share, heard = self._plan.limits.error_share_max, search.trials + search.heard
@@ -363,8 +363,8 @@ class Study:
             frozen=self._nature.stochastic,
             broken_anyway=anyway,
             reads=self._repeats.told_of(search.at.task_id),
-            apart=self._apart.shown_of(search.at.task_id),
-            tied=self._evaluator.tied[search.at.task_id],
+            cold_repeats=self._cold_repeats.evidence_of(search.at),
+            tied=self._evaluator.tied[search.at._replace(world=0)],
         )
 
     def _result(self, search: Search, found: tuple[Counterexample, ...]) -> SearchResult:

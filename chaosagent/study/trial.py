@@ -28,8 +28,8 @@ class Trial:
     purpose: Purpose
     evaluation: Evaluation
 
-    def told_number(self, search: Sequence[str]) -> int:
-        """Return a number that stands for what was told to a search, to be added up in any order.
+    def hashed(self, search: Sequence[str]) -> int:
+        """Return a hash of the trial as a number. The study adds these up, so that their order does not matter.
 
         Args:
             search: Its task, seed and contract.

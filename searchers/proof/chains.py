@@ -121,6 +121,8 @@ class Chains:
                 reference = min(variants[:number], key=lambda variant: len(variant.acted ^ other.acted))
                 differing = {variable.name for variable in {*reference.seen.variables} ^ {*other.seen.variables}}
                 faults = sorted(other.acted ^ reference.acted, key=str)
+                if not faults:
+                    continue  # the variables differ by chance, or by what earlier runs left, and not because of a fault
                 suspicion = Suspicion(faults[0], other.seen.place, tuple(sorted(differing)))
                 if len(other.acted) <= 1:
                     found.update((one, suspicion._replace(injection=one)) for one in faults if one not in found)

@@ -60,7 +60,7 @@ LEAKS = {
 
 
 @pytest.fixture(autouse=True)
-def one_process_apart() -> None:
+def one_cold_process() -> None:
     """Let there be as many processes as users have."""
 
 

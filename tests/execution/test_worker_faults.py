@@ -373,7 +373,9 @@ def test_an_objective_that_ends_the_program_is_told_as_it_is_without_workers(tmp
         (evaluation,) = told(executor, [Job("default", 0, EMPTY)])
 
     assert evaluation.status is Status.ERROR
-    assert evaluation.error == "the target has ended the program with sys.exit(0). Let it return."
+    assert evaluation.error == (
+        "the objective of target 'leaving', task 'default', raised SystemExit: 0 (at leaving.py:5 in <lambda>)"
+    )
     assert executor.replaced == 0
 
 

@@ -1,8 +1,8 @@
-"""Repeats in processes of their own: each has loaded the target, run nothing, and has one of several hash seeds.
+"""Cold repeats: runs under faults, repeated in processes that have loaded the target and run nothing.
 
-What a process keeps between runs, and the order of its sets, is the same for all runs of a study that share a process.
-So a search may see none of it: a cache that the run without injections has filled, or a set whose order matters only
-behind a fault. Here some runs under faults are made again where neither was there before.
+All runs of a study that share a process share its module state and the order of its sets. So ordinary repeats cannot
+reveal a cache that the run without injections has filled, or a set order that matters only after a fault. Each cold
+repeat has a process of its own, forked from one of several that differ in their hash seed.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from chaosagent.execution.workbench import Job
 from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.study.certificate import Shown
+from chaosagent.study.certificate import ColdEvidence
 from chaosagent.study.evaluator import Evaluator, Experimental
-from chaosagent.study.likely_cause import cause_apart, listed_variables
+from chaosagent.study.likely_cause import cause_of_cold_difference, listed_variables
 from chaosagent.study.repeats import faulty, kinds_of
 from chaosagent.vocabulary import Ending
 
 HASH_SEEDS = 8
-"""In so many processes, each with another hash seed, runs are repeated."""
+"""Processes that runs are forked from, each with another hash seed."""
 
 SCHEDULES_MIN = 8
 RUNS_MAX = 512
 SHARE = 16
-"""Of a task `SCHEDULES_MIN` schedules are repeated in each process, or one run in so many, up to `RUNS_MAX`."""
+"""Of each task `SCHEDULES_MIN` schedules are repeated under each hash seed, or one run in `SHARE`, up to `RUNS_MAX`."""
 
 
 class _Repeat(NamedTuple):
@@ -42,11 +42,11 @@ class _Repeat(NamedTuple):
     seed: int
 
 
-class Apart:
-    """Makes such repeats; the processes are started when the first is wanted, and kept until `close`.
+class ColdRepeats:
+    """Makes cold repeats. It starts its processes when it needs them first, and keeps them until `close`.
 
     Args:
-        evaluator: Of the study; is told what differs.
+        evaluator: Of the study; records the first difference.
         open_process: Starts the process of a number, each with another hash seed; `None` where there can be none.
         nominal_of: Returns what the run of a task and seed without injections did.
         fresh: Every run of the study has a process of its own, so what it changes matters to no other.
@@ -67,9 +67,9 @@ class Apart:
         self._fresh = fresh
         self._evaluator, self._open_process, self._nominal_of = evaluator, open_process, nominal_of
         self._processes: dict[int, Executor] = {}
-        self._equal: Counter[str] = Counter()
-        self._failed: dict[str, list[str]] = defaultdict(list)
-        self._changed: dict[str, Counter[str]] = defaultdict(Counter)
+        self._equal: Counter[Experimental] = Counter()
+        self._failed: dict[Experimental, list[str]] = defaultdict(list)
+        self._changed: dict[Experimental, Counter[str]] = defaultdict(Counter)
         self.runs = 0
         self.seconds = 0.0
 
@@ -88,25 +88,27 @@ class Apart:
         try:
             chosen = self._chosen(at, found, hurried=hurried)
             self._compare(self._made(chosen, nominal))
-            if self._changed[at.task_id] and not (hurried or self._evaluator.diverged_in(at.task_id)):
+            is_suspicious = self._changed[_in_any_world(at)] and not self._fresh
+            if is_suspicious and not (hurried or self._evaluator.diverged_in(at.task_id)):
                 self._compare(self._made(self._others(at, chosen), nominal))  # what is kept may matter in any of them
         finally:
             self.seconds += monotonic() - begun
 
-    def shown_of(self, task_id: str) -> Shown:
-        """Return what repeats of a task have shown."""
-        is_kept = self._equal[task_id] and not self._fresh
-        return Shown(self._told_of(task_id), tuple(self._changed[task_id]) if is_kept else ())
+    def evidence_of(self, at: Experimental) -> ColdEvidence:
+        """Return what the repeats of a task and seed have shown."""
+        at = _in_any_world(at)
+        is_kept = self._equal[at] and not self._fresh
+        return ColdEvidence(self._text_of(at), tuple(self._changed[at]) if is_kept else ())
 
-    def _told_of(self, task_id: str) -> str:
+    def _text_of(self, at: Experimental) -> str:
         told = []
-        if self._equal[task_id]:
+        if self._equal[at]:
             seeds = f"with {HASH_SEEDS} hash seeds"
-            told.append(f"{self._equal[task_id]} repeats in processes of their own {seeds} were equal")
-        if self._failed[task_id]:
-            told.append(f"{len(self._failed[task_id])} could not be made ({self._failed[task_id][0]})")
-        if told and self._changed[task_id]:
-            told.append(f"runs change {listed_variables(list(self._changed[task_id]))}")
+            told.append(f"{self._equal[at]} repeats in processes of their own {seeds} were equal")
+        if self._failed[at]:
+            told.append(f"{len(self._failed[at])} could not be made ({self._failed[at][0]})")
+        if told and self._changed[at]:
+            told.append(f"runs change {listed_variables(list(self._changed[at]))}")
         return "; ".join(told)
 
     def close(self) -> None:
@@ -181,12 +183,12 @@ class Apart:
     def _compare(self, made: Sequence[tuple[_Repeat, Evaluation]]) -> None:
         by_schedule: dict[Schedule, list[tuple[_Repeat, Evaluation]]] = defaultdict(list)
         for repeat, again in made:
-            task_id = repeat.at.task_id
+            at = _in_any_world(repeat.at)
             if again.status is not Status.OK or again.ending is Ending.HUNG:
-                self._failed[task_id].append(again.error or again.detail)
+                self._failed[at].append(again.error or again.detail)
                 continue
-            self._changed[task_id].update(again.changed)
-            self._equal[task_id] += again.digest == repeat.told.digest
+            self._changed[at].update(again.changed)
+            self._equal[at] += again.digest == repeat.told.digest
             by_schedule[repeat.told.schedule].append((repeat, again))
         for runs in by_schedule.values():
             unlike = [(repeat, again) for repeat, again in runs if again.digest != repeat.told.digest]
@@ -200,13 +202,17 @@ class Apart:
         again = self._made([_Repeat(at, told, seed) for seed in range(HASH_SEEDS)], self._nominal_of(at) or Nominal())
         digests = {one.seed: evaluation.digest for one, evaluation in again}
         difference = difference_in_calls(told, unlike)
-        cause = cause_apart(
+        cause = cause_of_cold_difference(
             difference,
             repeats=digests[first] == unlike.digest,
             alike=len(set(digests.values())) == 1,
             changed=unlike.changed,
         )
         self._evaluator.differ(at, told.schedule, difference, f"{cause} (seen in a process of its own)")
+
+
+def _in_any_world(at: Experimental) -> Experimental:
+    return at._replace(world=0)
 
 
 def _calls(evaluation: Evaluation) -> Counter[object]:
