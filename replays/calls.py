@@ -29,6 +29,7 @@ class Kinship(enum.Enum):
 
     OWN = "the same interface and operation"
     NEW = "an interface and operation that the record does not have"
+    NEW_READ = "a new call that commits nothing, while the recorded call committed an effect"
     OTHER = "another call at the same boundary"
 
 
@@ -177,27 +178,31 @@ def candidates(
         calls: Those of the run with the faults before it.
         recorded: What the record knows of its calls.
         taken: Where other faults are.
-        doors: What today's target declares, where its run without faults commits what the record's does. Then a call
-            that committed an effect has become one that may commit something.
+        doors: What today's target declares, where its run without faults commits what the record's does. Then, if a
+            call that committed an effect is not made any more, only one that may commit something has replaced it.
     """
     if fault.stays:
         return [Candidate(fault, None, Kinship.OWN, is_recorded=True)]
     boundary = fault.injection.hook.boundary
     near = [call for call in calls if call.boundary is boundary and call.place not in taken]
     own = [call for call in near if call.pair == fault.pair]
-    elsewhere = [call for call in near if call.pair != fault.pair and _may_replace(call, fault, recorded, doors)]
+    elsewhere = [call for call in near if call.pair != fault.pair]
     if own:
         elsewhere = [call for call in elsewhere if call.pair not in recorded.pairs]
+    else:
+        elsewhere = [call for call in elsewhere if _may_replace(call, fault, recorded, doors)]
     found = _recorded_among(fault, own)
     own.sort(key=lambda call: (call is not found, call.asked))
     return [
         *(Candidate(fault, call, Kinship.OWN, call is found) for call in own),
-        *(Candidate(fault, call, _kinship(call, recorded), is_recorded=False) for call in elsewhere),
+        *(Candidate(fault, call, _kinship(call, fault, recorded, doors), is_recorded=False) for call in elsewhere),
     ]
 
 
-def _kinship(call: Call, recorded: RecordedCalls) -> Kinship:
-    return Kinship.OTHER if call.pair in recorded.pairs else Kinship.NEW
+def _kinship(call: Call, fault: Fault, recorded: RecordedCalls, doors: Mapping[str, DoorOptions] | None) -> Kinship:
+    if call.pair in recorded.pairs:
+        return Kinship.OTHER
+    return Kinship.NEW if _may_replace(call, fault, recorded, doors) else Kinship.NEW_READ
 
 
 def _may_replace(call: Call, fault: Fault, recorded: RecordedCalls, doors: Mapping[str, DoorOptions] | None) -> bool:

@@ -13,7 +13,6 @@ from chaosagent.replays.placements import Harm, Judged
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.today import Judge
 from chaosagent.statistics.intervals import wilson
-from chaosagent.trace.trace import Trace
 
 _VIOLATED = frozenset({Harm.VIOLATED, Harm.UNLIVELY})
 
@@ -45,9 +44,9 @@ class Runner:
         return known
 
     @property
-    def traces(self) -> list[Trace]:
-        """Of all schedules that were run, one each."""
-        return [judged.execution.trace for judged in self._known.values()]
+    def executions(self) -> dict[Schedule, Execution]:
+        """One run of each schedule that was run."""
+        return {schedule: judged.execution for schedule, judged in self._known.items()}
 
     def _once(self, schedule: Schedule) -> Judged:
         return self._judge(_run(self._experiment, schedule))

@@ -263,11 +263,14 @@ class Placements:
 def _harm_of(judged: Judged, placed: Sequence[Candidate]) -> Harm:
     """Return what a run does, given where its faults are."""
     kinships = {candidate.kinship for candidate in placed}
+    is_replacement = kinships <= {Kinship.OWN, Kinship.NEW}
     if judged.harm is Harm.VIOLATED and not kinships <= {Kinship.OWN}:
-        is_same = judged.same_signature and (judged.is_finished or Kinship.OTHER not in kinships)
-        return Harm.VIOLATED if is_same else Harm.OTHERWISE
-    if judged.harm in (Harm.UNCLEAR, Harm.UNFINISHED, Harm.UNLIVELY) and Kinship.OTHER in kinships:
-        return Harm.NONE  # such a call was there before, and nobody has claimed that it is safe
+        if judged.same_signature and (judged.is_finished or Kinship.OTHER not in kinships):
+            return Harm.VIOLATED
+        # The record says nothing of a crash at a new read, nor of what the run then leaves undone.
+        return Harm.OTHERWISE if judged.is_finished or Kinship.NEW_READ not in kinships else Harm.NONE
+    if judged.harm in (Harm.UNCLEAR, Harm.UNFINISHED, Harm.UNLIVELY) and not is_replacement:
+        return Harm.NONE  # the record says nothing of a crash at such a call
     return judged.harm
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from chaosagent.contracts.contract import Contract
+from chaosagent.faults.schedule import EMPTY
 from chaosagent.replays.calls import Candidate, Fault, calls_of, place_of, recorded_calls
 from chaosagent.replays.changes import (
     Change,
@@ -17,6 +18,7 @@ from chaosagent.replays.changes import (
     effects_change,
     ending_change,
 )
+from chaosagent.replays.cold_runs import Repeat, cold_difference
 from chaosagent.replays.drawing import Runner
 from chaosagent.replays.outcome import Replay, ReplayOutcome, violation_place
 from chaosagent.replays.placements import Broken, Findings, Harm, Placements
@@ -38,11 +40,13 @@ class Options(NamedTuple):
         draws: How often a schedule is run where a stochastic target asks what the record cannot answer.
         placements: How many runs may be made to place the faults.
         accepted: Digests of changes that somebody has reviewed.
+        repeat: Repeats runs in processes of their own before an outcome is `HELD`; `None` where that is not possible.
     """
 
     draws: int
     placements: int
     accepted: Container[str]
+    repeat: Repeat | None
 
 
 class ScheduleReplay:
@@ -71,7 +75,7 @@ class ScheduleReplay:
         notes = () if self._record.declarations is not None else (DECLARATIONS_UNKNOWN,)
         found = self._violated_undisturbed() or self._violated_as_recorded()
         if found is None:
-            found = self._reviewed(self._of(self._placed()))
+            found = self._reviewed(self._repeated(self._of(self._placed())))
         return replace(found, notes=(*found.notes, *notes))
 
     # ------------------------------------------------------------------ without faults
@@ -250,6 +254,26 @@ class ScheduleReplay:
             if verdict.verdict is Verdict.VIOLATED and verdict.contract not in (contract, "objective")
         )
 
+    def _repeated(self, found: Replay) -> Replay:
+        """Return the outcome; one that is `HELD` only if all runs go the same way where none was made before."""
+        repeat, nominal = self._options.repeat, self._today.experiment.nominal
+        if found.outcome is not ReplayOutcome.HELD or self._record.stochastic or repeat is None or nominal is None:
+            return found
+        if self._record.task.id not in self._today.experiment.target.tasks:
+            note = "not repeated in a process of its own, as the target does not have the record's task any more"
+            return replace(found, notes=(*found.notes, note))
+        made = {EMPTY: self._today.undisturbed, **self._run.executions}
+        different = cold_difference(made, nominal, repeat)
+        if different is None:
+            return found
+        contract = self._record.contract
+        verdicts = {one.contract: one for one in different.evaluation.verdicts}
+        if contract in verdicts and is_broken(verdicts[contract]):
+            detail = f"{contract} violated, though it holds where other runs were made before: {different.text}"
+            return Replay(ReplayOutcome.VIOLATED, MODE, None, detail)
+        detail = f"the target does not repeat its runs, so it cannot be judged: {different.text}"
+        return Replay(ReplayOutcome.ERROR, MODE, None, detail)
+
     # ------------------------------------------------------------------ what has changed beside
 
     def _reviewed(self, found: Replay) -> Replay:
@@ -286,7 +310,7 @@ class ScheduleReplay:
         ending = None if trace.ending is Ending.FINISHED or self._is_as_recorded(trace) else ending_change(trace)
         changes.extend(change for change in (condemned, effects, ending) if change is not None)
         if self._effects_change is None:
-            changes.extend(effect_losses(record, [trace, *self._run.traces]))
+            changes.extend(effect_losses(record, [trace, *(run.trace for run in self._run.executions.values())]))
         added = [effect.key for effect in added_effects(record, trace)]
         if added:
             notes.append(f"today's run without faults commits {', '.join(added)}, too")

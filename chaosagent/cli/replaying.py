@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -15,6 +16,7 @@ from chaosagent.errors import ChaosAgentError, RecordError, StudyError, TargetEr
 from chaosagent.execution.workbench import load_workbench
 from chaosagent.importable import make_importable
 from chaosagent.replays.accepted import read_accepted, write_accepted
+from chaosagent.replays.cold_runs import ColdRuns
 from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.rerun import DRAWS, PLACEMENTS, rerun_exact, rerun_schedule, why_it_hangs
@@ -76,7 +78,7 @@ def replay_all(
     targets: dict[str, Target] = {}
     reruns: list[Rerun] = []
     shared = UndisturbedRuns()
-    with stdout_for_answers():
+    with stdout_for_answers(), closing(ColdRuns(Path.cwd())) as cold:
         for path in find_records(paths):
             try:
                 record = read_record(path)
@@ -89,7 +91,7 @@ def replay_all(
                 continue
             for one in _modes(record, mode):
                 named = record.target_reference if target is None else target
-                asked = _Asked(named, config, draws, placements, accepted, shared)
+                asked = _Asked(named, config, draws, placements, accepted, shared, cold)
                 replay = _replay(record, loaded, one, asked)
                 if accept and replay.changes:
                     replay = _accepted(path, record, loaded, asked, replay)
@@ -128,6 +130,7 @@ class _Asked(NamedTuple):
         placements: How many runs may be made for a record to place its faults.
         accepted: Digests of changes that were reviewed.
         shared: The runs without faults that other records have needed.
+        cold: Repeats runs in processes of their own.
     """
 
     target: str
@@ -136,6 +139,7 @@ class _Asked(NamedTuple):
     placements: int
     accepted: frozenset[str]
     shared: UndisturbedRuns
+    cold: ColdRuns
 
 
 def _replay(record: ReplayRecord, target: Target | ChaosAgentError, mode: str, asked: _Asked) -> Replay:
@@ -169,6 +173,7 @@ def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked) -> Repl
             placements=asked.placements,
             accepted=asked.accepted,
             shared=asked.shared,
+            repeat=asked.cold.of(record, asked.target, asked.config or record.config.name),
         )
     except (UsageError, TargetError, StudyError) as error:
         return Replay(ReplayOutcome.ERROR, "schedule", None, str(error))

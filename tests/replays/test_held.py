@@ -97,6 +97,25 @@ async def asks_a_renamed_ledger(run: Run) -> str:
     return await looks(run, Desk(run, ledger="journal"))
 
 
+async def confirms(run: Run) -> str:
+    """Pay with a key that the next attempt does not have, and look into the ledger before it pays again.
+
+    So the lost answer of a payment does no harm, but that of the new confirmation does: the ledger is not asked then.
+    """
+    world = Desk(run)
+    for attempt in range(3):
+        is_paid = False
+        try:
+            await world.payments("pay", order=7, key=f"7-{attempt}")
+            is_paid = True
+            await world.payments("reserve", order=7)
+            return "paid"
+        except ConnectionError:
+            if not is_paid and (await world.ledger("find", order=7))["paid"]:
+                return "paid"
+    return "unclear"
+
+
 async def crashes(run: Run) -> str:
     """Do not pay twice: crash."""
     world = Desk(run)
@@ -162,6 +181,7 @@ ATTACKS = [
     (looks, FORGOTTEN, looks_twice, ReplayOutcome.VIOLATED),
     (always_looks, UNKNOWN, reads_something_else, ReplayOutcome.VIOLATED),
     (looks, FORGOTTEN, asks_a_renamed_ledger, ReplayOutcome.VIOLATED),
+    (retries, LOST, confirms, ReplayOutcome.VIOLATED),
     (retries, LOST, crashes, ReplayOutcome.VIOLATED),
     (retries, LOST, hangs, ReplayOutcome.VIOLATED),
     (retries, LOST, always_pays_twice, ReplayOutcome.VIOLATED),

@@ -1,0 +1,80 @@
+"""A fix holds only if it also does where nothing was run before, and where texts are hashed otherwise."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from chaosagent.cli.replaying import replay_all
+from chaosagent.replays.outcome import Replay, ReplayOutcome
+from chaosagent.replays.store import write_record
+from chaosagent.targets.target import Run
+from tests.replays.desk import LOST, Desk, record_of
+
+FIX = """
+import contextlib, random
+
+from tests.replays.desk import Desk, desk
+
+PAID = set()
+
+async def behave(run):
+    world = Desk(run)
+    for _ in range(3):
+        with contextlib.suppress(ConnectionError):
+            await world.payments("pay", order=7{key})
+            PAID.add(7)
+            return "paid"
+        {unless}
+    return "unclear"
+
+agent = desk(behave)
+"""
+
+
+async def retries(run: Run) -> str:
+    world = Desk(run)
+    for _ in range(3):
+        with contextlib.suppress(ConnectionError):
+            await world.payments("pay", order=7)
+            return "paid"
+    return "unclear"
+
+
+def replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, unless: str = "pass") -> Replay:
+    monkeypatch.chdir(tmp_path)
+    Path("fixed.py").write_text(FIX.format(key=key, unless=unless))
+    path = write_record(tmp_path / "records", record_of(retries, LOST))
+    (rerun,) = replay_all([path], mode="schedule", target="fixed.py:agent")
+    return rerun.replay
+
+
+def test_a_fix_holds_in_every_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert replayed(tmp_path, monkeypatch, ', key="7"').outcome is ReplayOutcome.HELD
+
+
+def test_what_an_earlier_run_has_left_in_the_process_is_no_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replay = replayed(tmp_path, monkeypatch, "", "if 7 in PAID: return 'paid'")
+
+    assert replay.outcome is ReplayOutcome.VIOLATED
+    assert replay.detail.startswith("at-most-once violated, though it holds where other runs were made before")
+    assert "runs change PAID in fixed.py" in replay.detail
+
+
+def test_a_fix_that_hangs_on_the_order_of_a_set_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replay = replayed(tmp_path, monkeypatch, ', key="".join(set("abcdefghijkl"))')
+
+    assert replay.outcome is ReplayOutcome.ERROR
+    assert replay.detail.startswith(
+        "the target does not repeat its runs, so it cannot be judged: the run without faults"
+    )
+    assert "the order of a set" in replay.detail
+
+
+def test_a_fix_by_chance_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replay = replayed(tmp_path, monkeypatch, ", key=str(random.SystemRandom().random())", "return 'unclear'")
+
+    assert replay.outcome is ReplayOutcome.ERROR
+    assert "random numbers not drawn from run.rng(label)" in replay.detail
