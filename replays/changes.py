@@ -11,6 +11,7 @@ from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.execution.judging import judge
 from chaosagent.replays.declarations import UNREADABLE, Declaration, of_contract
 from chaosagent.replays.record import ReplayRecord
+from chaosagent.trace.redact import has_placeholder
 from chaosagent.trace.step import Step
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Effect, Impact, Verdict
@@ -36,26 +37,33 @@ class Change(NamedTuple):
     digest: str
 
 
-def contract_change(
-    record: ReplayRecord, contract: Contract, *, has_secrets: bool, same_declaration: bool
-) -> Change | None:
+def contract_change(record: ReplayRecord, contract: Contract, *, same_declaration: bool) -> Change | None:
     """Return that today's contract does not condemn the recorded trace, `None` if it does (C0).
+
+    Of a trace with placeholders of secrets nobody knows what the contract saw, so there the same declaration is enough.
 
     Args:
         record: The stored counterexample.
         contract: Today's.
-        has_secrets: The target redacts what its steps hold, so that a contract may not see what it saw.
         same_declaration: The contract is declared as it was.
     """
     if record.trace.verdict(record.contract).verdict is not Verdict.VIOLATED:
         return None  # a recording, and no finding
     settings = record.config.settings
     (verdict,) = judge(record.trace, [contract], record.task, record.nominal, settings=settings)
-    if (verdict.verdict is Verdict.VIOLATED and not verdict.unfair) or (has_secrets and same_declaration):
+    is_redacted = _is_redacted(record)
+    if (verdict.verdict is Verdict.VIOLATED and not verdict.unfair) or (is_redacted and same_declaration):
         return None
-    reason = "; the record holds no secrets, which may be the reason" if has_secrets else ""
+    reason = "; the record holds no secrets, which may be the reason" if is_redacted else ""
     text = f"today's contract {contract.id} does not condemn the recorded trace{reason}"
     return Change("contract", text, digest_of(["contract", contract.id, of_contract(contract).digest]))
+
+
+def _is_redacted(record: ReplayRecord) -> bool:
+    trace = record.trace
+    told = [part for step in trace.steps for part in (step.request, step.response)]
+    effects = [pack(dict(effect.identity)) for effect in (*trace.effects, *record.nominal.effects)]
+    return any(map(has_placeholder, (*told, *effects, pack(trace.outcome), pack(record.nominal.outcome))))
 
 
 def effects_change(record: ReplayRecord, today: Trace) -> Change | None:
@@ -102,6 +110,52 @@ def effect_losses(record: ReplayRecord, runs: Iterable[Trace]) -> list[Change]:
         shape = [[kind, count] for kind, count in sorted(now.get(call, ()))]
         changes.append(Change("effects", text, digest_of(["losses", *call, shape])))
     return changes
+
+
+def identity_changes(record: ReplayRecord, runs: Iterable[Trace]) -> list[Change]:
+    """Return whose effects are identified by other arguments than in the record.
+
+    An argument may have been renamed. But where the record's call had the new argument already, or today's call still
+    has the old one, other things count as the same now.
+
+    Args:
+        record: The stored counterexample.
+        runs: Those of today.
+    """
+    recorded, now = _identified_by([record.trace]), _identified_by(runs)
+    changes = []
+    for key in sorted(recorded.keys() & now.keys()):
+        known, today = recorded[key], now[key]
+        is_other = today.names - known.names and (today.names - known.names) & known.arguments
+        if not is_other and not (known.names - today.names) & today.arguments:
+            continue
+        (interface, operation), kind = key
+        text = (
+            f"{kind} of {interface} {operation} is identified by {', '.join(sorted(today.names))}, in the record by "
+            f"{', '.join(sorted(known.names))}"
+        )
+        changes.append(
+            Change("effects", text, digest_of(["identity", interface, operation, kind, *sorted(today.names)]))
+        )
+    return changes
+
+
+class _Identified(NamedTuple):
+    """By what effects are identified, and which arguments their calls had."""
+
+    names: set[str]
+    arguments: set[str]
+
+
+def _identified_by(traces: Iterable[Trace]) -> dict[tuple[tuple[str, str], str], _Identified]:
+    found: dict[tuple[tuple[str, str], str], _Identified] = {}
+    for trace in traces:
+        for step in trace.steps:
+            for effect in step.effects:
+                known = found.setdefault((_call_of(step), effect.kind), _Identified(set(), set()))
+                known.names.update(effect.identity)
+                known.arguments.update(step.arguments)
+    return found
 
 
 def _call_of(step: Step) -> tuple[str, str]:

@@ -1,7 +1,8 @@
 """What a target declares of its effects and what its contracts say, as digests by name.
 
 A built-in stands for its name, its settings and the version of its meaning; what a user has written for its syntax.
-Helpers and constants elsewhere are not covered.
+Covered are the functions, texts, numbers and other values that cannot change which such a function closes over or has
+as defaults; helpers and constants elsewhere are not, nor are lists and mappings.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def _digest_of_rule(rule: EffectRule, interface: str, operation: str) -> str:
 
 def _digest_of(value: object) -> str:
     try:
-        return digest_of(_described(value, 0))
+        return digest_of(_described(value, ()))
     except _UnreadableError:
         return UNREADABLE
 
@@ -90,17 +91,21 @@ class _UnreadableError(Exception):
     """The source of a declaration cannot be read."""
 
 
-def _described(value: object, depth: int) -> Plain:
+def _described(value: object, around: tuple[object, ...]) -> Plain:
     """Return what something says, as plain data.
+
+    Args:
+        value: What is described.
+        around: What it was found in, the outermost first.
 
     Raises:
         _UnreadableError: Its source cannot be read.
     """
-    if depth > NESTED_MAX:
+    if len(around) > NESTED_MAX:
         raise _UnreadableError
 
     def described(inside: object) -> Plain:
-        return _described(inside, depth + 1)
+        return _described(inside, (*around, value))
 
     match value:
         case enum.Enum():
@@ -116,7 +121,7 @@ def _described(value: object, depth: int) -> Plain:
         case re.Pattern():
             return ["pattern", value.pattern, value.flags]
         case FunctionType():
-            return _function(value, depth)
+            return _function(value, around)
         case MethodType():
             return ["method", described(value.__func__), described(value.__self__)]
         case functools.partial():
@@ -128,16 +133,22 @@ def _described(value: object, depth: int) -> Plain:
     return [_kind(type(value)), {name: described(inside) for name, inside in _state(value).items()}]
 
 
-def _function(function: FunctionType, depth: int) -> Plain:
+def _function(function: FunctionType, around: tuple[object, ...]) -> Plain:
+    if any(function is outer for outer in around):  # it calls itself
+        return ["function", function.__qualname__]
+    around = (*around, function)
+    kept = [*map(_content, function.__closure__ or ()), *(function.__defaults__ or ())]
+    kept += [value for _, value in sorted((function.__kwdefaults__ or {}).items())]
     if _is_of_library(function.__module__):
-        contents = map(_content, function.__closure__ or ())
-        inside = [_described(content, depth + 1) for content in contents if _is_declared(content)]
+        inside = [_described(value, around) for value in kept if _is_declared(value)]
         return ["function", function.__module__, function.__qualname__, inside]
     syntax = syntax_of_function(function)
     if not syntax:
         raise _UnreadableError
-    wrapped = getattr(function, "__wrapped__", None)
-    return ["syntax", digest(syntax.encode("utf-8", "surrogatepass")), _described(wrapped, depth + 1)]
+    wrapped = _described(getattr(function, "__wrapped__", None), around)
+    settings = [_described(value, around) for value in kept if _is_setting(value)]
+    described = ["syntax", digest(syntax.encode("utf-8", "surrogatepass")), wrapped]
+    return [*described, settings] if settings else described
 
 
 def _content(cell: object) -> object:
@@ -150,6 +161,14 @@ def _content(cell: object) -> object:
 def _is_declared(content: object) -> bool:
     """Whether what a function of a library closes over is what a user declares."""
     return isinstance(content, EffectOf | FunctionType | MethodType | functools.partial)
+
+
+def _is_setting(value: object) -> bool:
+    """Whether a value that a function keeps is part of what it says: one that cannot change while it runs."""
+    if isinstance(value, tuple | frozenset):
+        return all(map(_is_setting, value))
+    plain = isinstance(value, bool | int | float | str | bytes | enum.Enum | re.Pattern)
+    return plain or _is_declared(value)
 
 
 def _kind(kind: type) -> Plain:

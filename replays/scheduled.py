@@ -17,6 +17,7 @@ from chaosagent.replays.changes import (
     effect_losses,
     effects_change,
     ending_change,
+    identity_changes,
 )
 from chaosagent.replays.cold_runs import Repeat, cold_difference
 from chaosagent.replays.drawing import Runner
@@ -247,11 +248,12 @@ class ScheduleReplay:
         return Replay(ReplayOutcome.HELD, MODE, None, detail, notes)
 
     def _others(self, trace: Trace, contract: str) -> tuple[str, ...]:
-        """Return which other contracts a run violates."""
+        """Return which other contracts a run violates, a sentence each."""
+        kept = {one.contract for one in self._record.trace.verdicts if one.verdict is Verdict.HOLDS}
         return tuple(
-            f"{verdict.contract} is violated, too"
-            for verdict in trace.verdicts
-            if verdict.verdict is Verdict.VIOLATED and verdict.contract not in (contract, "objective")
+            f"{one.contract} is violated" + (", which the record's run kept" if one.contract in kept else ", too")
+            for one in trace.verdicts
+            if one.verdict is Verdict.VIOLATED and one.contract not in (contract, "objective")
         )
 
     def _repeated(self, found: Replay) -> Replay:
@@ -297,12 +299,8 @@ class ScheduleReplay:
         changes, notes = declaration_changes(declared, self._today.declarations, record.contract)
         name = f"contract {record.contract}"
         known = {declaration for declaration in declared if declaration.name == name and declaration.digest}
-        condemned = contract_change(
-            record,
-            self._contract,
-            has_secrets=bool(self._today.experiment.target.secrets),
-            same_declaration=bool(known & set(self._today.declarations)),
-        )
+        same = bool(known & set(self._today.declarations))
+        condemned = contract_change(record, self._contract, same_declaration=same)
         effects = self._effects_change
         if effects is not None and self._is_drawn:
             notes.append(f"{effects.text}; answers come by chance, so this is no change")
@@ -310,7 +308,8 @@ class ScheduleReplay:
         ending = None if trace.ending is Ending.FINISHED or self._is_as_recorded(trace) else ending_change(trace)
         changes.extend(change for change in (condemned, effects, ending) if change is not None)
         if self._effects_change is None:
-            changes.extend(effect_losses(record, [trace, *(run.trace for run in self._run.executions.values())]))
+            runs = [trace, *(run.trace for run in self._run.executions.values())]
+            changes.extend([*effect_losses(record, runs), *identity_changes(record, runs)])
         added = [effect.key for effect in added_effects(record, trace)]
         if added:
             notes.append(f"today's run without faults commits {', '.join(added)}, too")

@@ -9,6 +9,13 @@ from hashlib import blake2b
 from chaosagent.canonical import Plain, pack, unpack
 from chaosagent.errors import UsageError
 
+_PLACEHOLDER = re.compile(rb"\[secret [0-9a-f]{8}\]")
+
+
+def has_placeholder(data: bytes) -> bool:
+    """Whether canonical bytes hold a placeholder of a secret."""
+    return _PLACEHOLDER.search(data) is not None
+
 
 class Redactor:
     """Replaces secrets by placeholders; the same secret always gets the same one.

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import itertools
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +15,7 @@ from chaosagent.contracts.custom import contract
 from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.rerun import rerun_schedule
-from chaosagent.targets.target import Run
+from chaosagent.targets.target import EffectRule, Run, effect
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Effect
 from tests.replays.desk import FORGOTTEN, LOST, SPECS, UNKNOWN, Desk, desk, record_of
@@ -212,10 +213,55 @@ def pays_once(step: Step) -> bool:
 LATEST = [0.5]
 
 
-def test_a_loosened_contract_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    record = record_of(retries, LOST, "pays-once", (*SPECS, f"{__name__}:pays_once"))
+@pytest.mark.parametrize("secrets", [(), ("sk-[0-9]+",)], ids=["none", "declared but never met"])
+def test_a_loosened_contract_does_not_hold(monkeypatch: pytest.MonkeyPatch, secrets: tuple[str, ...]) -> None:
+    record = record_of(retries, LOST, "pays-once", (*SPECS, f"{__name__}:pays_once"), secrets=secrets)
     assert replayed(record, retries).outcome is ReplayOutcome.VIOLATED
 
     monkeypatch.setattr("tests.replays.test_held.LATEST", [99.0])
 
-    assert replayed(record, retries).outcome is ReplayOutcome.CHANGED
+    assert rerun_schedule(record, replace(desk(retries), secrets=secrets)).outcome is ReplayOutcome.CHANGED
+
+
+def declares(rule: EffectRule, ticket: int = 7) -> Behaviour:
+    """Return a behaviour that pays again when the answer is lost, and numbers its tries after the first."""
+
+    async def behave(run: Run) -> str:
+        world = Desk(run, effects={"pay": rule})
+        for attempt in range(3):
+            with contextlib.suppress(ConnectionError):
+                await world.payments("pay", order=7, order_id=ticket + attempt)
+                return "paid"
+        return "unclear"
+
+    return behave
+
+
+def test_an_effect_that_another_argument_identifies_does_not_hold() -> None:
+    record = record_of(declares(effect("order", kind="payment")), LOST)
+
+    replay = replayed(record, declares(effect("order_id", kind="payment")))
+
+    assert replay.outcome is ReplayOutcome.CHANGED
+    assert "payment of service:payments pay is identified by order_id, in the record by order" in replay.detail
+
+
+def at_most(tries: int) -> Callable[[Mapping[str, Plain], Plain], Effect | None]:
+    """Return an effect rule that overlooks later tries."""
+
+    def rule(arguments: Mapping[str, Plain], answer: Plain) -> Effect | None:
+        del answer
+        number = arguments["order_id"]
+        assert isinstance(number, int)
+        return Effect("payment", {"order": arguments["order"]}) if number < 7 + tries else None
+
+    return rule
+
+
+def test_another_setting_of_an_effect_rule_does_not_hold() -> None:
+    record = record_of(declares(at_most(3)), LOST)
+
+    replay = replayed(record, declares(at_most(1)))
+
+    assert replay.outcome is ReplayOutcome.CHANGED
+    assert "effects of service:payments, pay: the declaration has changed" in replay.detail
