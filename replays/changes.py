@@ -9,7 +9,7 @@ from typing import NamedTuple
 from chaosagent.canonical import digest, digest_of, pack
 from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.execution.judging import judge
-from chaosagent.replays.declarations import UNREADABLE, Declaration, of_contract
+from chaosagent.replays.declarations import UNREADABLE, Declaration, digest_of_constants, of_contract
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.trace.redact import has_placeholder
 from chaosagent.trace.step import Step
@@ -56,7 +56,8 @@ def contract_change(record: ReplayRecord, contract: Contract, *, same_declaratio
         return None
     reason = "; the record holds no secrets, which may be the reason" if is_redacted else ""
     text = f"today's contract {contract.id} does not condemn the recorded trace{reason}"
-    return Change("contract", text, digest_of(["contract", contract.id, of_contract(contract).digest]))
+    found = digest_of(["contract", contract.id, of_contract(contract).digest, digest_of_constants(contract)])
+    return Change("contract", text, found)
 
 
 def _is_redacted(record: ReplayRecord) -> bool:
@@ -187,7 +188,7 @@ def ending_change(today: Trace) -> Change:
     """Return that today's run without injections does not finish (C1)."""
     detail = f": {today.ending_detail}" if today.ending_detail else ""
     text = f"today's run without faults ends with {today.ending.value}{detail}"
-    return Change("ending", text, digest_of(["ending", today.ending.value]))
+    return Change("ending", text, digest_of(["ending", today.ending.value, today.ending_detail]))
 
 
 def declaration_changes(

@@ -7,6 +7,7 @@ as defaults; helpers and constants elsewhere are not, nor are lists and mappings
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import enum
 import functools
@@ -17,8 +18,9 @@ from collections.abc import Iterable, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import NamedTuple
 
-from chaosagent.canonical import Plain, digest, digest_of
+from chaosagent.canonical import Plain, digest, digest_of, plain
 from chaosagent.contracts.contract import Contract
+from chaosagent.errors import UsageError
 from chaosagent.execution.doors import DoorOptions
 from chaosagent.replays.syntax import syntax_of_class, syntax_of_function
 from chaosagent.targets.target import EffectOf, EffectRule
@@ -56,6 +58,25 @@ def declarations_of(contracts: Iterable[Contract], doors: Mapping[str, DoorOptio
 def of_contract(contract: Contract) -> Declaration:
     """Return what a contract says."""
     return Declaration(f"contract {contract.id}", _digest_of(contract))
+
+
+def digest_of_constants(contract: Contract) -> str:
+    """Return a digest of the module variables that a user's contract names, as far as they are plain data.
+
+    They are no part of what it says, but whoever accepts that a contract says less accepts it with these values.
+    """
+    values: dict[str, Plain] = {}
+    for function in _functions_of(contract):
+        for name in function.__code__.co_names:
+            with contextlib.suppress(KeyError, UsageError):
+                values[f"{function.__qualname__} {name}"] = plain(function.__globals__[name])
+    return digest_of(values)
+
+
+def _functions_of(contract: Contract) -> list[FunctionType]:
+    """Return the functions that a contract was made of, and the methods of its class."""
+    kept = [*_state(contract).values(), *vars(type(contract)).values()]
+    return [value for value in kept if isinstance(value, FunctionType) and not _is_of_library(value.__module__)]
 
 
 def _of_effects(doors: Mapping[str, DoorOptions]) -> list[Declaration]:

@@ -223,6 +223,19 @@ def test_a_loosened_contract_does_not_hold(monkeypatch: pytest.MonkeyPatch, secr
     assert rerun_schedule(record, replace(desk(retries), secrets=secrets)).outcome is ReplayOutcome.CHANGED
 
 
+def test_a_review_covers_the_reviewed_difference_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = record_of(retries, LOST, "pays-once", (*SPECS, f"{__name__}:pays_once"))
+    monkeypatch.setattr("tests.replays.test_held.LATEST", [99.0])
+    (reviewed,) = replayed(record, retries).changes
+
+    def outcome(latest: float) -> ReplayOutcome:
+        monkeypatch.setattr("tests.replays.test_held.LATEST", [latest])
+        return rerun_schedule(record, desk(retries), accepted={reviewed.digest}).outcome
+
+    assert outcome(99.0) is ReplayOutcome.HELD
+    assert outcome(999.0) is ReplayOutcome.CHANGED
+
+
 def declares(rule: EffectRule, ticket: int = 7) -> Behaviour:
     """Return a behaviour that pays again when the answer is lost, and numbers its tries after the first."""
 
