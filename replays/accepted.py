@@ -22,7 +22,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from chaosagent.errors import RecordError, UsageError
+from chaosagent.errors import RecordError
 from chaosagent.replays.changes import Change
 from chaosagent.replays.record import ReplayRecord
 
@@ -42,15 +42,15 @@ def accepted_path(record_path: Path) -> Path:
     return record_path.with_name(record_path.name.removesuffix(".replay") + SUFFIX)
 
 
-def read_accepted(record_path: Path, record: ReplayRecord) -> frozenset[str]:
-    """Return the digests of the changes that were reviewed; none when there is no such file.
+def read_accepted(record_path: Path, record: ReplayRecord) -> tuple[Change, ...]:
+    """Return the changes that were reviewed; none when there is no such file.
 
     Raises:
         RecordError: The file cannot be read, is no such file, or is of another record.
     """
     path = accepted_path(record_path)
     if not path.exists():
-        return frozenset()
+        return ()
     if not path.is_file():
         raise RecordError(f"{path} cannot be read: it is no file. {REMEDY}")
     try:
@@ -67,7 +67,7 @@ def write_accepted(record_path: Path, record: ReplayRecord, changes: Sequence[Ch
     """Write the reviewed changes of a record next to it, whole or not at all, and return the path.
 
     Raises:
-        UsageError: The file cannot be written.
+        RecordError: The file cannot be written.
     """
     path = accepted_path(record_path)
     parts = [f"{HEAD}version = {VERSION}\nrecord = {_quoted(record.trace_digest)}\n"]
@@ -85,13 +85,13 @@ def write_accepted(record_path: Path, record: ReplayRecord, changes: Sequence[Ch
         if temporary is not None:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
-        raise UsageError(
+        raise RecordError(
             f"{path}: cannot be written: {error.strerror}. Copy the record to a folder of yours."
         ) from error
     return path
 
 
-def _parsed(data: bytes, path: Path, record: ReplayRecord) -> frozenset[str]:
+def _parsed(data: bytes, path: Path, record: ReplayRecord) -> tuple[Change, ...]:
     import tomllib  # most records have no such file, and a replay of one record is mostly imports
 
     try:
@@ -116,14 +116,14 @@ def _parsed(data: bytes, path: Path, record: ReplayRecord) -> frozenset[str]:
     entries = content.get("accepted", [])
     if not isinstance(entries, list) or len(entries) > ENTRIES_MAX:
         raise RecordError(f"{path}: accepted must be a list of at most {ENTRIES_MAX} tables. {REMEDY}")
-    return frozenset(_digest_in(entry, f"{path}: accepted[{index}]") for index, entry in enumerate(entries))
+    return tuple(_change_in(entry, f"{path}: accepted[{index}]") for index, entry in enumerate(entries))
 
 
-def _digest_in(entry: object, where: str) -> str:
+def _change_in(entry: object, where: str) -> Change:
     keys = {"what", "text", "digest"}
     if not isinstance(entry, dict) or set(entry) != keys or not all(isinstance(value, str) for value in entry.values()):
         raise RecordError(f"{where} is {entry!r:.80}; it must have the texts digest, text and what. {REMEDY}")
-    return str(entry["digest"])
+    return Change(entry["what"], entry["text"], entry["digest"])
 
 
 def _quoted(text: str) -> str:

@@ -289,7 +289,7 @@ class ScheduleReplay:
         if not left:
             return found
         texts = "; ".join(change.text for change in left)
-        detail = f"{texts}. Otherwise {found.outcome.value}: {found.detail}. Review it, then count it with --accept"
+        detail = f"{texts}. If that is right, `replay --accept` makes it {found.outcome.value}: {found.detail}"
         return replace(found, outcome=ReplayOutcome.CHANGED, detail=detail, changes=left)
 
     def _changes(self) -> tuple[list[Change], list[str]]:

@@ -16,6 +16,7 @@ from chaosagent.errors import ChaosAgentError, RecordError, StudyError, TargetEr
 from chaosagent.execution.workbench import load_workbench
 from chaosagent.importable import make_importable
 from chaosagent.replays.accepted import read_accepted, write_accepted
+from chaosagent.replays.changes import Change
 from chaosagent.replays.cold_runs import ColdRuns
 from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.record import ReplayRecord
@@ -85,7 +86,7 @@ def replay_all(
                 refuse_foreign_code(record, trusts_target=target is not None)
                 loaded = _target_of(record, path, target, targets)
                 _refuse_other_target(record, loaded)
-                accepted = frozenset() if accept else read_accepted(path, record)
+                accepted = _reviewed(path, record, is_replaced=accept)
             except RecordError as error:
                 reruns.append(Rerun(path, None, Replay(ReplayOutcome.REFUSED, mode, None, _without(path, error))))
                 continue
@@ -99,12 +100,25 @@ def replay_all(
     return reruns
 
 
+def _reviewed(path: Path, record: ReplayRecord, *, is_replaced: bool) -> tuple[Change, ...]:
+    """Return the changes of a record that were reviewed; a file that cannot be read counts for nothing if replaced."""
+    try:
+        return read_accepted(path, record)
+    except RecordError:
+        if is_replaced:
+            return ()
+        raise
+
+
 def _accepted(
     path: Path, record: ReplayRecord, target: Target | ChaosAgentError, asked: _Asked, changed: Replay
 ) -> Replay:
-    """Write down what has changed, and return the replay in which it counts."""
-    written = write_accepted(path, record, changed.changes)
-    accepted = frozenset(change.digest for change in changed.changes)
+    """Write down what has changed beside what was reviewed earlier, and return the replay in which it counts."""
+    accepted = (*asked.accepted, *changed.changes)
+    try:
+        written = write_accepted(path, record, accepted)
+    except RecordError as error:
+        return replace(changed, notes=(*changed.notes, f"not accepted: {error}"))
     replay = _replay(record, target, "schedule", asked._replace(accepted=accepted))
     return replace(replay, notes=(*replay.notes, f"written to {written}"))
 
@@ -128,7 +142,7 @@ class _Asked(NamedTuple):
         config: Another configuration; `None` for the record's own.
         draws: How often a schedule is run where a stochastic target asks what its record cannot answer.
         placements: How many runs may be made for a record to place its faults.
-        accepted: Digests of changes that were reviewed.
+        accepted: The changes that were reviewed.
         shared: The runs without faults that other records have needed.
         cold: Repeats runs in processes of their own.
     """
@@ -137,7 +151,7 @@ class _Asked(NamedTuple):
     config: str | None
     draws: int
     placements: int
-    accepted: frozenset[str]
+    accepted: tuple[Change, ...]
     shared: UndisturbedRuns
     cold: ColdRuns
 
@@ -171,7 +185,7 @@ def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked) -> Repl
             config_name=asked.config,
             draws=asked.draws,
             placements=asked.placements,
-            accepted=asked.accepted,
+            accepted=frozenset(change.digest for change in asked.accepted),
             shared=asked.shared,
             repeat=asked.cold.of(record, asked.target, asked.config or record.config.name),
         )

@@ -403,8 +403,7 @@ def test_a_difference_is_reviewed_once_and_another_one_is_reported(
     for expected in (
         "no longer commits refund(order=7)",
         "commits voucher(order=7), which the record's does not",
-        "Otherwise HELD: at-most-once holds",
-        "count it with --accept",
+        "If that is right, `replay --accept` makes it HELD: at-most-once holds",
     ):
         assert expected in before.out
     assert f"written to {accepted}" in reviewing.out
@@ -419,6 +418,25 @@ def test_a_difference_is_reviewed_once_and_another_one_is_reported(
     assert [change["what"] for change in other.json["records"][0]["changes"]] == ["declaration", "effects"]
     assert "credit(order=7)" in other.json["records"][0]["changes"][1]["text"]
 
+    chaosagent("replay", record, "--accept")
+    edit_agent(folder, ('Effect("credit", {', 'Effect("voucher", {'))
+    assert chaosagent("replay", record).code == 0, "an earlier review still counts"
+
+
+def test_a_review_that_cannot_be_written_stops_no_other_replay(
+    chaosagent: Command, records: Path, folder: Path
+) -> None:
+    edit_agent(folder, FIXED, ('return None if answer["repeated"] else', 'return [] if answer["repeated"] else'))
+    record = first_of(records)
+    record.with_name(record.name.removesuffix(".replay") + ".accepted.toml").mkdir()
+
+    answer = chaosagent("replay", records, "--accept")
+
+    assert answer.code == 3
+    assert "two replays: 1 HELD, 1 CHANGED" in answer.out
+    assert "not accepted: " in answer.out
+    assert "cannot be written" in answer.out
+
 
 def test_a_changed_declaration_is_reported_though_every_run_is_as_before(
     chaosagent: Command, records: Path, folder: Path
@@ -428,7 +446,7 @@ def test_a_changed_declaration_is_reported_though_every_run_is_as_before(
     answer = chaosagent("replay", records)
 
     assert answer.code == 3
-    assert "effects of service:payments, refund: the declaration has changed. Otherwise HELD" in answer.out
+    assert "effects of service:payments, refund: the declaration has changed. If that is right, " in answer.out
     assert "two replays: 2 CHANGED" in answer.out
 
 

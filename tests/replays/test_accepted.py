@@ -27,12 +27,13 @@ def path(tmp_path: Path) -> Path:
 def test_what_was_written_is_read_and_without_a_file_nothing_was_reviewed(
     path: Path, refund_record: ReplayRecord
 ) -> None:
-    assert read_accepted(path, refund_record) == frozenset()
+    assert read_accepted(path, refund_record) == ()
 
-    written = write_accepted(path, refund_record, [CHANGE, CHANGE._replace(digest="1" * 32)])
+    changes = (CHANGE, CHANGE._replace(digest="1" * 32))
+    written = write_accepted(path, refund_record, changes)
 
     assert written == accepted_path(path) == path.with_name("late-at-most-once-012345.accepted.toml")
-    assert read_accepted(path, refund_record) == {"0" * 32, "1" * 32}
+    assert read_accepted(path, refund_record) == changes
     assert list(path.parent.iterdir()) == [written]
 
 
@@ -41,8 +42,8 @@ def test_what_was_written_is_read_and_without_a_file_nothing_was_reviewed(
 def test_any_text_can_be_written(path: Path, refund_record: ReplayRecord, text: str) -> None:
     write_accepted(path, refund_record, [Change(text, text, text)])
 
-    (digest,) = read_accepted(path, refund_record)
-    assert len(digest) == len(text)
+    (change,) = read_accepted(path, refund_record)
+    assert len(change.digest) == len(text)
 
 
 def test_what_was_reviewed_of_another_record_does_not_count(path: Path, refund_record: ReplayRecord) -> None:

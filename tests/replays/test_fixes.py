@@ -155,7 +155,8 @@ def test_a_batch_instead_of_single_calls_is_tried_and_its_declaration_is_to_be_r
     assert unknown.outcome is ReplayOutcome.MOVED
     assert known.outcome is ReplayOutcome.CHANGED
     assert known.detail.startswith(
-        "effects of service:payments, pay: there is no such declaration any more. Otherwise MOVED"
+        "effects of service:payments, pay: there is no such declaration any more. If that is right, `replay --accept` "
+        "makes it MOVED"
     )
 
 
