@@ -21,7 +21,7 @@ from chaosagent.replays.cold_runs import Repeat
 from chaosagent.replays.outcome import Replay, ReplayOutcome, violation_place
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.scheduled import Options, ScheduleReplay
-from chaosagent.replays.today import UndisturbedRuns, bare_experiment, contracts_of, today_of
+from chaosagent.replays.today import CONTRACT_REMEDY, UndisturbedRuns, bare_experiment, contracts_of, today_of
 from chaosagent.targets.target import Target, fresh
 from chaosagent.trace.diff import first_difference
 from chaosagent.vocabulary import Ending
@@ -124,7 +124,11 @@ def rerun_schedule(
         bare = bare_experiment(record, target, config)
         contract = next((one for one in bare.contracts if one.id == record.contract), None)
         if contract is None:
-            detail = f"{record.contract} is not among the contracts that the record names"
+            names = ", ".join(one.id for one in bare.contracts)
+            detail = (
+                f"no contract is called {record.contract} any more; those that the record names are called {names}. "
+                f"{CONTRACT_REMEDY}"
+            )
             return Replay(ReplayOutcome.ERROR, "schedule", None, detail, notes)
         if record.stochastic:
             today = today_of(replace(bare, answers=answers_of(record.answers, bare.scope)))

@@ -11,6 +11,7 @@ from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.contracts.templates.no_crash import NoCrash
 from chaosagent.contracts.templates.termination import Termination
+from chaosagent.errors import UsageError
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.execution.judging import judge
 from chaosagent.execution.own_process import in_own_process
@@ -23,6 +24,8 @@ from chaosagent.study.counterexample import signature_of
 from chaosagent.targets.target import Target
 from chaosagent.trace.trace import ContractVerdict, Trace
 from chaosagent.vocabulary import Ending, SystemConfig, Verdict
+
+CONTRACT_REMEDY = "Give the contract its old name and place, or search again for records with today's contracts."
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +100,15 @@ def bare_experiment(record: ReplayRecord, target: Target, config: SystemConfig) 
 
 
 def contracts_of(record: ReplayRecord) -> tuple[Contract, ...]:
-    """Return the contracts that a record names, as they are today."""
-    return tuple(parse_contract(entry, "record.contract_specs") for entry in record.contract_specs)
+    """Return the contracts that a record names, as they are today.
+
+    Raises:
+        UsageError: There is no such contract any more.
+    """
+    try:
+        return tuple(parse_contract(entry, "record.contract_specs") for entry in record.contract_specs)
+    except UsageError as error:
+        raise UsageError(f"{error} {CONTRACT_REMEDY}") from error
 
 
 class Judge:
