@@ -141,13 +141,14 @@ class Workbench:
             job: What to run.
             on_begun: Called with what lets the policy of the job choose, before each run that is made.
         """
+        # Here, where the next job finds what looking at modules has cached, and before a nominal run that fills caches.
+        before = state_of_modules(self.target) if job.surveyed else {}
         if job.nominal is None:
             experiment = self.experiment(job.task_id, job.seed, job.answering, job.world)
         else:
             experiment = replace(self.bare(job.task_id, job.seed, job.answering, job.world), nominal=job.nominal)
         if not job.surveyed:
             return self._made(experiment, lambda: self._observed(experiment, job, on_begun), alone=job.alone)
-        before = state_of_modules(self.target)  # here, where the next job finds what looking at modules has cached
         return self._made(experiment, lambda: self._surveyed(experiment, job, before), alone=job.alone)
 
     def _surveyed(self, experiment: Experiment, job: Job, before: Mapping[str, bytes]) -> Execution:

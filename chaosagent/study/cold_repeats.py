@@ -20,6 +20,7 @@ from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.certificate import ColdEvidence
+from chaosagent.study.divergence import repeated
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.likely_cause import cause_of_cold_difference, listed_variables
 from chaosagent.study.repeats import faulty, kinds_of
@@ -93,6 +94,37 @@ class ColdRepeats:
                 self._compare(self._made(self._others(at, chosen), nominal))  # what is kept may matter in any of them
         finally:
             self.seconds += monotonic() - begun
+
+    def explain(self, at: Experimental) -> None:
+        """Name what the process keeps between runs as the cause, where two runs of a task and seed differed by it.
+
+        Each is made twice in a process that has run nothing. If it repeats there, but not as it was made in the search,
+        that is the cause, and what it changes there is named: a circuit breaker that is open already changes no more.
+
+        Args:
+            at: Task and seed.
+        """
+        divergence = self._evaluator.divergences.pop(_in_any_world(at), None)
+        if divergence is None or self._fresh or self._open_process is None:
+            return
+        at = at._replace(world=divergence.world)
+        schedules, nominal = dict.fromkeys(divergence.schedules), self._nominal_of(at)
+        told = [one for schedule in schedules if (one := self._evaluator.known(at, schedule)) is not None]
+        if nominal is None or len(told) < len(schedules):
+            return
+        begun = monotonic()
+        try:
+            made = self._made([_Repeat(at, one, 0) for one in told for _ in range(2)], nominal)
+        finally:
+            self.seconds += monotonic() - begun
+        digests = {(repeat.told.schedule, again.digest) for repeat, again in made}
+        if len(digests) > len(schedules) or any(again.status is not Status.OK for _, again in made):
+            return
+        if len(schedules) == 1 or digests != {(one.schedule, one.digest) for one in told}:
+            changed = sorted({name for _, again in made for name in again.changed})
+            self._evaluator.name_cause(at, divergence.explained(divergence.reads, changed))
+        elif not divergence.reads:
+            self._evaluator.name_cause(at, divergence.with_cause)
 
     def evidence_of(self, at: Experimental) -> ColdEvidence:
         """Return what the repeats of a task and seed have shown."""
@@ -208,7 +240,9 @@ class ColdRepeats:
             alike=len(set(digests.values())) == 1,
             changed=unlike.changed,
         )
-        self._evaluator.differ(at, told.schedule, difference, f"{cause} (seen in a process of its own)")
+        cause = f"{cause} (seen in a process of its own)"
+        self._evaluator.differ(at, repeated(at.world, told.schedule, difference, cause=cause))
+        self._evaluator.divergences.pop(_in_any_world(at), None)  # there is nothing more to find out
 
 
 def _in_any_world(at: Experimental) -> Experimental:

@@ -21,7 +21,10 @@ _ORDER = "the order of a set, or of what threads finish; sort it"
 STRANGE_OPERATOR = (
     "an operator that acts by a timer or a variable of its own and not through its crossing, or chance in the target"
 )
-_WITHIN = "make the world within the function, or say `fresh: true` in the study file"
+_WITHIN = (
+    "create it within the target's function, or give each run a process of its own: `fresh: true` in the study file, "
+    "or `@chaosagent.fresh` above the target"
+)
 READS_SHOWN = 3
 VARIABLES_SHOWN = 8
 REMEDIES = {
@@ -50,14 +53,20 @@ def likely_cause(
         in_one_process: Whether both ran in the same process.
         reads: What a watched run of the same schedule asked for that differs from run to run.
         changed: The variables of modules that it changes.
+
+    Returns:
+        What was observed, as such reads and changes, before what is only guessed.
     """
-    guessed = recognised_cause(difference) or _guessed(difference, in_one_process=in_one_process)
+    recognised = recognised_cause(difference)
+    guessed = recognised or _guessed(difference, in_one_process=in_one_process)
     suspects = [read for read in reads if not read.package and read.chance is not Chance.ADDRESS]
-    if suspects:
-        named = _named(suspects, first=_chance_in(difference))
-        return named if in_one_process and guessed != _ORDER else f"{guessed}; or {named}"
-    if changed and not recognised_cause(difference):
-        return f"what the process keeps between runs: runs change {listed_variables(changed)}; {_WITHIN}"
+    chance = _chance_in(difference)
+    observed = [_named(suspects, first=chance)] if suspects else []
+    if changed:
+        observed.insert(0 if chance is None else 1, kept_between_runs(changed))
+    if observed:
+        is_sure = in_one_process and guessed != _ORDER and (bool(suspects) or not recognised)
+        return "; or ".join(observed if is_sure else [guessed, *observed])
     addresses = [read for read in reads if not read.package]
     if addresses:
         return f"{guessed}; or {_named(addresses)}"
@@ -78,13 +87,18 @@ def cause_of_cold_difference(difference: Difference, *, repeats: bool, alike: bo
     """
     if not repeats:
         return likely_cause(difference)
-    kept = f"what the process keeps between runs: runs change {listed_variables(changed)}; {_WITHIN}" if changed else ""
+    kept = kept_between_runs(changed) if changed else ""
     if not alike:
         return "the order of a set, or `hash()`, which differ from process to process; sort" + (kept and f"; or {kept}")
     return kept or (
         "what the process keeps between runs, out of sight of module variables, such as a file or a package's own "
         f"cache; {_WITHIN}"
     )
+
+
+def kept_between_runs(changed: Sequence[str]) -> str:
+    """Say that variables of modules outlive runs, which ones, and what to do about it."""
+    return f"what the process keeps between runs: runs change {listed_variables(changed)}; {_WITHIN}"
 
 
 def listed_variables(names: Sequence[str]) -> str:

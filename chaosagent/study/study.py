@@ -11,7 +11,6 @@ from chaosagent.clock import monotonic
 from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.errors import SearcherError, StudyError
 from chaosagent.execution.executor import Executor
-from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.afresh import Afresh
@@ -183,6 +182,8 @@ class Study:
                 self._repeats.repeat_faulty(at, found, hurried=self._out_of_time)
                 self._cold_repeats.repeat(at, found, hurried=self._out_of_time)
             self._repeats.drain()
+            if not self._out_of_time:
+                self._cold_repeats.explain(at)
 
     def _withdrawn(self, results: Sequence[SearchResult]) -> list[SearchResult]:
         """Return the results without the proofs of what a later run has refuted, and tell those once more."""
@@ -322,7 +323,7 @@ class Study:
         fresh = self._afresh.run(at, minimal)
         reproduced = fresh.evaluation.digest == evaluation.digest and minimal == fresh.evaluation.effective
         if not reproduced:
-            self._differ(at, evaluation, fresh.evaluation)
+            self._evaluator.differ(at, self._afresh.divergence_of(at, evaluation, fresh.evaluation))
             fresh = self._afresh.violating(at, minimal, contract.id, fresh)
         cost = minimal.declared_cost(plan.space.model)
         self._costs.append(cost)
@@ -343,11 +344,6 @@ class Study:
             confirmation=None if search.racer is None else search.racer.confirmation_of(minimal),
             undisturbed=self._afresh.undisturbed(at),
         )
-
-    def _differ(self, at: Experimental, told: Evaluation, again: Evaluation) -> None:
-        """Note that a run made afresh diverged, and watch one more for the cause."""
-        difference = difference_in_calls(told, again)
-        self._evaluator.differ(at, again.schedule, difference, self._afresh.cause_of(difference, at, again.schedule))
 
     def _signature(self, at: Experimental, contract: Contract, schedule: Schedule) -> Signature:
         """Return what kind of failure a violation is, before its search is over; its run is kept until then."""
