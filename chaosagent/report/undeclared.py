@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chaosagent.report.page import Page, notice
 from chaosagent.report.printable import printable
 from chaosagent.report.story import counted
-from chaosagent.study.certificate import Certificate
+from chaosagent.study.certificate import UNREPEATED, Certificate
 from chaosagent.study.result import SearchResult, StudyResult
 
 CHECKPOINTS_MAX = 10
@@ -15,11 +15,9 @@ VARIABLES_MAX = 5
 CHARACTERS_MAX = 80
 
 
-def reservation_of(safe: Sequence[SearchResult], *, interrupted: bool) -> str:
-    """Say what a proof rests on that the target, or the end of the study, makes doubtful."""
+def reservation_of(safe: Sequence[SearchResult]) -> str:
+    """Say what a proof rests on that the target makes doubtful."""
     doubts = []
-    if interrupted and not all(search.certificate.cold_repeats for search in safe):
-        doubts.append("runs repeat in other processes (not tried, as the study was interrupted)")
     if any(search.certificate.reads for search in safe):
         doubts.append("the clock reads and random numbers listed below do not matter")
     if any(rests_on_undeclared(search.certificate) for search in safe):
@@ -40,6 +38,16 @@ def tell_changed(page: Page, result: StudyResult) -> None:
             notice("Runs change variables of your modules: "),
             f"{_listed(list(found))}. Runs that were repeated in processes of their own were equal, so nothing shows "
             "that it matters. To be sure, make the world within the function, or say `fresh: true` in the study file.",
+        )
+
+
+def tell_unrepeated(page: Page, result: StudyResult) -> None:
+    """Say that nothing is proved yet, where an interrupt came before the repeats in other processes."""
+    number = sum(search.certificate.unrepeated and search.certificate.level != "C0" for search in result.searches)
+    if number:
+        page.gap().line(
+            notice(f"Nothing is proved yet in {counted(number, 'search', 'searches')}: "),
+            f"{UNREPEATED}. Give the same command with --resume to have them repeated.",
         )
 
 

@@ -51,6 +51,7 @@ class ColdRepeats:
         open_process: Starts the process of a number, each with another hash seed; `None` where there can be none.
         nominal_of: Returns what the run of a task and seed without injections did.
         fresh: Every run of the study has a process of its own, so what it changes matters to no other.
+        on_progress: Called before the repeats and after each, with how many of how many were made.
 
     Attributes:
         runs: How many repeats were made.
@@ -64,8 +65,10 @@ class ColdRepeats:
         nominal_of: Callable[[Experimental], Nominal | None],
         *,
         fresh: bool = False,
+        on_progress: Callable[[int, int], object] = lambda made, total: None,  # noqa: ARG005
     ) -> None:
-        self._fresh = fresh
+        self._fresh, self._on_progress = fresh, on_progress
+        self._over: set[Experimental] = set()
         self._evaluator, self._open_process, self._nominal_of = evaluator, open_process, nominal_of
         self._processes: dict[int, Executor] = {}
         self._equal: Counter[Experimental] = Counter()
@@ -92,6 +95,7 @@ class ColdRepeats:
             is_suspicious = self._changed[_in_any_world(at)] and not self._fresh
             if is_suspicious and not (hurried or self._evaluator.diverged_in(at.task_id)):
                 self._compare(self._made(self._others(at, chosen), nominal))  # what is kept may matter in any of them
+            self._over.add(_in_any_world(at))
         finally:
             self.seconds += monotonic() - begun
 
@@ -126,9 +130,16 @@ class ColdRepeats:
         elif not divergence.reads:
             self._evaluator.name_cause(at, divergence.with_cause)
 
-    def evidence_of(self, at: Experimental) -> ColdEvidence:
-        """Return what the repeats of a task and seed have shown."""
+    def evidence_of(self, at: Experimental, *, interrupted: bool) -> ColdEvidence:
+        """Return what the repeats of a task and seed have shown.
+
+        Args:
+            at: Task and seed.
+            interrupted: The study was, perhaps before they were made.
+        """
         at = _in_any_world(at)
+        if interrupted and self._open_process is not None and at not in self._over:
+            return ColdEvidence("", (), missing=True)
         is_kept = self._equal[at] and not self._fresh
         return ColdEvidence(self._text_of(at), tuple(self._changed[at]) if is_kept else ())
 
@@ -194,10 +205,12 @@ class ColdRepeats:
         """Make repeats, in all processes at a time, and return what each told."""
         for number, (at, told, seed) in enumerate(repeats):
             self._process(seed).submit(number, self._job(at, told.schedule, nominal))
-        made = []
+        made = list[tuple[_Repeat, Evaluation]]()
         for repeat in repeats:
+            self._on_progress(len(made), len(repeats))
             finished = self._process(repeat.seed).next_finished()
             made.append((repeats[finished.ticket], finished.evaluation))
+        self._on_progress(len(made), len(repeats))
         self.runs += len(made)
         return made
 

@@ -67,6 +67,7 @@ def certificate_of(
         reads=reads,
         cold_repeats=cold_repeats.text,
         changed=cold_repeats.changed,
+        unrepeated=cold_repeats.missing,
         tied=tied,
     )
 

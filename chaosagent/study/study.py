@@ -81,7 +81,9 @@ class Study:
         self._nature = DETERMINISTIC
         self._costs: list[float] = []
         self._afresh = Afresh(self._workbench, self._evaluator.known)
-        self._cold_repeats = ColdRepeats(self._evaluator, elsewhere, self._afresh.nominal_of, fresh=plan.fresh)
+        self._cold_repeats = ColdRepeats(
+            self._evaluator, elsewhere, self._afresh.nominal_of, fresh=plan.fresh, on_progress=self._report_repeats
+        )
 
     def run(self) -> StudyResult:
         """Search until every search has ended or a limit is reached.
@@ -152,9 +154,8 @@ class Study:
         """Find out whether the target is deterministic, and freeze its answers if it is not."""
         self._progress.current = "checking that runs repeat"
         self._report([])
-        known = (
-            self._plan.stochastic if self._earlier.stochastic is None else self._earlier.stochastic
-        )  # as it was begun
+        begun_as = self._earlier.stochastic
+        known = self._plan.stochastic if begun_as is None else begun_as
         with contextlib.ExitStack() as stack:
             elsewhere = None if self._elsewhere is None else self._elsewhere(0)
             if elsewhere is not None:
@@ -212,8 +213,6 @@ class Study:
         ]
         self._progress.searches = sum(len(group) for group in groups)
         return [group for group in groups if group]
-
-    # ------------------------------------------------------------------ searching
 
     def _search_all(self, groups: Sequence[Sequence[Search]]) -> None:
         """Let searches go on side by side until all have ended and their certificates are audited."""
@@ -278,7 +277,10 @@ class Study:
             progress.lower_bound = min(search.lower_bound for search in active)
         self._sinks.progress(progress)
 
-    # ------------------------------------------------------------------ what was found
+    def _report_repeats(self, made: int, total: int) -> None:
+        self._progress.repeats = (made, total) if made < total else None
+        self._progress.seconds = monotonic() - self._started
+        self._sinks.progress(self._progress)
 
     def _finish(self, group: Sequence[Search]) -> list[SearchResult]:
         """Return how the searches of one task and seed ended; what did not repeat in one of them is proved in none."""
@@ -359,7 +361,7 @@ class Study:
             frozen=self._nature.stochastic,
             broken_anyway=anyway,
             reads=self._repeats.told_of(search.at.task_id),
-            cold_repeats=self._cold_repeats.evidence_of(search.at),
+            cold_repeats=self._cold_repeats.evidence_of(search.at, interrupted=self._interrupted),
             tied=self._evaluator.tied[search.at._replace(world=0)],
         )
 
