@@ -86,6 +86,7 @@ class Workbench:
         limits: Of one run.
         answers: Where frozen answers are kept.
         fresh: Each run has a process of its own.
+        megabytes_max: Resident memory that such a process may have, in units of 10⁶ bytes; `None` for no limit.
     """
 
     target: Target
@@ -94,6 +95,7 @@ class Workbench:
     limits: RunLimits = field(default_factory=RunLimits)
     answers: Answers = field(default_factory=AnswersInMemory)
     fresh: bool = False
+    megabytes_max: float | None = None
     _nominal: dict[tuple[str, int, bool, int], Nominal] = field(default_factory=dict)
 
     def bare(self, task_id: str, seed: int, answering: Answering = Answering.LIVE, world: int = 0) -> Experiment:
@@ -126,7 +128,7 @@ class Workbench:
         return self._made(experiment, lambda: execute(experiment, schedule, fingerprinting=fingerprinting))
 
     def _made(self, experiment: Experiment, call: Callable[[], Execution], *, alone: bool = False) -> Execution:
-        return made(experiment, call, alone=alone or self.fresh)
+        return made(experiment, call, alone=alone or self.fresh, megabytes_max=self.megabytes_max)
 
     def nominal_of(
         self, task_id: str, seed: int, answering: Answering = Answering.LIVE, world: int = 0
@@ -197,17 +199,20 @@ class Workbench:
         return failed(begun[-1].schedule if begun else job.schedule, text)
 
 
-def made(experiment: Experiment, call: Callable[[], Execution], *, alone: bool) -> Execution:
+def made(
+    experiment: Experiment, call: Callable[[], Execution], *, alone: bool, megabytes_max: float | None = None
+) -> Execution:
     """Make a run of an experiment.
 
     Args:
         experiment: Of the run.
         call: Makes it.
         alone: In a process of its own.
+        megabytes_max: Resident memory that this process may have; `None` for no limit.
     """
     if not alone:
         return call()
-    execution = in_own_process(lambda: _without_functions(call()))
+    execution = in_own_process(lambda: _without_functions(call()), megabytes_max=megabytes_max)
     if experiment.answers is not None:  # what was drawn there was kept there
         for known in execution.answers:
             experiment.answers.keep(key_of(experiment.scope, known.place, known.request), known.response)
