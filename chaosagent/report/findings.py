@@ -18,7 +18,7 @@ from chaosagent.report.overlaps import broken_cell, broken_elsewhere, tell_overl
 from chaosagent.report.page import Cell, Page, Part, Span, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
 from chaosagent.report.story import agent_of, counted, replay_command
-from chaosagent.report.undeclared import reservation_of, tell_changed, tell_undeclared, tell_unrepeated
+from chaosagent.report.undeclared import reservation_of, tell_changed, tell_undeclared, tell_unrepeated, tell_written
 from chaosagent.report.unproved import tell_unproved
 from chaosagent.report.weaknesses import contracts_table, is_unfinished, rank_of, tell_weaknesses
 from chaosagent.study.certificate import Certificate
@@ -291,6 +291,7 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
     tell_disproved(page, result)
     tell_undeclared(page, result)
     tell_changed(page, result)
+    tell_written(page, result)
     unsteady = [found for found in result.counterexamples if not found.confirmed]
     if unsteady:
         which = ", ".join(f"{found.contract} in {found.task_id}" for found in unsteady[:ROWS_MAX])

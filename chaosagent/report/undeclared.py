@@ -8,6 +8,7 @@ from chaosagent.report.page import Page, notice
 from chaosagent.report.printable import printable
 from chaosagent.report.story import counted
 from chaosagent.study.certificate import UNREPEATED, Certificate
+from chaosagent.study.likely_cause import INTO_A_FRESH_FOLDER
 from chaosagent.study.result import SearchResult, StudyResult
 
 CHECKPOINTS_MAX = 10
@@ -24,6 +25,8 @@ def reservation_of(safe: Sequence[SearchResult]) -> str:
         doubts.append("what checkpoints leave out does not matter (listed below)")
     if any(search.certificate.changed for search in safe):
         doubts.append("what runs change in your modules does not matter (listed below)")
+    if any(search.certificate.written for search in safe):
+        doubts.append("what the target keeps in files does not matter (listed below)")
     return f", if {' and '.join(doubts)}" if doubts else ""
 
 
@@ -38,6 +41,20 @@ def tell_changed(page: Page, result: StudyResult) -> None:
             notice("Runs change variables of your modules: "),
             f"{_listed(list(found))}. Runs that were repeated in processes of their own were equal, so nothing shows "
             "that it matters. To be sure, make the world within the function, or say `fresh: true` in the study file.",
+        )
+
+
+def tell_written(page: Page, result: StudyResult) -> None:
+    """Name the files that the target writes, where something is proved all the same."""
+    found: dict[str, None] = {}
+    for search in result.searches:
+        if search.certificate.reproduced and search.certificate.level != "C0":
+            found.update(dict.fromkeys(search.certificate.written))
+    if found:
+        page.gap().line(
+            notice("The target writes files: "),
+            f"{_listed(list(found), 'file')}. chaosagent does not reset files between runs, so all repeats read what "
+            f"earlier runs wrote. To be sure that it does not matter, {INTO_A_FRESH_FOLDER}.",
         )
 
 
@@ -83,10 +100,10 @@ def tell_undeclared(page: Page, result: StudyResult) -> None:
         page.line(f"... {len(places) - CHECKPOINTS_MAX} more checkpoints (--json lists them)", indent=2)
 
 
-def _listed(variables: Sequence[str]) -> str:
+def _listed(variables: Sequence[str], kind: str = "variable") -> str:
     shown = ", ".join(f"`{printable(name, characters_max=CHARACTERS_MAX)}`" for name in variables[:VARIABLES_MAX])
     left = len(variables) - VARIABLES_MAX
-    return f"{shown} and {counted(left, 'other variable')}" if left > 0 else shown
+    return f"{shown} and {counted(left, f'other {kind}')}" if left > 0 else shown
 
 
 def split_undeclared(text: str) -> tuple[str, str]:

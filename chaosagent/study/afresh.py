@@ -81,7 +81,7 @@ class Afresh:
         schedule, difference = again.schedule, difference_in_calls(told, again)
         job = Job(at.task_id, at.seed, schedule, answering=self.answering, world=at.world, watched=True, surveyed=True)
         watched = self._workbench.evaluate(job)
-        cause = likely_cause(difference, reads=watched.reads, changed=watched.changed)
+        cause = likely_cause(difference, reads=watched.reads, changed=watched.changed, written=watched.written)
         return repeated(at.world, schedule, difference, watched.reads, cause)
 
     def answers(self, at: Experimental, execution: Execution) -> tuple[FrozenAnswer, ...]:

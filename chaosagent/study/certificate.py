@@ -93,6 +93,8 @@ class Certificate:
             were equal all the same; empty where no such call was seen.
         cold_repeats: How many cold repeats were equal, and which module variables runs change; empty without any.
         changed: Module variables that runs change, where each run of the study does not have a process of its own.
+        written: The files that the target writes, each with its place in the code: what they hold outlives runs and
+            processes, so no repeat shows whether it matters.
         unrepeated: The study was interrupted before its runs were repeated in processes of their own: until a resumed
             study has done that, nothing is proved.
         tied: In so many runs of the task a time-out and an answer fell on the same instant: what was set first came
@@ -130,6 +132,7 @@ class Certificate:
     reads: str = ""
     cold_repeats: str = ""
     changed: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
     unrepeated: bool = False
     tied: int = 0
 
@@ -254,6 +257,9 @@ class Certificate:
             work += f", {self.reads}"
         if self.cold_repeats:
             work += f", {self.cold_repeats}"
+        if self.written:
+            files = f"the target writes {listed(self.written, 'file')}"
+            work += f", {files}, and chaosagent does not reset files between runs"
         if self.tied:
             instant = f"in {_many(self.tied, 'run')} a time-out and an answer fell on the same instant"
             work += f", {instant}, where what was set first comes first and the other order was not searched"
@@ -287,11 +293,11 @@ VARIABLES_MAX = 3
 """How many undeclared variables are listed by name."""
 
 
-def listed(variables: Sequence[str]) -> str:
-    """Return the names of undeclared variables in one phrase, and how many more there are."""
+def listed(variables: Sequence[str], kind: str = "variable") -> str:
+    """Return the names of variables, or of things of another kind, in one phrase, and how many more there are."""
     shown = ", ".join(variables[:VARIABLES_MAX])
     left = len(variables) - VARIABLES_MAX
-    return f"{shown} and {_many(left, 'other variable')}" if left > 0 else shown
+    return f"{shown} and {_many(left, f'other {kind}')}" if left > 0 else shown
 
 
 def _many(number: int, singular: str) -> str:

@@ -25,7 +25,7 @@ from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.study.determinism import Nature, examine
 from chaosagent.study.evaluator import Experimental
-from chaosagent.study.likely_cause import REMEDIES
+from chaosagent.study.likely_cause import INTO_A_FRESH_FOLDER, REMEDIES, listed_files
 from chaosagent.vocabulary import Boundary, ClockKind, Ending, Verdict
 
 DOORS = "Give it doors: run.service(...), run.model(...) and so on, or an adapter; see README.md."
@@ -112,6 +112,9 @@ def checkup(place: Place) -> Iterator[Remark]:
                 runs[task] = place.here.execute(job)
             yield from _of_run(task, runs[task])
             yield from _reads(task, runs[task].evaluation.reads)
+            if written := runs[task].evaluation.written:
+                text = f"writes {listed_files(written)}; no file is reset between runs"
+                yield Remark(Level.HINT, task, text, f"Unless nothing depends on it, {INTO_A_FRESH_FOLDER}.")
             for call in sorted(forgotten):
                 yield Remark(Level.HINT, task, f"{call} is called and never awaited, so it did not happen", AWAIT)
         if runs:

@@ -126,7 +126,8 @@ class ColdRepeats:
             return
         if len(schedules) == 1 or digests != {(one.schedule, one.digest) for one in told}:
             changed = sorted({name for _, again in made for name in again.changed})
-            self._evaluator.name_cause(at, divergence.explained(divergence.reads, changed))
+            written = self._evaluator.written_in(at.task_id)
+            self._evaluator.name_cause(at, divergence.explained(divergence.reads, changed, written))
         elif not divergence.reads:
             self._evaluator.name_cause(at, divergence.with_cause)
 
@@ -252,6 +253,7 @@ class ColdRepeats:
             repeats=digests[first] == unlike.digest,
             alike=len(set(digests.values())) == 1,
             changed=unlike.changed,
+            written=self._evaluator.written_in(at.task_id),
         )
         cause = f"{cause} (seen in a process of its own)"
         self._evaluator.differ(at, repeated(at.world, told.schedule, difference, cause=cause))

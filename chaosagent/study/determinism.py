@@ -14,6 +14,7 @@ from chaosagent.faults.chance_read import ChanceRead
 from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY
+from chaosagent.faults.written_file import WrittenFile
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.likely_cause import likely_cause
 from chaosagent.trace.diff import Difference, first_difference
@@ -132,6 +133,7 @@ class _Unlike(NamedTuple):
     answering: Answering
     reads: tuple[ChanceRead, ...]
     changed: tuple[str, ...]
+    written: tuple[WrittenFile, ...]
 
     def error(self) -> StudyError:
         """Return what refuses the target, with the likely cause and the remedy."""
@@ -141,7 +143,11 @@ class _Unlike(NamedTuple):
         is_frozen = self.answering is Answering.FROZEN
         frozen = ", even with the answers of its models frozen" if is_frozen else ""
         cause = likely_cause(
-            self.difference, in_one_process=self.in_one_process, reads=self.reads, changed=self.changed
+            self.difference,
+            in_one_process=self.in_one_process,
+            reads=self.reads,
+            changed=self.changed,
+            written=self.written,
         )
         chance = "" if is_frozen else f" {SAY_STOCHASTIC}"
         return StudyError(
@@ -197,7 +203,7 @@ def _compared(at: Experimental, workbench: Workbench, told: Evaluation | None, a
         return None
     again = workbench.evaluate(job._replace(watched=True, surveyed=True))
     changed = sorted({*again.changed, *(() if told is None else told.changed)})
-    return _Unlike(at, difference, in_one_process, answering, again.reads, tuple(changed))
+    return _Unlike(at, difference, in_one_process, answering, again.reads, tuple(changed), again.written)
 
 
 def _differing_here(workbench: Workbench, bare: Experiment) -> Difference | None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from chaosagent.faults.chance_read import ChanceRead
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
+from chaosagent.faults.written_file import WrittenFile
 from chaosagent.study.likely_cause import likely_cause
 from chaosagent.trace.diff import Difference
 
@@ -36,16 +37,19 @@ class Divergence(NamedTuple):
         """Where they differed, and the likely cause."""
         return f"{self.where}. Likely cause: {self.cause}"
 
-    def explained(self, reads: Sequence[ChanceRead], changed: Sequence[str]) -> str:
+    def explained(
+        self, reads: Sequence[ChanceRead], changed: Sequence[str], written: Sequence[WrittenFile] = ()
+    ) -> str:
         """Return the same with the cause that was observed, if any was.
 
         Args:
             reads: What a watched run asked for that differs from run to run.
             changed: The variables of modules that runs change.
+            written: The files that they write.
         """
-        if not (reads or changed):
+        if not (reads or changed or written):
             return self.with_cause
-        cause = likely_cause(self.difference, reads=reads, changed=changed)
+        cause = likely_cause(self.difference, reads=reads, changed=changed, written=written)
         return self._replace(cause=cause).with_cause
 
 

@@ -19,6 +19,7 @@ from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.foresight import Foresight
 from chaosagent.faults.online import Policy, Scores
 from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.faults.written_file import WrittenFile
 from chaosagent.study.divergence import Divergence, is_alike, repeated
 from chaosagent.study.likely_cause import STRANGE_OPERATOR, recognised_cause
 from chaosagent.study.sharing import Sharing
@@ -102,6 +103,7 @@ class Evaluator:
         self.unlike: dict[Experimental, str] = {}
         self.divergences: dict[Experimental, Divergence] = {}
         self.reads: dict[Experimental, dict[Schedule, tuple[ChanceRead, ...]]] = {}
+        self._written: dict[str, set[WrittenFile]] = {}
         self.equal: Counter[tuple[Experimental, Schedule]] = Counter()
         self.tied: Counter[Experimental] = Counter()
         self.in_real_time = False
@@ -235,7 +237,8 @@ class Evaluator:
         elif finished.ticket in self._naming:
             at, divergence = self._naming.pop(finished.ticket)
             self.divergences[self._of_study(at)] = divergence._replace(reads=finished.evaluation.reads)
-            self.name_cause(at, divergence.explained(finished.evaluation.reads, finished.evaluation.changed))
+            told = finished.evaluation
+            self.name_cause(at, divergence.explained(told.reads, told.changed, told.written))
         elif finished.ticket in self._draws:
             drawn = finished.evaluation
             is_hung = drawn.ending is Ending.HUNG
@@ -260,6 +263,7 @@ class Evaluator:
     def _take_watched(self, at: Experimental, told: Evaluation, again: Evaluation) -> None:
         """Take a watched run; it is slow, so where real time matters the limit, or a time-out, may have ended it."""
         self.reads.setdefault(at, {})[told.schedule] = again.reads
+        self._written.setdefault(at.task_id, set()).update(again.written)
         if again.ending is not Ending.HUNG and not self.in_real_time:
             self._compare(at, told, again)
 
@@ -337,6 +341,10 @@ class Evaluator:
             divergence = Divergence(at.world, (told.schedule, told.effective), difference, text, cause)
             self.differ(at, divergence)
             self._watch_for_cause(at, divergence)
+
+    def written_in(self, task_id: str) -> list[WrittenFile]:
+        """Return the files that watched repeats of a task wrote."""
+        return sorted(self._written.get(task_id, ()))
 
     def known_of(self, at: Experimental) -> list[Evaluation]:
         """Return all that is known of a task and seed, in no certain order."""

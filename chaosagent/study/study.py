@@ -362,6 +362,7 @@ class Study:
             broken_anyway=anyway,
             reads=self._repeats.told_of(search.at.task_id),
             cold_repeats=self._cold_repeats.evidence_of(search.at, interrupted=self._interrupted),
+            written=self._evaluator.written_in(search.at.task_id),
             tied=self._evaluator.tied[search.at._replace(world=0)],
         )
 
