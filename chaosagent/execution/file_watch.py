@@ -5,7 +5,7 @@ of variables shows it. Python reports such calls to audit hooks. A hook cannot b
 first watched run of a process, and does nothing outside of watched runs.
 
 It cannot see files that C code opens by itself (`dbm.gnu`, a database driver), that a program opens which the target
-starts, or that were open before the run; but SQLite databases that are opened while the target is loaded are noted, too.
+starts, or that were open before the run; but SQLite databases opened while the target is loaded are noted, too.
 Files below a temporary folder that the run has made for itself are no state that is kept, and what the standard
 library's `logging` and the import system write is not the target's.
 """
