@@ -98,14 +98,14 @@ def _message(child: int, receiving: Connection, megabytes_max: float | None) -> 
 @contextlib.contextmanager
 def _end_of(child: int) -> Iterator[list[int]]:
     """Yield what can be waited for until a process ends, where the system has it."""
-    if not IS_LINUX:
-        yield []
-        return
-    descriptor = os.pidfd_open(child)
+    descriptors: list[int] = []
+    with contextlib.suppress(OSError, AttributeError):  # an old kernel, a sandbox, or another system
+        descriptors.append(os.pidfd_open(child))
     try:
-        yield [descriptor]
+        yield descriptors
     finally:
-        os.close(descriptor)
+        for descriptor in descriptors:
+            os.close(descriptor)
 
 
 def _end(child: int, *, at_once: bool) -> None:

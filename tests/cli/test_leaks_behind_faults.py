@@ -210,11 +210,13 @@ def test_a_target_that_counts_its_runs_is_refused_and_the_variable_named(
     assert "`fresh: true` in the study file, or `@chaosagent.fresh` above the target" in told
 
 
-def test_the_doctor_says_ready_once_the_remedy_is_taken(chaosagent: Command, folder: Path) -> None:
-    text = COUNTS.format(decorator="@fresh\n@target(tasks=[Task('t')])", kept="len(RUNS)")
-    (folder / "agent.py").write_text(text, encoding="utf-8")
+@pytest.mark.parametrize(("decorator", "options"), [(f"@fresh\n{TARGET}", ()), (TARGET, ("--fresh",))])
+def test_the_doctor_says_ready_once_the_remedy_is_taken(
+    chaosagent: Command, folder: Path, decorator: str, options: tuple[str, ...]
+) -> None:
+    (folder / "agent.py").write_text(COUNTS.format(decorator=decorator, kept="len(RUNS)"), encoding="utf-8")
 
-    assert chaosagent("doctor", "agent.py:agent").code == 0
+    assert chaosagent("doctor", "agent.py:agent", *options).code == 0
 
 
 BREAKER = """
