@@ -35,6 +35,9 @@ def doctor(
         list[str] | None, typer.Option(help="Only this task; may be given several times.", show_default=False)
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the runs.", min=0)] = 0,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Give each run a process of its own, as `fresh: true` in a study file does.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Look at a target before it is searched, and at what is installed.
@@ -56,7 +59,7 @@ def doctor(
 
     with output.stdout_for_answers(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "coroutine .* was never awaited")  # the remarks say it, once
-        remarks = list(_remarks(target, config, task, seed))
+        remarks = list(_remarks(target, config, task, seed, fresh=fresh))
         remarks += _installed(
             network=any("network:" in remark.text or "Toxiproxy" in remark.text for remark in remarks)
         )
@@ -67,7 +70,9 @@ def doctor(
     return TO_MEND if any(remark.level is Level.BAD for remark in remarks) else READY
 
 
-def _remarks(reference: str, config: str | None, tasks: list[str] | None, seed: int) -> Iterator[Remark]:
+def _remarks(
+    reference: str, config: str | None, tasks: list[str] | None, seed: int, *, fresh: bool
+) -> Iterator[Remark]:
     from chaosagent.contracts.catalogue import default_contracts
     from chaosagent.execution.elsewhere import open_elsewhere
     from chaosagent.importable import make_importable
@@ -84,7 +89,7 @@ def _remarks(reference: str, config: str | None, tasks: list[str] | None, seed: 
     names = [found.task(name, "--task").id for name in tasks] if tasks else list(found.tasks)
     specs = tuple(contract.id for contract in default_contracts())
     limits = RunLimits(wall_seconds_max=SECONDS_MAX)
-    setup = WorkerSetup(reference, str(folder), chosen, specs, limits)
+    setup = WorkerSetup(reference, str(folder), chosen, specs, limits, fresh=fresh)
     here = setup()
     kind = "a plain function" if found.synchronous else "an asynchronous function"
     text = f"{found.name}, {kind}, {found.clock.value} time, {counted(len(names), 'task')}, configuration {chosen!r}"

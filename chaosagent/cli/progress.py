@@ -97,7 +97,7 @@ class LiveDisplay(ProgressDisplay):
             "\n",
             "  ".join(_work(self._progress, self._plan)),
             "\n",
-            (printable(self._progress.current, characters_max=200), "dim"),
+            (printable(_repeats(self._progress) or self._progress.current, characters_max=200), "dim"),
             no_wrap=True,
             overflow="ellipsis",
         )
@@ -105,7 +105,8 @@ class LiveDisplay(ProgressDisplay):
 
 def summary_of(progress: Progress, plan: Plan) -> str:
     """Return how far a study is in one line."""
-    return "  ".join([*_found(progress, plan), *_work(progress, plan)])
+    repeats = [] if progress.repeats is None else [_repeats(progress)]
+    return "  ".join([*_found(progress, plan), *_work(progress, plan), *repeats])
 
 
 def _found(progress: Progress, plan: Plan) -> list[str]:
@@ -116,6 +117,14 @@ def _found(progress: Progress, plan: Plan) -> list[str]:
         f"{progress.found} found, best cost {best}",
         f"{_known(progress, plan)} below {bound}",
     ]
+
+
+def _repeats(progress: Progress) -> str:
+    """Say how many runs were repeated behind the searches; empty while none are."""
+    if progress.repeats is None:
+        return ""
+    made, total = progress.repeats
+    return f"repeating faulty runs in fresh processes: {made} of {total}"
 
 
 def _known(progress: Progress, plan: Plan) -> str:

@@ -19,7 +19,8 @@ from chaosagent.execution.process_tree import kill_tree
 MEGABYTE = 1_000_000
 WATCH_SECONDS = 0.05
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-_MAXRSS_BYTES = 1 if sys.platform == "darwin" else 1024
+MAXRSS_BYTES = 1 if sys.platform == "darwin" else 1024
+"""What the system counts peaks in."""
 _PROCESSES = Path("/proc")
 
 
@@ -39,7 +40,7 @@ def peak_megabytes(megabytes_max: float) -> float:
         megabytes_max: Up to this, a cheap and sometimes too high answer will do.
     """
     # On Linux a new process begins with the peak of the one that made it; the exact figure takes longer to ask for.
-    rough = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _MAXRSS_BYTES / MEGABYTE
+    rough = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * MAXRSS_BYTES / MEGABYTE
     if rough <= megabytes_max:
         return rough
     try:

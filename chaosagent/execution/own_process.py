@@ -3,57 +3,74 @@
 The process is forked from this one, so it begins with the target as it was loaded and takes milliseconds; whatever the
 call changes is gone with it. What the target has started while it was loaded is not there: threads do not outlive a
 fork, and a run would wait for them for ever. So such a target is refused.
+
+On Linux what the call has started is killed with it, and the process ends with this one. A process that has cut itself
+off stays, as `process_tree` says of workers.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import multiprocessing
+import multiprocessing.connection
 import os
 import pickle
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from typing import NoReturn, TypeVar
 
 from chaosagent.errors import TargetError
+from chaosagent.execution.memory import MAXRSS_BYTES, MEGABYTE, WATCH_SECONDS, resident_megabytes
+from chaosagent.execution.process_tree import kill_children, kill_tree
 
 T = TypeVar("T")
 OURS = "chaosagent-"
 """How the names of chaosagent's own threads begin: none of them is needed by a run."""
 
 
-def in_own_process(call: Callable[[], T]) -> T:
+IS_LINUX = sys.platform == "linux"
+_LIBRARY = ctypes.CDLL(None) if IS_LINUX else None
+_PR_SET_PDEATHSIG = 1
+
+
+def in_own_process(call: Callable[[], T], *, megabytes_max: float | None = None) -> T:
     """Make a call in a process of its own, and return what it returns.
 
     Args:
         call: What it returns, or raises, must be picklable. What it prints is not shown.
+        megabytes_max: Resident memory that the process may have, in units of 10⁶ bytes; `None` for no limit.
 
     Raises:
-        TargetError: The process has ended before the call had.
+        TargetError: The process has ended before the call had, or has used more memory than it may.
         BaseException: What the call has raised.
     """
     receiving, sending = multiprocessing.Pipe(duplex=False)
+    ours = os.getpid()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads; see `refuse_threads`
         child = os.fork()
     if child == 0:
         receiving.close()
-        _answer(call, sending)
+        _answer(call, sending, ours)
     sending.close()
     told: tuple[T, None] | tuple[None, BaseException] | None = None
     try:
-        with contextlib.suppress(EOFError, OSError):
-            told = pickle.loads(receiving.recv_bytes())  # our own process's, over our own pipe
+        data = _message(child, receiving, megabytes_max)
+        if data is not None:
+            told = pickle.loads(data)  # our own process's, over our own pipe
     finally:
         receiving.close()
-        if told is None:  # it has died, or somebody has interrupted this one
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
+        _end(child, at_once=told is None)  # it has died or is over a limit, or somebody has interrupted this one
+        _, status, usage = os.wait4(child, 0)
+    if megabytes_max is not None and usage.ru_maxrss * MAXRSS_BYTES / MEGABYTE > megabytes_max:
+        raise TargetError(
+            f"the process of the run used more than {megabytes_max:g} MB of memory (run.memory_megabytes)."
+        )
     if told is None:
         raise TargetError(f"the process of the run has ended before the run had, {_cause_of(status)}.")
     result, error = told
@@ -62,10 +79,65 @@ def in_own_process(call: Callable[[], T]) -> T:
     return result  # type: ignore[return-value]  # without an error there is a result
 
 
-def _answer(call: Callable[[], object], sending: Connection) -> NoReturn:
+def _message(child: int, receiving: Connection, megabytes_max: float | None) -> bytes | None:
+    """Return what a process sends; `None` when it has ended without a word, or has more memory than it may.
+
+    The pipe alone does not tell that it has ended: a process that the call has forked holds the other end, too.
+    """
+    seconds = None if megabytes_max is None else WATCH_SECONDS
+    with _end_of(child) as ended, contextlib.suppress(EOFError, OSError):
+        while not (heard := multiprocessing.connection.wait([receiving, *ended], seconds)):
+            used = resident_megabytes(child)
+            if megabytes_max is not None and used is not None and used > megabytes_max:
+                return None
+        if receiving in heard or receiving.poll():
+            return receiving.recv_bytes()
+    return None
+
+
+@contextlib.contextmanager
+def _end_of(child: int) -> Iterator[list[int]]:
+    """Yield what can be waited for until a process ends, where the system has it."""
+    descriptors: list[int] = []
+    with contextlib.suppress(OSError, AttributeError):  # an old kernel, a sandbox, or another system
+        descriptors.append(os.pidfd_open(child))
+    try:
+        yield descriptors
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _end(child: int, *, at_once: bool) -> None:
+    """End a process and what it has started; one that has sent its message has seen to the most of that itself."""
+    if not IS_LINUX:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL if at_once else 0)
+    elif at_once:
+        kill_tree(child)
+        os.kill(child, signal.SIGKILL)  # it may not have come to making its session yet
+    else:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, signal.SIGKILL)
+
+
+def _be_on_its_own(parent: int) -> None:
+    """Let this process lead a session, by which what it has started is found, and end when the one that forked it does.
+
+    It is no more in the group that is killed with the study.
+    """
+    if _LIBRARY is not None:
+        os.setsid()
+        _LIBRARY.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
+        if os.getppid() != parent:  # it has ended before the kernel was told
+            os._exit(1)
+
+
+def _answer(call: Callable[[], object], sending: Connection, parent: int) -> NoReturn:
     """Make the call, send what came of it, and end; nothing that this process would do at its end is done."""
     ours = os.getpid()
     try:
+        _be_on_its_own(parent)
         sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # a lock may be held for ever
         told: tuple[object, BaseException | None]
         try:
@@ -73,6 +145,7 @@ def _answer(call: Callable[[], object], sending: Connection) -> NoReturn:
         except BaseException as error:  # also what ends a program: it is raised where the call was made
             told = (None, error)
         if os.getpid() == ours:  # and not a process that the call has forked and let return
+            kill_children()
             sending.send_bytes(_pickled(told))
     finally:
         os._exit(0)

@@ -26,7 +26,24 @@ _PROCESSES = Path("/proc")
 
 def kill_tree(pid: int) -> None:
     """Kill a child of this process that leads a session, and what it has started; see this module."""
-    found: set[int] = set()
+    _kill(pid, spared=frozenset())
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def kill_children() -> None:
+    """Kill what this process, the leader of a session, has started; nothing where there is no /proc."""
+    if sys.platform != "linux":
+        return
+    with contextlib.suppress(ChildProcessError):  # it has none, as most have: that is cheaper than to look for them
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        _kill(os.getpid(), spared=frozenset({os.getpid()}))
+        while True:  # until they are gone
+            os.waitpid(-1, 0)
+
+
+def _kill(pid: int, spared: frozenset[int]) -> None:
+    found = set(spared)
     for _ in range(ROUNDS_MAX):
         fresh = _tree(pid) - found
         if not fresh:
@@ -35,8 +52,6 @@ def kill_tree(pid: int) -> None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(one, signal.SIGKILL)
         found |= fresh
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
 
 
 def _tree(root: int) -> set[int]:

@@ -17,6 +17,7 @@ from chaosagent.errors import ChaosAgentError
 from chaosagent.execution.answers_on_disk import AnswersOnDisk
 from chaosagent.execution.chance_watch import watch_chance
 from chaosagent.execution.execute import Execution, Experiment, execute, nominal_in
+from chaosagent.execution.file_watch import watch_files
 from chaosagent.execution.frozen import Answers, AnswersInMemory, key_of
 from chaosagent.execution.judging import judge
 from chaosagent.execution.module_state import changed_between, state_of_modules
@@ -26,6 +27,7 @@ from chaosagent.execution.play import play
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.online import Policy
 from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.faults.written_file import WrittenFile
 from chaosagent.limits import RunLimits
 from chaosagent.targets.loading import load_target
 from chaosagent.targets.target import Target
@@ -56,7 +58,8 @@ class Job(NamedTuple):
         answering: How pure interfaces answer.
         policy: Chooses what is injected, instead of a schedule.
         world: Which frozen answers, when they are: each world has its own.
-        watched: Note reads of the real time and other chance (`Evaluation.reads`); the run takes several times as long.
+        watched: Note reads of the real time and other chance (`Evaluation.reads`), and files that are written
+            (`Evaluation.written`); the run takes several times as long.
         surveyed: Note the variables of modules that the run changes (`Evaluation.changed`).
         alone: Make the run in a process of its own.
         nominal: What the run without injections did, for a worker that is not to make it first; `None` to make it.
@@ -86,6 +89,8 @@ class Workbench:
         limits: Of one run.
         answers: Where frozen answers are kept.
         fresh: Each run has a process of its own.
+        opened: Databases that the target has opened while it was loaded.
+        megabytes_max: Resident memory that such a process may have, in units of 10⁶ bytes; `None` for no limit.
     """
 
     target: Target
@@ -94,6 +99,8 @@ class Workbench:
     limits: RunLimits = field(default_factory=RunLimits)
     answers: Answers = field(default_factory=AnswersInMemory)
     fresh: bool = False
+    opened: tuple[WrittenFile, ...] = ()
+    megabytes_max: float | None = None
     _nominal: dict[tuple[str, int, bool, int], Nominal] = field(default_factory=dict)
 
     def bare(self, task_id: str, seed: int, answering: Answering = Answering.LIVE, world: int = 0) -> Experiment:
@@ -126,7 +133,7 @@ class Workbench:
         return self._made(experiment, lambda: execute(experiment, schedule, fingerprinting=fingerprinting))
 
     def _made(self, experiment: Experiment, call: Callable[[], Execution], *, alone: bool = False) -> Execution:
-        return made(experiment, call, alone=alone or self.fresh)
+        return made(experiment, call, alone=alone or self.fresh, megabytes_max=self.megabytes_max)
 
     def nominal_of(
         self, task_id: str, seed: int, answering: Answering = Answering.LIVE, world: int = 0
@@ -141,13 +148,14 @@ class Workbench:
             job: What to run.
             on_begun: Called with what lets the policy of the job choose, before each run that is made.
         """
+        # Here, where the next job finds what looking at modules has cached, and before a nominal run that fills caches.
+        before = state_of_modules(self.target) if job.surveyed else {}
         if job.nominal is None:
             experiment = self.experiment(job.task_id, job.seed, job.answering, job.world)
         else:
             experiment = replace(self.bare(job.task_id, job.seed, job.answering, job.world), nominal=job.nominal)
         if not job.surveyed:
             return self._made(experiment, lambda: self._observed(experiment, job, on_begun), alone=job.alone)
-        before = state_of_modules(self.target)  # here, where the next job finds what looking at modules has cached
         return self._made(experiment, lambda: self._surveyed(experiment, job, before), alone=job.alone)
 
     def _surveyed(self, experiment: Experiment, job: Job, before: Mapping[str, bytes]) -> Execution:
@@ -165,9 +173,10 @@ class Workbench:
             return play(experiment, policy, fingerprinting=fingerprinting, on_begun=on_begun)
         if job.watched:
             package = str(getattr(inspect.unwrap(self.target.run), "__module__", "")).partition(".")[0]
-            with watch_chance(package) as reads:
+            with watch_chance(package) as reads, watch_files() as written:
                 execution = execute(experiment, job.schedule, fingerprinting=fingerprinting)
-            return replace(execution, evaluation=replace(execution.evaluation, reads=tuple(reads)))
+            observed = replace(execution.evaluation, reads=tuple(reads), written=(*self.opened, *written))
+            return replace(execution, evaluation=observed)
         return execute(experiment, job.schedule, fingerprinting=fingerprinting)
 
     def hung(self, job: Job, cause: str) -> Execution:
@@ -196,17 +205,20 @@ class Workbench:
         return failed(begun[-1].schedule if begun else job.schedule, text)
 
 
-def made(experiment: Experiment, call: Callable[[], Execution], *, alone: bool) -> Execution:
+def made(
+    experiment: Experiment, call: Callable[[], Execution], *, alone: bool, megabytes_max: float | None = None
+) -> Execution:
     """Make a run of an experiment.
 
     Args:
         experiment: Of the run.
         call: Makes it.
         alone: In a process of its own.
+        megabytes_max: Resident memory that this process may have; `None` for no limit.
     """
     if not alone:
         return call()
-    execution = in_own_process(lambda: _without_functions(call()))
+    execution = in_own_process(lambda: _without_functions(call()), megabytes_max=megabytes_max)
     if experiment.answers is not None:  # what was drawn there was kept there
         for known in execution.answers:
             experiment.answers.keep(key_of(experiment.scope, known.place, known.request), known.response)
@@ -251,13 +263,14 @@ def load_workbench(
         ChaosAgentError: Something of that name does not exist or cannot be loaded.
     """
     before = threads_of_others()
-    target = load_target(reference, folder=folder)
+    with watch_files(databases_only=True) as opened:
+        target = load_target(reference, folder=folder)
     fresh = fresh or target.fresh
     if fresh:
         refuse_threads(before, target.name)
     contracts = tuple(parse_contract(entry) for entry in contract_specs)
     kept: Answers = AnswersInMemory() if answers is None else AnswersOnDisk(answers)
-    return Workbench(target, target.config(config_name), contracts, limits or RunLimits(), kept, fresh)
+    return Workbench(target, target.config(config_name), contracts, limits or RunLimits(), kept, fresh, tuple(opened))
 
 
 def failed(schedule: Schedule, error: str) -> Evaluation:

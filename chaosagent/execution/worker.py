@@ -67,6 +67,7 @@ def work(pipe: Connection, setup: bytes, megabytes_max: float) -> None:
     sys.stdout = sys.stderr = printed.stream()
     try:
         workbench: Workbench = pickle.loads(setup)()
+        workbench.megabytes_max = megabytes_max
     except Exception as error:  # the worker is a seam: what keeps it from starting is told to the study
         pipe.send_bytes(pickle.dumps(StudyError(f"{type(error).__name__}: {error}")))
         return

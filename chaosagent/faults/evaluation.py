@@ -10,6 +10,7 @@ from chaosagent.faults.chance_read import ChanceRead
 from chaosagent.faults.dry import RecordedCrossing
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.faults.written_file import WrittenFile
 from chaosagent.trace.trace import ContractVerdict
 from chaosagent.vocabulary import Ending
 
@@ -116,6 +117,8 @@ class Evaluation:
             was watched. Neither compared nor stored.
         changed: The variables of the user's modules that have changed during the run, by name; only of a run that was
             surveyed. Neither compared nor stored.
+        written: The files that the target's code opened for writing and that outlive the run; only of a run that was
+            watched. Neither compared nor stored.
     """
 
     schedule: Schedule
@@ -142,6 +145,7 @@ class Evaluation:
     tied: bool = field(default=False, compare=False)
     reads: tuple[ChanceRead, ...] = field(default=(), compare=False)
     changed: tuple[str, ...] = field(default=(), compare=False)
+    written: tuple[WrittenFile, ...] = field(default=(), compare=False)
 
     @property
     def acted(self) -> int:

@@ -18,7 +18,7 @@ from chaosagent.report.overlaps import broken_cell, broken_elsewhere, tell_overl
 from chaosagent.report.page import Cell, Page, Part, Span, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
 from chaosagent.report.story import agent_of, counted, replay_command
-from chaosagent.report.undeclared import reservation_of, tell_changed, tell_undeclared
+from chaosagent.report.undeclared import reservation_of, tell_changed, tell_undeclared, tell_unrepeated, tell_written
 from chaosagent.report.unproved import tell_unproved
 from chaosagent.report.weaknesses import contracts_table, is_unfinished, rank_of, tell_weaknesses
 from chaosagent.study.certificate import Certificate
@@ -171,7 +171,7 @@ def _tell_proof(page: Page, findings: Findings) -> None:
         number = _share_of(safe, searches, "for")
         page.gap().line(
             good(f"Nothing {space} breaks {what}"),
-            f": proved{number}{reservation_of(safe, interrupted=findings.result.interrupted)}.",
+            f": proved{number}{reservation_of(safe)}.",
             gaps,
         )
 
@@ -228,7 +228,7 @@ def _proof(found: Counterexample) -> Span:
 
 def _says_a_bound(certificate: Certificate) -> bool:
     """Whether it is proved that nothing below some cost breaks the contract."""
-    return certificate.reproduced and 0 < certificate.lower_bound < math.inf
+    return certificate.is_repeated and 0 < certificate.lower_bound < math.inf
 
 
 def place_of(found: Counterexample) -> tuple[str, str]:
@@ -287,9 +287,11 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
     result = findings.result
     if any(search.certificate.contradictions for search in result.searches) and not result.unlike:
         tell_contradictions(page, result.searches)
+    tell_unrepeated(page, result)
     tell_disproved(page, result)
     tell_undeclared(page, result)
     tell_changed(page, result)
+    tell_written(page, result)
     unsteady = [found for found in result.counterexamples if not found.confirmed]
     if unsteady:
         which = ", ".join(f"{found.contract} in {found.task_id}" for found in unsteady[:ROWS_MAX])

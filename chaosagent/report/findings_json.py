@@ -130,6 +130,8 @@ def _search_json(search: SearchResult, findings: Findings) -> Plain:
         "disproved": certificate.disproved or None,
         "reads": certificate.reads or None,
         "undeclared": list(certificate.undeclared),
+        "changed": list(certificate.changed),
+        "written": list(certificate.written),
         "by_real_time": certificate.by_real_time,
         "above_budget": above_budget_json(search),
     }

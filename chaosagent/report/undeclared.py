@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from chaosagent.report.page import Page, notice
 from chaosagent.report.printable import printable
 from chaosagent.report.story import counted
-from chaosagent.study.certificate import Certificate
+from chaosagent.study.certificate import UNREPEATED, Certificate
+from chaosagent.study.likely_cause import INTO_A_FRESH_FOLDER
 from chaosagent.study.result import SearchResult, StudyResult
 
 CHECKPOINTS_MAX = 10
@@ -15,17 +16,17 @@ VARIABLES_MAX = 5
 CHARACTERS_MAX = 80
 
 
-def reservation_of(safe: Sequence[SearchResult], *, interrupted: bool) -> str:
-    """Say what a proof rests on that the target, or the end of the study, makes doubtful."""
+def reservation_of(safe: Sequence[SearchResult]) -> str:
+    """Say what a proof rests on that the target makes doubtful."""
     doubts = []
-    if interrupted and not all(search.certificate.cold_repeats for search in safe):
-        doubts.append("runs repeat in other processes (not tried, as the study was interrupted)")
     if any(search.certificate.reads for search in safe):
         doubts.append("the clock reads and random numbers listed below do not matter")
     if any(rests_on_undeclared(search.certificate) for search in safe):
         doubts.append("what checkpoints leave out does not matter (listed below)")
     if any(search.certificate.changed for search in safe):
         doubts.append("what runs change in your modules does not matter (listed below)")
+    if any(search.certificate.written for search in safe):
+        doubts.append("what the target keeps in files does not matter (listed below)")
     return f", if {' and '.join(doubts)}" if doubts else ""
 
 
@@ -40,6 +41,30 @@ def tell_changed(page: Page, result: StudyResult) -> None:
             notice("Runs change variables of your modules: "),
             f"{_listed(list(found))}. Runs that were repeated in processes of their own were equal, so nothing shows "
             "that it matters. To be sure, make the world within the function, or say `fresh: true` in the study file.",
+        )
+
+
+def tell_written(page: Page, result: StudyResult) -> None:
+    """Name the files that the target writes, where something is proved all the same."""
+    found: dict[str, None] = {}
+    for search in result.searches:
+        if search.certificate.reproduced and search.certificate.level != "C0":
+            found.update(dict.fromkeys(search.certificate.written))
+    if found:
+        page.gap().line(
+            notice("The target writes files: "),
+            f"{_listed(list(found), 'file')}. chaosagent does not reset files between runs, so all repeats read what "
+            f"earlier runs wrote. To be sure that it does not matter, {INTO_A_FRESH_FOLDER}.",
+        )
+
+
+def tell_unrepeated(page: Page, result: StudyResult) -> None:
+    """Say that nothing is proved yet, where an interrupt came before the repeats in other processes."""
+    number = sum(search.certificate.unrepeated and search.certificate.level != "C0" for search in result.searches)
+    if number:
+        page.gap().line(
+            notice(f"Nothing is proved yet in {counted(number, 'search', 'searches')}: "),
+            f"{UNREPEATED}. Give the same command with --resume to have them repeated.",
         )
 
 
@@ -75,10 +100,10 @@ def tell_undeclared(page: Page, result: StudyResult) -> None:
         page.line(f"... {len(places) - CHECKPOINTS_MAX} more checkpoints (--json lists them)", indent=2)
 
 
-def _listed(variables: Sequence[str]) -> str:
+def _listed(variables: Sequence[str], kind: str = "variable") -> str:
     shown = ", ".join(f"`{printable(name, characters_max=CHARACTERS_MAX)}`" for name in variables[:VARIABLES_MAX])
     left = len(variables) - VARIABLES_MAX
-    return f"{shown} and {counted(left, 'other variable')}" if left > 0 else shown
+    return f"{shown} and {counted(left, f'other {kind}')}" if left > 0 else shown
 
 
 def split_undeclared(text: str) -> tuple[str, str]:

@@ -142,7 +142,7 @@ def _proof(found: Counterexample) -> Span:
     certificate = found.certificate
     if certificate.certified:
         return notice(shown_below(certificate)) if certificate.frozen else good("certified")
-    if certificate.reproduced and certificate.level != "C0" and certificate.known_below >= found.cost:
+    if certificate.is_repeated and certificate.level != "C0" and certificate.known_below >= found.cost:
         return notice("all cheaper confirmed known") if certificate.frozen else good("all cheaper known")
     return notice("minimal" if found.minimal else "none")
 
@@ -230,7 +230,7 @@ def _contract_row(contract: str, plan: Plan, result: StudyResult, elsewhere: int
 
 
 def _known_below(certificates: Sequence[Certificate]) -> str:
-    bound = min(certificate.known_below if certificate.reproduced else 0.0 for certificate in certificates)
+    bound = min(certificate.known_below if certificate.is_repeated else 0.0 for certificate in certificates)
     told = 0 < bound < math.inf and all(certificate.level != "C0" for certificate in certificates)
     return f", all known below {bound:g}" if told else ""
 

@@ -9,12 +9,13 @@ from chaosagent.errors import ChaosAgentError
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.frozen import FrozenAnswer
 from chaosagent.execution.workbench import Answering, Job, Workbench
+from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.study.divergence import Divergence, repeated
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.likely_cause import likely_cause
 from chaosagent.study.minimise import violates
-from chaosagent.trace.diff import Difference
 from chaosagent.vocabulary import ClockKind, Ending
 
 ATTEMPTS_MAX = 20
@@ -75,11 +76,13 @@ class Afresh:
             execution = self.run(at, schedule)
         return first
 
-    def cause_of(self, difference: Difference, at: Experimental, schedule: Schedule) -> str:
-        """Run a schedule once more, watched, and return why its runs are likely to differ as they do."""
+    def divergence_of(self, at: Experimental, told: Evaluation, again: Evaluation) -> Divergence:
+        """Say how a run made afresh has diverged; one more is watched for the cause."""
+        schedule, difference = again.schedule, difference_in_calls(told, again)
         job = Job(at.task_id, at.seed, schedule, answering=self.answering, world=at.world, watched=True, surveyed=True)
-        told = self._workbench.evaluate(job)
-        return likely_cause(difference, reads=told.reads, changed=told.changed)
+        watched = self._workbench.evaluate(job)
+        cause = likely_cause(difference, reads=watched.reads, changed=watched.changed, written=watched.written)
+        return repeated(at.world, schedule, difference, watched.reads, cause)
 
     def answers(self, at: Experimental, execution: Execution) -> tuple[FrozenAnswer, ...]:
         """Return the frozen answers of a run and of the one without injections, by which it is judged."""

@@ -29,6 +29,8 @@ RULES = {
     "lineage": "what touches nothing that a passing outcome was derived from passes, too, and is not run",
 }
 
+UNREPEATED = "the study was interrupted before its runs were repeated in processes of their own"
+
 CONFIDENCE = 0.95
 """With this probability an audit finds a rule that is wrong in as large a share of what it pruned as is printed."""
 
@@ -39,10 +41,12 @@ class ColdEvidence(NamedTuple):
     Attributes:
         text: How many were equal, and what runs change; empty where there were none.
         changed: The variables of modules that runs change.
+        missing: The study was interrupted before they were made.
     """
 
     text: str
     changed: tuple[str, ...]
+    missing: bool = False
 
 
 NO_COLD_REPEATS = ColdEvidence("", ())
@@ -89,6 +93,10 @@ class Certificate:
             were equal all the same; empty where no such call was seen.
         cold_repeats: How many cold repeats were equal, and which module variables runs change; empty without any.
         changed: Module variables that runs change, where each run of the study does not have a process of its own.
+        written: The files that the target writes, each with its place in the code: what they hold outlives runs and
+            processes, so no repeat shows whether it matters.
+        unrepeated: The study was interrupted before its runs were repeated in processes of their own: until a resumed
+            study has done that, nothing is proved.
         tied: In so many runs of the task a time-out and an answer fell on the same instant: what was set first came
             first, mostly the time-out, and the other order was not searched.
     """
@@ -124,6 +132,8 @@ class Certificate:
     reads: str = ""
     cold_repeats: str = ""
     changed: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    unrepeated: bool = False
     tied: int = 0
 
     @property
@@ -178,24 +188,29 @@ class Certificate:
     @property
     def proved(self) -> bool:
         """Whether what it says is a proof, and not one for some answers with clean runs for others."""
-        return self.reproduced and not self.frozen
+        return self.is_repeated and not self.frozen
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether runs were repeated, and none of them diverged."""
+        return self.reproduced and not self.unrepeated
 
     @property
     def certified(self) -> bool:
         """Whether the counterexample is shown to be a cheapest one: proved, where the target is deterministic."""
-        if self.by_real_time or not self.reproduced or self.cost is None:
+        if self.by_real_time or not self.is_repeated or self.cost is None:
             return False
         return self.level != "C0" and self.lower_bound >= self.cost
 
     @property
     def safe(self) -> bool:
         """Whether it is shown that nothing within the budget breaks the contract: proved, where it is `proved`."""
-        return self.reproduced and self.cost is None and self.level != "C0" and self.lower_bound > self.budget
+        return self.is_repeated and self.cost is None and self.level != "C0" and self.lower_bound > self.budget
 
     @property
     def complete(self) -> bool:
         """Whether every minimal counterexample within the budget is known, where that was wanted."""
-        if self.by_real_time or not self.reproduced or self.answers is None:
+        if self.by_real_time or not self.is_repeated or self.answers is None:
             return False
         return self.level != "C0" and self.known_below > self.budget
 
@@ -234,12 +249,17 @@ class Certificate:
             return f"nothing is proved: a repeated run differed: {work}"
         if self.disproved:
             return f"nothing is proved: {self.disproved}: {work}"
+        if self.unrepeated and self.level != "C0":
+            return f"nothing is proved yet: {UNREPEATED}: {work}"
         if self.by_real_time:
             work += ", broken by a limit of real time, which is no proof"
         if self.reads:
             work += f", {self.reads}"
         if self.cold_repeats:
             work += f", {self.cold_repeats}"
+        if self.written:
+            files = f"the target writes {listed(self.written, 'file')}"
+            work += f", {files}, and chaosagent does not reset files between runs"
         if self.tied:
             instant = f"in {_many(self.tied, 'run')} a time-out and an answer fell on the same instant"
             work += f", {instant}, where what was set first comes first and the other order was not searched"
@@ -273,11 +293,11 @@ VARIABLES_MAX = 3
 """How many undeclared variables are listed by name."""
 
 
-def listed(variables: Sequence[str]) -> str:
-    """Return the names of undeclared variables in one phrase, and how many more there are."""
+def listed(variables: Sequence[str], kind: str = "variable") -> str:
+    """Return the names of variables, or of things of another kind, in one phrase, and how many more there are."""
     shown = ", ".join(variables[:VARIABLES_MAX])
     left = len(variables) - VARIABLES_MAX
-    return f"{shown} and {_many(left, 'other variable')}" if left > 0 else shown
+    return f"{shown} and {_many(left, f'other {kind}')}" if left > 0 else shown
 
 
 def _many(number: int, singular: str) -> str:

@@ -21,11 +21,11 @@ from chaosagent.execution.executor import Executor
 from chaosagent.execution.workbench import Answering, Job, Workbench
 from chaosagent.faults.chance_read import ChanceRead
 from chaosagent.faults.dry import RecordedCrossing, unpack_request
-from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
+from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.faults.schedule import EMPTY
-from chaosagent.study.determinism import examine
+from chaosagent.study.determinism import Nature, examine
 from chaosagent.study.evaluator import Experimental
-from chaosagent.study.likely_cause import REMEDIES
+from chaosagent.study.likely_cause import INTO_A_FRESH_FOLDER, REMEDIES, listed_files
 from chaosagent.vocabulary import Boundary, ClockKind, Ending, Verdict
 
 DOORS = "Give it doors: run.service(...), run.model(...) and so on, or an adapter; see README.md."
@@ -98,21 +98,27 @@ def checkup(place: Place) -> Iterator[Remark]:
     """
     elsewhere = place.elsewhere()
     try:
+        natures = {task: _nature_of(task, place, elsewhere) for task in place.tasks}
         runs: dict[str, Execution] = {}
-        for task in place.tasks:
-            told = _told_by(elsewhere, Job(task, place.seed, EMPTY))  # first there, where an endless run can be ended
-            if told.status is Status.ERROR:
-                yield Remark(Level.BAD, task, f"does not run: {told.error}", ELSEWHERE)
+        for task, nature in natures.items():
+            if isinstance(nature, Nature) and (error := _error_elsewhere(nature)):
+                yield Remark(Level.BAD, task, f"does not run: {error}", ELSEWHERE)
+                continue
+            if isinstance(nature, Nature) and nature.uncompared:
+                yield from _determinism({task: nature})  # nor can it be run for what else there is to look at
                 continue
             with _forgotten_awaits() as forgotten:
                 job = Job(task, place.seed, EMPTY, fingerprinting=Fingerprinting.STATE, watched=True)
                 runs[task] = place.here.execute(job)
             yield from _of_run(task, runs[task])
             yield from _reads(task, runs[task].evaluation.reads)
+            if written := runs[task].evaluation.written:
+                text = f"writes {listed_files(written)}; no file is reset between runs"
+                yield Remark(Level.HINT, task, text, f"Unless nothing depends on it, {INTO_A_FRESH_FOLDER}.")
             for call in sorted(forgotten):
                 yield Remark(Level.HINT, task, f"{call} is called and never awaited, so it did not happen", AWAIT)
         if runs:
-            yield from _determinism(place, elsewhere, list(runs))
+            yield from _determinism({task: natures[task] for task in runs})
             yield from _doors(runs)
             yield from _checkpoints(place, runs)
     finally:
@@ -185,19 +191,31 @@ def _called_at(warning: warnings.WarningMessage) -> str:
     return f"{Path(file).name}:{line}"
 
 
-def _determinism(place: Place, elsewhere: Executor, tasks: Sequence[str]) -> Iterator[Remark]:
-    """Run every task again, here and there."""
+def _nature_of(task: str, place: Place, elsewhere: Executor) -> Nature | str:
+    """Make the check that a search makes before its first trial; return why the search would refuse the target.
+
+    It comes before all other runs, as it does there: what the first run in a process leaves behind shows only then.
+    """
+    try:
+        return examine([Experimental(task, place.seed)], place.here, elsewhere)
+    except (StudyError, TargetError) as error:
+        return str(error)
+
+
+def _error_elsewhere(nature: Nature) -> str:
+    """Return the error of a task that was not run in this process, as in another one it does not run."""
+    return next((one.error for one in nature.uncompared if one.in_other_process), "")
+
+
+def _determinism(natures: Mapping[str, Nature | str]) -> Iterator[Remark]:
+    """Say of each task whether its runs repeat, here and in another process."""
     equal = 0
-    for task in tasks:
-        try:
-            nature = examine([Experimental(task, place.seed)], place.here, elsewhere)
-        except (StudyError, TargetError) as error:
-            yield Remark(Level.BAD, task, str(error))
-            continue
-        if nature.uncompared:
-            text = (
-                f"its runs could not be compared, so whether they repeat is not known: {'; '.join(nature.uncompared)}"
-            )
+    for task, nature in natures.items():
+        if isinstance(nature, str):
+            yield Remark(Level.BAD, task, nature)
+        elif nature.uncompared:
+            listed = "; ".join(map(str, nature.uncompared))
+            text = f"its runs could not be compared, so whether they repeat is not known: {listed}"
             yield Remark(Level.BAD, task, text, AGAIN)
         elif nature.answering is Answering.LIVE:
             equal += 1
@@ -206,13 +224,8 @@ def _determinism(place: Place, elsewhere: Executor, tasks: Sequence[str]) -> Ite
             remedy = "A study freezes their answers; searches take longer and nothing is proved for certain."
             yield Remark(Level.HINT, task, text, remedy)
     if equal:
-        text = f"equal traces of {equal} of {len(tasks)} tasks, here and in another process with another hash seed"
+        text = f"equal traces of {equal} of {len(natures)} tasks, here and in another process with another hash seed"
         yield Remark(Level.GOOD, "determinism", text)
-
-
-def _told_by(elsewhere: Executor, job: Job) -> Evaluation:
-    elsewhere.submit(0, job)
-    return elsewhere.next_finished().evaluation
 
 
 def _doors(runs: Mapping[str, Execution]) -> Iterator[Remark]:

@@ -20,6 +20,7 @@ from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.certificate import ColdEvidence
+from chaosagent.study.divergence import repeated
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.likely_cause import cause_of_cold_difference, listed_variables
 from chaosagent.study.repeats import faulty, kinds_of
@@ -50,6 +51,7 @@ class ColdRepeats:
         open_process: Starts the process of a number, each with another hash seed; `None` where there can be none.
         nominal_of: Returns what the run of a task and seed without injections did.
         fresh: Every run of the study has a process of its own, so what it changes matters to no other.
+        on_progress: Called before the repeats and after each, with how many of how many were made.
 
     Attributes:
         runs: How many repeats were made.
@@ -63,8 +65,10 @@ class ColdRepeats:
         nominal_of: Callable[[Experimental], Nominal | None],
         *,
         fresh: bool = False,
+        on_progress: Callable[[int, int], object] = lambda made, total: None,  # noqa: ARG005
     ) -> None:
-        self._fresh = fresh
+        self._fresh, self._on_progress = fresh, on_progress
+        self._over: set[Experimental] = set()
         self._evaluator, self._open_process, self._nominal_of = evaluator, open_process, nominal_of
         self._processes: dict[int, Executor] = {}
         self._equal: Counter[Experimental] = Counter()
@@ -91,12 +95,52 @@ class ColdRepeats:
             is_suspicious = self._changed[_in_any_world(at)] and not self._fresh
             if is_suspicious and not (hurried or self._evaluator.diverged_in(at.task_id)):
                 self._compare(self._made(self._others(at, chosen), nominal))  # what is kept may matter in any of them
+            self._over.add(_in_any_world(at))
         finally:
             self.seconds += monotonic() - begun
 
-    def evidence_of(self, at: Experimental) -> ColdEvidence:
-        """Return what the repeats of a task and seed have shown."""
+    def explain(self, at: Experimental) -> None:
+        """Name what the process keeps between runs as the cause, where two runs of a task and seed differed by it.
+
+        Each is made twice in a process that has run nothing. If it repeats there, but not as it was made in the search,
+        that is the cause, and what it changes there is named: a circuit breaker that is open already changes no more.
+
+        Args:
+            at: Task and seed.
+        """
+        divergence = self._evaluator.divergences.pop(_in_any_world(at), None)
+        if divergence is None or self._fresh or self._open_process is None:
+            return
+        at = at._replace(world=divergence.world)
+        schedules, nominal = dict.fromkeys(divergence.schedules), self._nominal_of(at)
+        told = [one for schedule in schedules if (one := self._evaluator.known(at, schedule)) is not None]
+        if nominal is None or len(told) < len(schedules):
+            return
+        begun = monotonic()
+        try:
+            made = self._made([_Repeat(at, one, 0) for one in told for _ in range(2)], nominal)
+        finally:
+            self.seconds += monotonic() - begun
+        digests = {(repeat.told.schedule, again.digest) for repeat, again in made}
+        if len(digests) > len(schedules) or any(again.status is not Status.OK for _, again in made):
+            return
+        if len(schedules) == 1 or digests != {(one.schedule, one.digest) for one in told}:
+            changed = sorted({name for _, again in made for name in again.changed})
+            written = self._evaluator.written_in(at.task_id)
+            self._evaluator.name_cause(at, divergence.explained(divergence.reads, changed, written))
+        elif not divergence.reads:
+            self._evaluator.name_cause(at, divergence.with_cause)
+
+    def evidence_of(self, at: Experimental, *, interrupted: bool) -> ColdEvidence:
+        """Return what the repeats of a task and seed have shown.
+
+        Args:
+            at: Task and seed.
+            interrupted: The study was, perhaps before they were made.
+        """
         at = _in_any_world(at)
+        if interrupted and self._open_process is not None and at not in self._over:
+            return ColdEvidence("", (), missing=True)
         is_kept = self._equal[at] and not self._fresh
         return ColdEvidence(self._text_of(at), tuple(self._changed[at]) if is_kept else ())
 
@@ -162,10 +206,12 @@ class ColdRepeats:
         """Make repeats, in all processes at a time, and return what each told."""
         for number, (at, told, seed) in enumerate(repeats):
             self._process(seed).submit(number, self._job(at, told.schedule, nominal))
-        made = []
+        made = list[tuple[_Repeat, Evaluation]]()
         for repeat in repeats:
+            self._on_progress(len(made), len(repeats))
             finished = self._process(repeat.seed).next_finished()
             made.append((repeats[finished.ticket], finished.evaluation))
+        self._on_progress(len(made), len(repeats))
         self.runs += len(made)
         return made
 
@@ -207,8 +253,11 @@ class ColdRepeats:
             repeats=digests[first] == unlike.digest,
             alike=len(set(digests.values())) == 1,
             changed=unlike.changed,
+            written=self._evaluator.written_in(at.task_id),
         )
-        self._evaluator.differ(at, told.schedule, difference, f"{cause} (seen in a process of its own)")
+        cause = f"{cause} (seen in a process of its own)"
+        self._evaluator.differ(at, repeated(at.world, told.schedule, difference, cause=cause))
+        self._evaluator.divergences.pop(_in_any_world(at), None)  # there is nothing more to find out
 
 
 def _in_any_world(at: Experimental) -> Experimental:

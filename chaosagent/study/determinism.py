@@ -14,6 +14,7 @@ from chaosagent.faults.chance_read import ChanceRead
 from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY
+from chaosagent.faults.written_file import WrittenFile
 from chaosagent.study.evaluator import Experimental
 from chaosagent.study.likely_cause import likely_cause
 from chaosagent.trace.diff import Difference, first_difference
@@ -24,18 +25,36 @@ SECONDS_HERE = 1.0
 SAY_STOCHASTIC = "If it is a model that answers by chance, say `stochastic: true` in the study file."
 
 
+class Uncompared(NamedTuple):
+    """A task and seed of which a run had an error, so that nothing is known of it.
+
+    Attributes:
+        at: Task and seed.
+        error: Of the run.
+        in_other_process: It was the first run, in another process, and there was none in this one.
+    """
+
+    at: Experimental
+    error: str
+    in_other_process: bool
+
+    def __str__(self) -> str:
+        how = "in another process" if self.in_other_process else "run once more"
+        return f"task {self.at.task_id!r}, seed {self.at.seed}, {how}: {self.error}"
+
+
 class Nature(NamedTuple):
     """What a target was found to be.
 
     Attributes:
         answering: How pure interfaces answer in the runs of the study: `FROZEN` for a stochastic target.
         reason: Where two runs without injections differed first, when they did.
-        uncompared: Tasks and seeds of which nothing is known, as a run of them had an error, each with that error.
+        uncompared: Tasks and seeds of which nothing is known, as a run of them had an error.
     """
 
     answering: Answering = Answering.LIVE
     reason: str = ""
-    uncompared: tuple[str, ...] = ()
+    uncompared: tuple[Uncompared, ...] = ()
 
     @property
     def stochastic(self) -> bool:
@@ -64,7 +83,7 @@ def examine(
         StudyError: Two runs differ, and freezing the answers of pure interfaces does not help; the message names the
             first difference and the likely cause.
     """
-    uncompared: list[str] = []
+    uncompared: list[Uncompared] = []
     if stochastic:
         nature = Nature(Answering.FROZEN, DECLARED)
     else:
@@ -113,6 +132,8 @@ class _Unlike(NamedTuple):
     in_one_process: bool
     answering: Answering
     reads: tuple[ChanceRead, ...]
+    changed: tuple[str, ...]
+    written: tuple[WrittenFile, ...]
 
     def error(self) -> StudyError:
         """Return what refuses the target, with the likely cause and the remedy."""
@@ -121,7 +142,13 @@ class _Unlike(NamedTuple):
             where = f"two runs in one process are equal, two in different processes are not: {where}"
         is_frozen = self.answering is Answering.FROZEN
         frozen = ", even with the answers of its models frozen" if is_frozen else ""
-        cause = likely_cause(self.difference, in_one_process=self.in_one_process, reads=self.reads)
+        cause = likely_cause(
+            self.difference,
+            in_one_process=self.in_one_process,
+            reads=self.reads,
+            changed=self.changed,
+            written=self.written,
+        )
         chance = "" if is_frozen else f" {SAY_STOCHASTIC}"
         return StudyError(
             f"task {self.at.task_id!r}, seed {self.at.seed}: the target is not deterministic{frozen}, so nothing found "
@@ -134,19 +161,18 @@ def _unlike(
     here: Workbench,
     elsewhere: Executor | None,
     answering: Answering,
-    uncompared: list[str],
+    uncompared: list[Uncompared],
 ) -> Iterator[_Unlike]:
     """Yield the tasks and seeds whose runs differ; those that cannot be run are put into `uncompared`."""
     told = [None] * len(places) if elsewhere is None else _run_elsewhere(places, elsewhere, answering)
     for at, one in zip(places, told, strict=True):
-        place = f"task {at.task_id!r}, seed {at.seed}"
         if one is not None and one.status is Status.ERROR:
-            uncompared.append(f"{place}, in another process: {one.error}")
+            uncompared.append(Uncompared(at, one.error, in_other_process=True))
             continue
         try:
             unlike = _compared(at, here, one, answering)
         except (TargetError, PluginError) as error:
-            uncompared.append(f"{place}, run once more: {error}")
+            uncompared.append(Uncompared(at, str(error), in_other_process=False))
             continue
         if unlike is not None:
             yield unlike
@@ -155,7 +181,8 @@ def _unlike(
 def _run_elsewhere(places: Sequence[Experimental], elsewhere: Executor, answering: Answering) -> list[Evaluation]:
     """Return what runs told in another process, where one that never ends can be killed."""
     for ticket, at in enumerate(places):
-        elsewhere.submit(ticket, Job(at.task_id, at.seed, EMPTY, answering=answering))
+        # A variable that only the first run in a process changes, such as a cache, can be named after that run alone.
+        elsewhere.submit(ticket, Job(at.task_id, at.seed, EMPTY, answering=answering, surveyed=True))
     told: dict[int, Evaluation] = {}
     while len(told) < len(places):
         finished = elsewhere.next_finished()
@@ -174,8 +201,9 @@ def _compared(at: Experimental, workbench: Workbench, told: Evaluation | None, a
             difference = difference_in_calls(execution.evaluation, told)
     if difference is None:
         return None
-    reads = workbench.evaluate(job._replace(watched=True)).reads
-    return _Unlike(at, difference, in_one_process, answering, reads)
+    again = workbench.evaluate(job._replace(watched=True, surveyed=True))
+    changed = sorted({*again.changed, *(() if told is None else told.changed)})
+    return _Unlike(at, difference, in_one_process, answering, again.reads, tuple(changed), again.written)
 
 
 def _differing_here(workbench: Workbench, bare: Experiment) -> Difference | None:

@@ -19,9 +19,10 @@ from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.foresight import Foresight
 from chaosagent.faults.online import Policy, Scores
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.study.likely_cause import STRANGE_OPERATOR, likely_cause, recognised_cause
+from chaosagent.faults.written_file import WrittenFile
+from chaosagent.study.divergence import Divergence, is_alike, repeated
+from chaosagent.study.likely_cause import STRANGE_OPERATOR, recognised_cause
 from chaosagent.study.sharing import Sharing
-from chaosagent.trace.diff import Difference
 from chaosagent.vocabulary import Ending
 
 REPEATED = 64
@@ -64,6 +65,7 @@ class Evaluator:
         errors: Of those, ended as errors.
         answering: How pure interfaces answer.
         unlike: Tasks and seeds with a repeat that diverged, and the first difference.
+        divergences: The first two runs of this session that differed, by task and seed, until somebody explains them.
         reads: What watched repeats asked for that differs from run to run, by task and seed, and schedule.
         equal: How many repeats of a schedule were equal.
         tied: How many runs of a task and seed had a time-out and an answer at the same instant.
@@ -87,7 +89,7 @@ class Evaluator:
         self._tickets: dict[int, tuple[Experimental, Schedule]] = {}
         self._repeats: dict[int, tuple[Experimental, Evaluation]] = {}
         self._watched: dict[int, tuple[Experimental, Evaluation]] = {}
-        self._naming: dict[int, tuple[Experimental, str, Difference]] = {}
+        self._naming: dict[int, tuple[Experimental, Divergence]] = {}
         self._draws: dict[int, Callable[[Evaluation], None]] = {}
         self._plays: dict[int, tuple[Experimental, Policy]] = {}
         self._played: dict[tuple[Experimental, Policy], Evaluation] = {}
@@ -99,7 +101,9 @@ class Evaluator:
         self.errors = 0
         self.answering = Answering.LIVE
         self.unlike: dict[Experimental, str] = {}
+        self.divergences: dict[Experimental, Divergence] = {}
         self.reads: dict[Experimental, dict[Schedule, tuple[ChanceRead, ...]]] = {}
+        self._written: dict[str, set[WrittenFile]] = {}
         self.equal: Counter[tuple[Experimental, Schedule]] = Counter()
         self.tied: Counter[Experimental] = Counter()
         self.in_real_time = False
@@ -231,10 +235,10 @@ class Evaluator:
         elif finished.ticket in self._watched:
             self._take_watched(*self._watched.pop(finished.ticket), finished.evaluation)
         elif finished.ticket in self._naming:
-            at, text, difference = self._naming.pop(finished.ticket)
-            reads, changed = finished.evaluation.reads, finished.evaluation.changed
-            if reads or changed:
-                self._name_cause(at, text, likely_cause(difference, reads=reads, changed=changed))
+            at, divergence = self._naming.pop(finished.ticket)
+            self.divergences[self._of_study(at)] = divergence._replace(reads=finished.evaluation.reads)
+            told = finished.evaluation
+            self.name_cause(at, divergence.explained(told.reads, told.changed, told.written))
         elif finished.ticket in self._draws:
             drawn = finished.evaluation
             is_hung = drawn.ending is Ending.HUNG
@@ -259,6 +263,7 @@ class Evaluator:
     def _take_watched(self, at: Experimental, told: Evaluation, again: Evaluation) -> None:
         """Take a watched run; it is slow, so where real time matters the limit, or a time-out, may have ended it."""
         self.reads.setdefault(at, {})[told.schedule] = again.reads
+        self._written.setdefault(at.task_id, set()).update(again.written)
         if again.ending is not Ending.HUNG and not self.in_real_time:
             self._compare(at, told, again)
 
@@ -269,23 +274,25 @@ class Evaluator:
             self.equal[at, told.schedule] += 1
             return
         is_first = self._of_study(at) not in self.unlike
-        difference = difference_in_calls(told, again)
-        self.differ(at, told.schedule, difference, likely_cause(difference, reads=again.reads))
+        divergence = repeated(at.world, told.schedule, difference_in_calls(told, again), again.reads)
+        self.differ(at, divergence)
         if is_first and all(read.package for read in again.reads):
-            self._watch_for_cause(at, told.schedule, _under(told.schedule, difference), difference)
+            self._watch_for_cause(at, divergence)
 
-    def _watch_for_cause(self, at: Experimental, schedule: Schedule, text: str, difference: Difference) -> None:
+    def _watch_for_cause(self, at: Experimental, divergence: Divergence) -> None:
         """Have a schedule whose runs differ watched once, as what it reads, or leaves behind, is the likely cause."""
-        ticket = self._submit(at, schedule, self.answering, watched=True, surveyed=True)
-        self._naming[ticket] = (at, text, difference)
+        ticket = self._submit(at, divergence.schedules[0], self.answering, watched=True, surveyed=True)
+        self._naming[ticket] = (at, divergence)
 
-    def differ(self, at: Experimental, schedule: Schedule, difference: Difference, cause: str) -> None:
-        """Note that a repeat of a schedule diverged, where first, and the likely cause."""
+    def differ(self, at: Experimental, divergence: Divergence) -> None:
+        """Note that runs of a task and seed diverged, where first, and the likely cause."""
         if self._of_study(at) not in self.unlike:
-            self._name_cause(at, _under(schedule, difference), cause)
+            self.divergences[self._of_study(at)] = divergence
+            self.name_cause(at, divergence.with_cause)
 
-    def _name_cause(self, at: Experimental, text: str, cause: str) -> None:
-        at, text = self._of_study(at), f"{text}. Likely cause: {cause}"
+    def name_cause(self, at: Experimental, text: str) -> None:
+        """Say where runs of a task and seed diverged first, and why."""
+        at = self._of_study(at)
         if self.unlike.get(at) != text:
             self.unlike[at] = text
             self._on_differing(at, text)
@@ -326,14 +333,18 @@ class Evaluator:
         alone = None if told.effective == told.schedule else self._known.get((at, told.effective))
         if alone is None or told.status is Status.ERROR or alone.status is Status.ERROR or alone.ending is Ending.HUNG:
             return
-        is_alike = (alone.ending, alone.success, _calls(alone)) == (told.ending, told.success, _calls(told))
-        if not is_alike and self._of_study(at) not in self.unlike:
+        if not is_alike(alone, told) and self._of_study(at) not in self.unlike:
             landed = f"only `{told.effective}`" if told.effective else "nothing"
             difference = difference_in_calls(alone, told)
             cause = recognised_cause(difference) or STRANGE_OPERATOR
             text = f"under `{told.schedule}` {landed} landed, and yet the run is another: {difference}"
-            self._name_cause(at, text, cause)
-            self._watch_for_cause(at, told.schedule, text, difference)
+            divergence = Divergence(at.world, (told.schedule, told.effective), difference, text, cause)
+            self.differ(at, divergence)
+            self._watch_for_cause(at, divergence)
+
+    def written_in(self, task_id: str) -> list[WrittenFile]:
+        """Return the files that watched repeats of a task wrote."""
+        return sorted(self._written.get(task_id, ()))
 
     def known_of(self, at: Experimental) -> list[Evaluation]:
         """Return all that is known of a task and seed, in no certain order."""
@@ -370,15 +381,6 @@ class Evaluator:
     def anything_out(self) -> bool:
         """Whether some run has not ended yet."""
         return bool(self._out or self._repeats or self._watched or self._naming or self._plays)
-
-
-def _under(schedule: Schedule, difference: Difference) -> str:
-    return f"{f'under `{schedule}`' if schedule else 'without injections'}, {difference}"
-
-
-def _calls(told: Evaluation) -> list[tuple[object, ...]]:
-    """Return what was asked and answered where and when, in the order of places."""
-    return sorted((one.place, one.request, one.response, one.asked_at, one.answered_at) for one in told.crossings)
 
 
 def _ignore(at: Experimental, told: object) -> None:

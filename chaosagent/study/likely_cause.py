@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from chaosagent.faults.chance_read import Chance, ChanceRead
 from chaosagent.faults.difference import NO_CALL
+from chaosagent.faults.written_file import WrittenFile
 from chaosagent.trace.diff import Difference
 
 OR_PIN = "or pin it: `with chaosagent.deterministic(run):`"
@@ -21,9 +22,14 @@ _ORDER = "the order of a set, or of what threads finish; sort it"
 STRANGE_OPERATOR = (
     "an operator that acts by a timer or a variable of its own and not through its crossing, or chance in the target"
 )
-_WITHIN = "make the world within the function, or say `fresh: true` in the study file"
+_WITHIN = (
+    "create it within the target's function, or give each run a process of its own: `fresh: true` in the study file, "
+    "or `@chaosagent.fresh` above the target"
+)
 READS_SHOWN = 3
 VARIABLES_SHOWN = 8
+FILES_SHOWN = 4
+INTO_A_FRESH_FOLDER = "write to a folder made in the run (`tempfile.mkdtemp()`), or to a store in memory"
 REMEDIES = {
     Chance.REAL_TIME: f"ask run.clock.now(), {OR_PIN}",
     Chance.RANDOM: f"draw from run.rng(label), {OR_PIN}",
@@ -42,6 +48,7 @@ def likely_cause(
     in_one_process: bool = True,
     reads: Sequence[ChanceRead] = (),
     changed: Sequence[str] = (),
+    written: Sequence[WrittenFile] = (),
 ) -> str:
     """Say what most often makes two runs differ in this way, and what to do about it.
 
@@ -50,14 +57,23 @@ def likely_cause(
         in_one_process: Whether both ran in the same process.
         reads: What a watched run of the same schedule asked for that differs from run to run.
         changed: The variables of modules that it changes.
+        written: The files that it writes.
+
+    Returns:
+        What was observed, as such reads and changes, before what is only guessed.
     """
-    guessed = recognised_cause(difference) or _guessed(difference, in_one_process=in_one_process)
+    recognised = recognised_cause(difference)
+    guessed = recognised or _guessed(difference, in_one_process=in_one_process)
     suspects = [read for read in reads if not read.package and read.chance is not Chance.ADDRESS]
-    if suspects:
-        named = _named(suspects, first=_chance_in(difference))
-        return named if in_one_process and guessed != _ORDER else f"{guessed}; or {named}"
-    if changed and not recognised_cause(difference):
-        return f"what the process keeps between runs: runs change {listed_variables(changed)}; {_WITHIN}"
+    chance = _chance_in(difference)
+    observed = [_named(suspects, first=chance)] if suspects else []
+    if changed:
+        observed.insert(0 if chance is None else 1, kept_between_runs(changed))
+    if written:
+        observed.append(kept_in_files(written))
+    if observed:
+        is_sure = in_one_process and guessed != _ORDER and (bool(suspects) or not recognised)
+        return "; or ".join(observed if is_sure else [guessed, *observed])
     addresses = [read for read in reads if not read.package]
     if addresses:
         return f"{guessed}; or {_named(addresses)}"
@@ -67,7 +83,14 @@ def likely_cause(
     return guessed
 
 
-def cause_of_cold_difference(difference: Difference, *, repeats: bool, alike: bool, changed: Sequence[str]) -> str:
+def cause_of_cold_difference(
+    difference: Difference,
+    *,
+    repeats: bool,
+    alike: bool,
+    changed: Sequence[str],
+    written: Sequence[WrittenFile] = (),
+) -> str:
     """Say what most often makes a run differ from the same one in a process of its own, and what to do about it.
 
     Args:
@@ -75,16 +98,37 @@ def cause_of_cold_difference(difference: Difference, *, repeats: bool, alike: bo
         repeats: It does not differ when it is made again in a process with the same hash seed.
         alike: It does not differ between processes with different hash seeds.
         changed: The variables of modules that it changes.
+        written: The files that runs of the task write.
     """
     if not repeats:
-        return likely_cause(difference)
-    kept = f"what the process keeps between runs: runs change {listed_variables(changed)}; {_WITHIN}" if changed else ""
+        return likely_cause(difference, written=written)
+    kept = kept_between_runs(changed) if changed else ""
     if not alike:
         return "the order of a set, or `hash()`, which differ from process to process; sort" + (kept and f"; or {kept}")
-    return kept or (
-        "what the process keeps between runs, out of sight of module variables, such as a file or a package's own "
-        f"cache; {_WITHIN}"
+    return (
+        kept
+        or (kept_in_files(written) if written else "")
+        or (
+            "what the process keeps between runs, out of sight of module variables, such as a file or a package's own "
+            f"cache; {_WITHIN}"
+        )
     )
+
+
+def kept_between_runs(changed: Sequence[str]) -> str:
+    """Say that variables of modules outlive runs, which ones, and what to do about it."""
+    return f"what the process keeps between runs: runs change {listed_variables(changed)}; {_WITHIN}"
+
+
+def kept_in_files(written: Sequence[WrittenFile]) -> str:
+    """Say that files outlive runs, which ones, and what to do about it."""
+    return f"what files keep between runs: the target writes {listed_files(written)}; {INTO_A_FRESH_FOLDER}"
+
+
+def listed_files(written: Sequence[WrittenFile]) -> str:
+    """Return files with the places that write them in one phrase, and how many more there are."""
+    more = f" and {len(written) - FILES_SHOWN} more" if len(written) > FILES_SHOWN else ""
+    return ", ".join(map(str, written[:FILES_SHOWN])) + more
 
 
 def listed_variables(names: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from chaosagent.execution.answers_on_disk import AnswersOnDisk
 from chaosagent.execution.frozen import Answers, AnswersInMemory
 from chaosagent.execution.workbench import Workbench
 from chaosagent.faults.space import Space
+from chaosagent.faults.written_file import WrittenFile
 from chaosagent.limits import RunLimits, StudyLimits
 from chaosagent.study.confirmation import ErrorRates
 from chaosagent.study.searcher import DEFAULT_SEARCHER
@@ -56,6 +57,7 @@ class Plan:
         answers: The file in which frozen answers are kept, for this process and all workers; what the result depends on
             are the answers, not the file.
         fresh: Each run has a process of its own.
+        opened: Databases that the target has opened while it was loaded.
     """
 
     target: Target
@@ -83,11 +85,12 @@ class Plan:
     signatures: int | None = None
     answers: Path | None = None
     fresh: bool = False
+    opened: tuple[WrittenFile, ...] = ()
 
     def workbench(self) -> Workbench:
         """Return a workbench of this process."""
         kept: Answers = AnswersInMemory() if self.answers is None else AnswersOnDisk(self.answers)
-        return Workbench(self.target, self.config, self.contracts, self.run_limits, kept, self.fresh)
+        return Workbench(self.target, self.config, self.contracts, self.run_limits, kept, self.fresh, self.opened)
 
     @property
     def searcher_module(self) -> str:

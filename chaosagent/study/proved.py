@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.written_file import WrittenFile
 from chaosagent.study.certificate import NO_COLD_REPEATS, Certificate, ColdEvidence
 from chaosagent.study.nominal_share import NominalShare
 from chaosagent.study.plan import Plan
@@ -19,6 +22,7 @@ def certificate_of(
     broken_anyway: NominalShare | None = None,
     reads: str = "",
     cold_repeats: ColdEvidence = NO_COLD_REPEATS,
+    written: Sequence[WrittenFile] = (),
     tied: int = 0,
 ) -> Certificate:
     """Return what a search has proved now.
@@ -30,6 +34,7 @@ def certificate_of(
         broken_anyway: How often the contract breaks without injections, by chance.
         reads: What the target's code asks for that differs from run to run.
         cold_repeats: What repeats in processes of their own have shown.
+        written: The files that the target writes.
         tied: How many runs of the task and seed had a time-out and an answer at the same instant.
     """
     standing = search.standing if reproduced else Standing()
@@ -67,6 +72,8 @@ def certificate_of(
         reads=reads,
         cold_repeats=cold_repeats.text,
         changed=cold_repeats.changed,
+        written=tuple(map(str, written)),
+        unrepeated=cold_repeats.missing,
         tied=tied,
     )
 

@@ -137,6 +137,8 @@ class Progress:
         best_cost: Of the cheapest counterexample.
         lower_bound: The least proven bound of the searches that are under way.
         current: What is searched now, for people.
+        repeats: How many repeats of faulty runs in processes of their own were made, and of how many; `None` while none
+            are under way.
         seconds: Real time since the start.
         trials_max: At most so many trials will be told.
         stochastic: Answers come by chance, so the bound is no proof.
@@ -151,6 +153,7 @@ class Progress:
     best_cost: float | None = None
     lower_bound: float = 0.0
     current: str = ""
+    repeats: tuple[int, int] | None = None
     seconds: float = 0.0
     trials_max: int = 0
     stochastic: bool = False

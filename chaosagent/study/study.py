@@ -11,7 +11,6 @@ from chaosagent.clock import monotonic
 from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.errors import SearcherError, StudyError
 from chaosagent.execution.executor import Executor
-from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.afresh import Afresh
@@ -82,7 +81,9 @@ class Study:
         self._nature = DETERMINISTIC
         self._costs: list[float] = []
         self._afresh = Afresh(self._workbench, self._evaluator.known)
-        self._cold_repeats = ColdRepeats(self._evaluator, elsewhere, self._afresh.nominal_of, fresh=plan.fresh)
+        self._cold_repeats = ColdRepeats(
+            self._evaluator, elsewhere, self._afresh.nominal_of, fresh=plan.fresh, on_progress=self._report_repeats
+        )
 
     def run(self) -> StudyResult:
         """Search until every search has ended or a limit is reached.
@@ -153,9 +154,8 @@ class Study:
         """Find out whether the target is deterministic, and freeze its answers if it is not."""
         self._progress.current = "checking that runs repeat"
         self._report([])
-        known = (
-            self._plan.stochastic if self._earlier.stochastic is None else self._earlier.stochastic
-        )  # as it was begun
+        begun_as = self._earlier.stochastic
+        known = self._plan.stochastic if begun_as is None else begun_as
         with contextlib.ExitStack() as stack:
             elsewhere = None if self._elsewhere is None else self._elsewhere(0)
             if elsewhere is not None:
@@ -183,6 +183,8 @@ class Study:
                 self._repeats.repeat_faulty(at, found, hurried=self._out_of_time)
                 self._cold_repeats.repeat(at, found, hurried=self._out_of_time)
             self._repeats.drain()
+            if not self._out_of_time:
+                self._cold_repeats.explain(at)
 
     def _withdrawn(self, results: Sequence[SearchResult]) -> list[SearchResult]:
         """Return the results without the proofs of what a later run has refuted, and tell those once more."""
@@ -211,8 +213,6 @@ class Study:
         ]
         self._progress.searches = sum(len(group) for group in groups)
         return [group for group in groups if group]
-
-    # ------------------------------------------------------------------ searching
 
     def _search_all(self, groups: Sequence[Sequence[Search]]) -> None:
         """Let searches go on side by side until all have ended and their certificates are audited."""
@@ -277,7 +277,10 @@ class Study:
             progress.lower_bound = min(search.lower_bound for search in active)
         self._sinks.progress(progress)
 
-    # ------------------------------------------------------------------ what was found
+    def _report_repeats(self, made: int, total: int) -> None:
+        self._progress.repeats = (made, total) if made < total else None
+        self._progress.seconds = monotonic() - self._started
+        self._sinks.progress(self._progress)
 
     def _finish(self, group: Sequence[Search]) -> list[SearchResult]:
         """Return how the searches of one task and seed ended; what did not repeat in one of them is proved in none."""
@@ -322,7 +325,7 @@ class Study:
         fresh = self._afresh.run(at, minimal)
         reproduced = fresh.evaluation.digest == evaluation.digest and minimal == fresh.evaluation.effective
         if not reproduced:
-            self._differ(at, evaluation, fresh.evaluation)
+            self._evaluator.differ(at, self._afresh.divergence_of(at, evaluation, fresh.evaluation))
             fresh = self._afresh.violating(at, minimal, contract.id, fresh)
         cost = minimal.declared_cost(plan.space.model)
         self._costs.append(cost)
@@ -344,11 +347,6 @@ class Study:
             undisturbed=self._afresh.undisturbed(at),
         )
 
-    def _differ(self, at: Experimental, told: Evaluation, again: Evaluation) -> None:
-        """Note that a run made afresh diverged, and watch one more for the cause."""
-        difference = difference_in_calls(told, again)
-        self._evaluator.differ(at, again.schedule, difference, self._afresh.cause_of(difference, at, again.schedule))
-
     def _signature(self, at: Experimental, contract: Contract, schedule: Schedule) -> Signature:
         """Return what kind of failure a violation is, before its search is over; its run is kept until then."""
         return signature_of(self._afresh.keep(at, schedule).trace, contract.id, contract.severity, schedule)
@@ -363,7 +361,8 @@ class Study:
             frozen=self._nature.stochastic,
             broken_anyway=anyway,
             reads=self._repeats.told_of(search.at.task_id),
-            cold_repeats=self._cold_repeats.evidence_of(search.at),
+            cold_repeats=self._cold_repeats.evidence_of(search.at, interrupted=self._interrupted),
+            written=self._evaluator.written_in(search.at.task_id),
             tied=self._evaluator.tied[search.at._replace(world=0)],
         )
 

@@ -12,6 +12,7 @@ from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts, parse_contract
 from chaosagent.contracts.contract import Contract
 from chaosagent.errors import SearcherError, UnknownNameError, UsageError
+from chaosagent.execution.file_watch import watch_files
 from chaosagent.execution.own_process import refuse_threads, threads_of_others
 from chaosagent.execution.workbench import Workbench, load_workbench
 from chaosagent.faults.space import Space
@@ -41,7 +42,8 @@ def plan_of(study: StudyFile) -> Plan:
     settings, located = study.settings, study.located
     make_importable(study.folder)
     before = threads_of_others()
-    target = load_target(settings.target, where=located.where("target"), folder=study.folder)
+    with watch_files(databases_only=True) as opened:
+        target = load_target(settings.target, where=located.where("target"), folder=study.folder)
     if settings.fresh or target.fresh:
         refuse_threads(before, target.name)
     config = next(iter(target.configs)) if settings.config is None else settings.config
@@ -75,6 +77,7 @@ def plan_of(study: StudyFile) -> Plan:
         audit=settings.search.audit,
         stochastic=settings.stochastic,
         fresh=settings.fresh or target.fresh,
+        opened=tuple(opened),
         confirmations=settings.search.confirmations,
         alpha=settings.search.alpha,
         beta=settings.search.beta,

@@ -170,3 +170,91 @@ def test_a_replay_gives_each_run_a_process_of_its_own_too(chaosagent: Command, f
     assert replayed.code == 1, replayed.out  # in one process the run without faults would hide what breaks
     assert "VIOLATED" in replayed.out
     assert "REPRODUCED" in replayed.out
+
+
+COUNTS = """
+from chaosagent import Outcome, Task, effect, fresh, target
+
+RUNS = []
+SEEN = set()
+
+
+{decorator}
+async def agent(task, run):
+    RUNS.append(1)
+    first = not SEEN
+    SEEN.add(task.id)
+    bank = run.service("bank", {{"pay": lambda note: 1}}, effects={{"pay": effect()}})
+    await bank("pay", note=f"{{{kept}}}")
+    return Outcome("paid", success=True)
+"""
+
+
+@pytest.mark.parametrize("command", [("search", "study.yaml"), ("doctor", "agent.py:agent")], ids=["search", "doctor"])
+@pytest.mark.parametrize(
+    ("kept", "name"),
+    [("len(RUNS)", "RUNS"), ("min(len(RUNS), 2)", "RUNS"), ("first", "SEEN")],
+    ids=["in each run", "in the first two runs", "in the first run"],
+)
+def test_a_target_that_counts_its_runs_is_refused_and_the_variable_named(
+    chaosagent: Command, folder: Path, kept: str, name: str, command: tuple[str, str]
+) -> None:
+    written(folder, "1")
+    (folder / "agent.py").write_text(COUNTS.format(decorator=TARGET, kept=kept), encoding="utf-8")
+
+    refused = chaosagent(*command)
+
+    assert refused.code == (4 if command[0] == "search" else 1)
+    told = " ".join((refused.out + refused.err).split())
+    assert re.search(rf"Likely cause: .*runs change .*{name} in agent.py", told), told
+    assert "`fresh: true` in the study file, or `@chaosagent.fresh` above the target" in told
+
+
+@pytest.mark.parametrize(("decorator", "options"), [(f"@fresh\n{TARGET}", ()), (TARGET, ("--fresh",))])
+def test_the_doctor_says_ready_once_the_remedy_is_taken(
+    chaosagent: Command, folder: Path, decorator: str, options: tuple[str, ...]
+) -> None:
+    (folder / "agent.py").write_text(COUNTS.format(decorator=decorator, kept="len(RUNS)"), encoding="utf-8")
+
+    assert chaosagent("doctor", "agent.py:agent", *options).code == 0
+
+
+BREAKER = """
+from chaosagent import Outcome, Task, effect, target
+
+
+class Breaker:
+    failures = 0
+
+
+BREAKER = Breaker()
+
+
+@target(tasks=[Task("t")])
+async def agent(task, run):
+    orders = run.service("orders", {"find": lambda: "o1"}, read_only=True)
+    bank = run.service("bank", {"pay": lambda note: 1}, effects={"pay": effect()})
+    note = "unknown"
+    while BREAKER.failures < 3:
+        try:
+            note = await orders("find")
+            break
+        except Exception:
+            BREAKER.failures += 1
+    await bank("pay", note=note)
+    return Outcome("paid", success=True)
+"""
+
+
+def test_a_circuit_breaker_that_stays_open_is_named_and_no_operator_is_blamed(
+    chaosagent: Command, folder: Path
+) -> None:
+    written(folder, "1", study=STUDY.replace("1.2", "2.4"))
+    (folder / "agent.py").write_text(BREAKER, encoding="utf-8")
+
+    found = chaosagent("search", "study.yaml", "--json")
+
+    assert not any(search["safe"] or search["certified"] for search in found.json["searches"])
+    (diverged,) = found.json["unlike"]
+    assert "runs change BREAKER in agent.py" in diverged
+    assert "an operator that acts" not in diverged

@@ -42,6 +42,12 @@ def test_where_several_are_wanted_the_bound_is_what_all_are_known_below(plan: Pl
     assert "proved" not in line
 
 
+def test_a_line_tells_how_many_runs_were_repeated_behind_the_searches(plan: Plan) -> None:
+    line = summary_of(Progress(searches=1, searches_over=1, seconds=9.0, repeats=(3, 8)), plan)
+
+    assert line.endswith("9 s  repeating faulty runs in fresh processes: 3 of 8")
+
+
 @pytest.mark.parametrize("several", [False, True])
 def test_where_answers_come_by_chance_nothing_is_called_proved(plan: Plan, several: bool) -> None:
     progress = Progress(searches=1, found=3, best_cost=1.1, lower_bound=2.05, stochastic=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import logging
 import os
 import random
@@ -11,7 +13,7 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 from time import monotonic as imported_monotonic
@@ -32,6 +34,18 @@ from chaosagent.vocabulary import Outcome, Task
 KEPT = random.Random(3)
 
 
+@contextlib.contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Collect no garbage: callbacks of others, such as Hypothesis's, read the clock within the code that is watched."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def reads_of(code: Callable[[Run], object], *, watched: bool = True) -> list[ChanceRead]:
     @target(name="reader", tasks=[Task("read")])
     async def agent(task: Task, run: Run) -> Outcome:
@@ -43,7 +57,8 @@ def reads_of(code: Callable[[Run], object], *, watched: bool = True) -> list[Cha
         return Outcome("done", success=True)
 
     bench = Workbench(agent, agent.config("default"), tuple(default_contracts()))
-    return list(bench.execute(Job("read", 0, EMPTY, watched=watched)).evaluation.reads)
+    with no_garbage_collection():
+        return list(bench.execute(Job("read", 0, EMPTY, watched=watched)).evaluation.reads)
 
 
 def formatted_now() -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -88,3 +91,81 @@ def test_frozen_answers_of_a_file_are_shared_with_it(tmp_path: Path) -> None:
 
     assert in_own_process(lambda: (answers.get(b"a"), answers.get(b"b"))) == (b"1", b"2")
     assert (answers.get(b"a"), answers.get(b"b")) == (b"1", b"2")
+
+
+def _sleeping(marker: str) -> list[str]:
+    """Return the processes that were started with a marker in their command line."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if marker.encode() in place.read_bytes():
+                found.append(place.parent.name)
+    return found
+
+
+def _children() -> set[int]:
+    """Return the processes that this one has started, also those that nobody has waited for yet."""
+    found = set()
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if int(place.read_bytes().rpartition(b")")[2].split()[1]) == os.getpid():
+                found.add(int(place.parent.name))
+    return found
+
+
+def _start_things(marker: str) -> None:
+    """Do what targets do that leave something behind."""
+    threading.Thread(target=threading.Event().wait).start()
+    KEPT_FILES.append(open(os.devnull, encoding="utf-8"))  # noqa: SIM115
+    for is_leader in (False, True):
+        command = [sys.executable, "-c", "import time; time.sleep(60)", marker]
+        subprocess.Popen(command, start_new_session=is_leader)
+
+
+KEPT_FILES: list[object] = []
+only_on_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+
+
+@only_on_linux
+def test_nothing_is_left_of_threads_files_and_processes_that_runs_start(tmp_path: Path) -> None:
+    descriptors, children = len(os.listdir("/proc/self/fd")), _children()
+
+    for _ in range(5):
+        in_own_process(lambda: _start_things(str(tmp_path)))
+
+    assert len(os.listdir("/proc/self/fd")) == descriptors
+    assert _sleeping(str(tmp_path)) == []
+    assert _children() == children
+
+
+@only_on_linux
+def test_a_process_that_ends_beside_one_that_it_has_forked_is_no_hang(tmp_path: Path) -> None:
+    begun, outlived = tmp_path / "begun", tmp_path / "outlived"
+
+    def call() -> None:
+        if os.fork() == 0:
+            begun.touch()
+            threading.Event().wait(20)
+            outlived.touch()
+            os._exit(0)
+        while not begun.exists():
+            threading.Event().wait(0.01)
+        os._exit(3)
+
+    with pytest.raises(TargetError, match="with exit code 3"):
+        in_own_process(call)
+    assert begun.exists()
+    assert not outlived.exists()
+
+
+@only_on_linux
+def test_a_process_that_uses_more_memory_than_it_may_is_an_error_of_the_target() -> None:
+    def use(megabytes: int, seconds: float) -> int:
+        held = bytearray(megabytes * 1_000_000)
+        threading.Event().wait(seconds)
+        return len(held)
+
+    assert in_own_process(lambda: use(1, 0), megabytes_max=4_000) == 1_000_000
+    for seconds in (0, 60):  # seen at the end, and while it runs
+        with pytest.raises(TargetError, match=r"used more than 300 MB of memory \(run.memory_megabytes\)"):
+            in_own_process(partial(use, 400, seconds), megabytes_max=300)

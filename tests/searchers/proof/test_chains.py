@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from chaosagent.contracts.catalogue import parse_contract
@@ -9,8 +11,10 @@ from chaosagent.execution import execute
 from chaosagent.experiments.benchmarks.planted.levels import fourteen, space
 from chaosagent.searchers.exact import certifying
 from chaosagent.study.searcher import Purpose
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.enumeration import drive
+from chaosagent.vocabulary import Outcome, Task
 from tests.lab.soundness.forgetful import HIDING_PLACES, Forgetful, search
 
 WRONG_SEED = 3
@@ -69,3 +73,33 @@ def test_a_difference_alone_disables_no_rule() -> None:
     assert searcher.standing.undeclared
     assert searcher.rules["R3"]
     assert chains
+
+
+def counting() -> Target:
+    """Return an agent with a local variable that depends on how many runs there were, and on no fault."""
+    runs: list[None] = []
+
+    @target(name="counting", tasks=[Task("t")])
+    async def agent(task: Task, run: Run) -> Outcome:
+        del task
+        runs.append(None)
+        number_of_run = len(runs)
+        shop = run.service("shop", {"look": lambda: [1, 2], "buy": lambda: [3, 4]}, read_only=True)
+        looked = bought = None
+        with contextlib.suppress(Exception):
+            looked = await shop("look")
+        run.checkpoint("looked", str(looked))
+        with contextlib.suppress(Exception):
+            bought = await shop("buy")
+        run.checkpoint("bought", str(bought))
+        return Outcome("done" if number_of_run else "never", success=True)
+
+    return agent
+
+
+def test_variables_that_differ_between_runs_with_the_same_faults_make_none_suspicious() -> None:
+    bench = Bench(counting(), [parse_contract("objective")], space(*fourteen()))
+    searcher = certifying(bench.problem("objective", 2.6))
+    drive(searcher, bench.run)  # pairs of faults of which the second has not acted yet at the first checkpoint
+
+    assert all(proposal.schedule for proposal in searcher.audit(16))
