@@ -102,6 +102,7 @@ class Workbench:
     opened: tuple[WrittenFile, ...] = ()
     megabytes_max: float | None = None
     _nominal: dict[tuple[str, int, bool, int], Nominal] = field(default_factory=dict)
+    _modules: Mapping[str, bytes] | None = None
 
     def bare(self, task_id: str, seed: int, answering: Answering = Answering.LIVE, world: int = 0) -> Experiment:
         """Return a task and seed without what its nominal run did.
@@ -149,7 +150,7 @@ class Workbench:
             on_begun: Called with what lets the policy of the job choose, before each run that is made.
         """
         # Here, where the next job finds what looking at modules has cached, and before a nominal run that fills caches.
-        before = state_of_modules(self.target) if job.surveyed else {}
+        before = self._state_of_modules() if job.surveyed else {}
         if job.nominal is None:
             experiment = self.experiment(job.task_id, job.seed, job.answering, job.world)
         else:
@@ -157,6 +158,12 @@ class Workbench:
         if not job.surveyed:
             return self._made(experiment, lambda: self._observed(experiment, job, on_begun), alone=job.alone)
         return self._made(experiment, lambda: self._surveyed(experiment, job, before), alone=job.alone)
+
+    def _state_of_modules(self) -> Mapping[str, bytes]:
+        """Return what the user's modules hold; it is read anew when a run was made in this process since."""
+        if self._modules is None:
+            self._modules = state_of_modules(self.target)
+        return self._modules
 
     def _surveyed(self, experiment: Experiment, job: Job, before: Mapping[str, bytes]) -> Execution:
         """Run a job, and note which variables of modules are not what they were before."""

@@ -94,7 +94,8 @@ class ColdRepeats:
             self._compare(self._made(chosen, nominal))
             is_suspicious = self._changed[_in_any_world(at)] and not self._fresh
             if is_suspicious and not (hurried or self._evaluator.diverged_in(at.task_id)):
-                self._compare(self._made(self._others(at, chosen), nominal))  # what is kept may matter in any of them
+                # What is kept may matter in any of them.
+                self._compare(self._made(self._others(at, chosen), nominal, surveyed=False))
             self._over.add(_in_any_world(at))
         finally:
             self.seconds += monotonic() - begun
@@ -202,10 +203,12 @@ class ColdRepeats:
             chosen.setdefault(one.schedule, one)
         return list(chosen.values())[:schedules_max]
 
-    def _made(self, repeats: Sequence[_Repeat], nominal: Nominal) -> list[tuple[_Repeat, Evaluation]]:
+    def _made(
+        self, repeats: Sequence[_Repeat], nominal: Nominal, *, surveyed: bool = True
+    ) -> list[tuple[_Repeat, Evaluation]]:
         """Make repeats, in all processes at a time, and return what each told."""
         for number, (at, told, seed) in enumerate(repeats):
-            self._process(seed).submit(number, self._job(at, told.schedule, nominal))
+            self._process(seed).submit(number, self._job(at, told.schedule, nominal)._replace(surveyed=surveyed))
         made = list[tuple[_Repeat, Evaluation]]()
         for repeat in repeats:
             self._on_progress(len(made), len(repeats))
@@ -217,7 +220,7 @@ class ColdRepeats:
 
     def _job(self, at: Experimental, schedule: Schedule, nominal: Nominal) -> Job:
         job = Job(at.task_id, at.seed, schedule, answering=self._evaluator.answering, world=at.world)
-        return job._replace(surveyed=True, alone=True, nominal=nominal)
+        return job._replace(alone=True, nominal=nominal)
 
     def _process(self, seed: int) -> Executor:
         if seed not in self._processes:
