@@ -10,7 +10,6 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from chaosagent.canonical import Plain
-from chaosagent.cli.output import stdout_for_answers
 from chaosagent.errors import ChaosAgentError, RecordError, StudyError, TargetError, UsageError
 from chaosagent.execution.workbench import load_workbench
 from chaosagent.importable import make_importable
@@ -25,8 +24,31 @@ from chaosagent.report.story import counted
 from chaosagent.targets.loading import COMMAND_FILES, load_target
 from chaosagent.targets.target import Target
 
+MODES = ("schedule", "exact", "both")
 SOUND = frozenset({ReplayOutcome.HELD, ReplayOutcome.REPRODUCED})
 OPEN = frozenset({ReplayOutcome.DIVERGED, ReplayOutcome.CHANGED, ReplayOutcome.MOVED, ReplayOutcome.NOT_LANDED})
+
+
+class Stored(NamedTuple):
+    """A record to be replayed.
+
+    Attributes:
+        path: Of its file; for one that has none, the name that its file would have.
+        record: What it holds; `None` to read the file.
+        has_file: There is such a file, and what was accepted may stand next to it.
+    """
+
+    path: Path
+    record: ReplayRecord | None = None
+    has_file: bool = True
+
+    def read(self) -> ReplayRecord:
+        """Return the record.
+
+        Raises:
+            RecordError: Its file is no sound record.
+        """
+        return read_record(self.path) if self.record is None else self.record
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +56,7 @@ class Rerun:
     """One replay of one record.
 
     Attributes:
-        path: Of the record.
+        path: Of the record; its file name where it has no file.
         record: What it holds; `None` when it cannot be read or is refused.
         replay: What came of it.
     """
@@ -44,23 +66,32 @@ class Rerun:
     replay: Replay
 
 
+def stored_at(paths: Iterable[Path]) -> Iterator[Stored]:
+    """Yield the records named, and those below the folders named, in the order of their paths.
+
+    Raises:
+        UsageError: A path does not exist, or a folder has no record.
+    """
+    yield from map(Stored, find_records(paths))
+
+
 def replay_all(
-    paths: Iterable[Path],
+    stored: Iterable[Stored],
     *,
     mode: str,
     config: str | None = None,
-    target: str | None = None,
+    target: Target | str | None = None,
     draws: int = DRAWS,
     placements: int = PLACEMENTS,
     accept: bool = False,
 ) -> list[Rerun]:
-    """Replay records, in the order of their paths.
+    """Replay records, in their order.
 
     A record may come from a stranger. It is refused, and nothing is imported for it, when it names code by a path that
     leaves the working directory; installed modules, and those in the working directory, are imported as it names them.
 
     Args:
-        paths: Records, or folders that hold some.
+        stored: The records.
         mode: `"schedule"`, `"exact"` or `"both"`.
         config: Another configuration, for schedule.
         target: Another target than the records name.
@@ -76,24 +107,24 @@ def replay_all(
     targets: dict[str, Target] = {}
     reruns: list[Rerun] = []
     shared = UndisturbedRuns()
-    with stdout_for_answers():
-        for path in find_records(paths):
-            try:
-                record = read_record(path)
-                refuse_foreign_code(record, trusts_target=target is not None)
-                loaded = _target_of(record, path, target, targets)
-                _refuse_other_target(record, loaded)
-                accepted = frozenset() if accept else read_accepted(path, record)
-            except RecordError as error:
-                reruns.append(Rerun(path, None, Replay(ReplayOutcome.REFUSED, mode, None, _without(path, error))))
-                continue
-            for one in _modes(record, mode):
-                named = record.target_reference if target is None else target
-                asked = _Asked(named, config, draws, placements, accepted, shared)
-                replay = _replay(record, loaded, one, asked)
-                if accept and replay.changes:
-                    replay = _accepted(path, record, loaded, asked, replay)
-                reruns.append(Rerun(path, record, replay))
+    for one in stored:
+        path = one.path
+        try:
+            record = one.read()
+            refuse_foreign_code(record, trusts_target=target is not None)
+            loaded = _target_of(record, path, target, targets)
+            _refuse_other_target(record, loaded)
+            accepted = frozenset() if accept or not one.has_file else read_accepted(path, record)
+        except RecordError as error:
+            reruns.append(Rerun(path, None, Replay(ReplayOutcome.REFUSED, mode, None, _without(path, error))))
+            continue
+        for way in _modes(record, mode):
+            named = target if isinstance(target, str) else record.target_reference
+            asked = _Asked(named, config, draws, placements, accepted, shared)
+            replay = _replay(record, loaded, way, asked)
+            if accept and replay.changes:
+                replay = _accepted(path, record, loaded, asked, replay)
+            reruns.append(Rerun(path, record, replay))
     return reruns
 
 
@@ -234,9 +265,11 @@ def _named_contracts(entry: Plain) -> Iterator[str]:
 
 
 def _target_of(
-    record: ReplayRecord, path: Path, given: str | None, known: dict[str, Target]
+    record: ReplayRecord, path: Path, given: Target | str | None, known: dict[str, Target]
 ) -> Target | ChaosAgentError:
     """Return the target of a record; when it cannot be loaded, the error, which is that record's alone."""
+    if isinstance(given, Target):
+        return given
     reference = record.target_reference if given is None else given
     if reference not in known:
         try:
