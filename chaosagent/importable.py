@@ -12,6 +12,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
+_STOPPED = "__chaosagent_stopped__"
 _LOADING: ContextVar[str] = ContextVar("chaosagent_loading", default="")
 
 
@@ -47,8 +48,21 @@ def execute_module(spec: ModuleSpec, module: ModuleType) -> None:
         BaseException: Whatever else the module raises.
     """
     assert spec.loader is not None
-    with _loading(spec.name), contextlib.suppress(SearchReachedError):
-        spec.loader.exec_module(module)
+    try:
+        with _loading(spec.name):
+            spec.loader.exec_module(module)
+    except SearchReachedError:
+        setattr(module, _STOPPED, True)
+
+
+def stop_hint(module: ModuleType) -> str:
+    """Return what to do if something is missing in a module that was executed up to its first search; else nothing."""
+    if not hasattr(module, _STOPPED):
+        return ""
+    return (
+        " It was loaded up to its first search: define everything that is searched above that, or put the searches "
+        'below `if __name__ == "__main__":`.'
+    )
 
 
 def import_module(name: str) -> ModuleType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from chaosagent.api.counterexample import Counterexample
@@ -9,7 +10,7 @@ from chaosagent.api.result import StudyResult, TrialSource
 from chaosagent.api.rows import Certificate, Rows, rows_in
 from chaosagent.errors import RecordError
 from chaosagent.replays.store import SUFFIX, read_record
-from chaosagent.report.page import Page, bad, faint, good, notice, strong
+from chaosagent.report.page import Page, Span, bad, faint, good, notice, strong
 from chaosagent.report.story import counted
 
 ROWS_MAX = 50
@@ -87,13 +88,20 @@ def _page(
         page.table(("contract", "task", "cost", "proof", "schedule"), rows)
     else:
         page.gap().line("No counterexample was found.")
-    page.heading("Certificates")
+    page.heading("By search")
     page.table(
-        ("contract", "task", "seed", "certificate"),
-        [
-            (one.contract, one.task, str(one.seed), good(one.text) if one.safe else one.text)
-            for one in certificates[:ROWS_MAX]
-        ],
+        ("contract", "task", "seed", "level", "proved"),
+        [(one.contract, one.task, str(one.seed), one.level, _proved(one, budget)) for one in certificates[:ROWS_MAX]],
     )
     left = max(len(counterexamples), len(certificates)) - ROWS_MAX
     return page.line(faint(f"... {left} more rows")) if left > 0 else page
+
+
+def _proved(certificate: Certificate, budget: float) -> Span:
+    if certificate.violated_nominally:
+        return bad("violated without any injection")
+    if certificate.safe:
+        return good(f"no violating schedule of cost up to {budget:g}")
+    if certificate.level != "C0" and 0 < certificate.lower_bound < math.inf:
+        return notice(f"no violating schedule cheaper than {certificate.lower_bound:g}")
+    return faint("-")

@@ -1,1 +1,3 @@
 """Statistics: intervals for shares."""
+
+__all__ = ["comparison", "intervals", "sequential"]

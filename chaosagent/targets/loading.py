@@ -12,7 +12,7 @@ from types import ModuleType
 
 from chaosagent.errors import ChaosAgentError, TargetError, UnknownNameError, UsageError
 from chaosagent.extras import missing_extra
-from chaosagent.importable import execute_module, import_module, program_in
+from chaosagent.importable import execute_module, import_module, program_in, stop_hint
 from chaosagent.registry import Registry
 from chaosagent.targets.target import Target
 
@@ -89,7 +89,7 @@ def load_target(reference: str, *, where: str = "", folder: Path | None = None) 
             if known
             else "It has no target: decorate a function with @chaosagent.target()."
         )
-        raise UsageError(f"{prefix}{place} has no {attribute!r}. {listed}")
+        raise UsageError(f"{prefix}{place} has no {attribute!r}. {listed}{stop_hint(module)}")
     found = getattr(module, attribute)
     if not isinstance(found, Target):
         raise UsageError(

@@ -56,6 +56,8 @@ from chaosagent.targets.target import EffectRule, Run
 
 __all__ = ["through_doors"]
 
+__all__ = ["through_doors"]
+
 
 def through_doors(
     run: Run,

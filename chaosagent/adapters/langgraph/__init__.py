@@ -56,6 +56,8 @@ if TYPE_CHECKING:
 
 __all__ = ["through_doors"]
 
+__all__ = ["through_doors"]
+
 
 def through_doors(
     run: Run,

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Doored", "through_doors"]
 
+__all__ = ["Doored", "through_doors"]
+
 EXTRA = "openai-agents"
 LOWEST, BELOW = "0.24", "1"
 

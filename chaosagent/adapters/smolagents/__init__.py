@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 __all__ = ["through_doors"]
 
+__all__ = ["through_doors"]
+
 LOWEST, BELOW = "1.26", "2"
 
 
