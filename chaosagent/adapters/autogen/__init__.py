@@ -56,8 +56,6 @@ if TYPE_CHECKING:
 
 __all__ = ["through_doors"]
 
-__all__ = ["through_doors"]
-
 LOWEST, BELOW = "0.7.5", "0.8"
 
 

@@ -56,8 +56,6 @@ from chaosagent.targets.target import EffectRule, Run
 
 __all__ = ["through_doors"]
 
-__all__ = ["through_doors"]
-
 
 def through_doors(
     run: Run,

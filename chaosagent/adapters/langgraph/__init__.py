@@ -56,8 +56,6 @@ if TYPE_CHECKING:
 
 __all__ = ["through_doors"]
 
-__all__ = ["through_doors"]
-
 
 def through_doors(
     run: Run,

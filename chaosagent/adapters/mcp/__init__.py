@@ -50,8 +50,6 @@ from chaosagent.errors import TargetError
 from chaosagent.extras import require, require_version
 from chaosagent.targets.target import EffectRule, Run
 
-__all__ = ["relay", "through_doors"]
-
 __all__ = ["through_doors"]
 
 EXTRA = "mcp"

@@ -55,8 +55,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Doored", "through_doors"]
 
-__all__ = ["Doored", "through_doors"]
-
 EXTRA = "openai-agents"
 LOWEST, BELOW = "0.24", "1"
 

@@ -48,8 +48,6 @@ from chaosagent.targets.target import EffectRule, Run
 if TYPE_CHECKING:
     from chaosagent.adapters.pydantic_ai.crossings import AgentDoors
 
-__all__ = ["through_doors"]
-
 __all__ = ["doors", "through_doors"]
 
 doors: Any

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
 __all__ = ["through_doors"]
 
-__all__ = ["through_doors"]
-
 LOWEST, BELOW = "1.26", "2"
 
 
