@@ -1,3 +1,3 @@
 """Numbers from the trials of a study."""
 
-__all__ = ["robustness"]
+__all__ = ["area_interval", "robustness"]
