@@ -49,7 +49,9 @@ def reference_of(found: object, kind: str, *, defined_in: str, called: str, as_f
 
 def _named(module: ModuleType) -> str:
     if module.__name__ == "__main__":
-        return "the running program, which is no file that another process can import"
+        file = getattr(module, "__file__", None)
+        what = "no file" if file is None else f"{Path(file).name}, which is no module"
+        return f"the running program, {what} that another process can import"
     return f"module {module.__name__!r}, which no other process can import"
 
 
@@ -91,6 +93,8 @@ def _is_found(name: str, path: Path) -> bool:
     folders: list[str] | None = None
     spec: ModuleSpec | None = None
     parts = name.split(".")
+    if not all(part.isidentifier() for part in parts):
+        return False
     for end in range(1, len(parts) + 1):
         spec = PathFinder.find_spec(".".join(parts[:end]), folders)
         if spec is None:

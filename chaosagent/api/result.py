@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -135,6 +135,11 @@ class StudyResult:
                 "chaosagent.search."
             )
         return robustness_of(self._findings, draws=draws)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel without the target, which may not be able to."""
+        values = [getattr(self, one.name) for one in fields(self) if one.name not in ("_findings", "_trials")]
+        return StudyResult, (*values, self._trials)
 
     def __rich__(self) -> Page:
         return self._page

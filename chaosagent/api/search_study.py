@@ -62,7 +62,8 @@ def search(
         StudyError: The study cannot continue, as its target is not deterministic, say.
         KeyboardInterrupt: It was interrupted; what was found by then is in the folder, for `load` and `resume`.
 
-    Determinism: equal studies of equal targets give equal results.
+    Determinism: equal studies of equal targets give equal results. Searches in several threads wait for each other, as
+    what targets print goes through streams of the whole process.
     """
     stop_if_loading()
     file = study_file(study)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import threading
 from collections.abc import Iterator
+from typing import TextIO
 
 from chaosagent.execution.printed import Printed
 from chaosagent.report.printable import printable
 
 STDOUT, STDERR = 1, 2
+_ONE_AT_A_TIME = threading.RLock()
+"""Python's streams belong to the whole process: a search in another thread waits."""
 
 
 @contextlib.contextmanager
@@ -24,8 +28,12 @@ def target_output_to_stderr(*, descriptors: bool) -> Iterator[Printed]:
     Yields:
         What takes it; its `original` is where progress goes, its `left_out` the number of bytes that were not shown.
     """
-    console = sys.stderr
+    with _ONE_AT_A_TIME, _redirected(sys.stderr, descriptors=descriptors) as printed:
+        yield printed
 
+
+@contextlib.contextmanager
+def _redirected(console: TextIO, *, descriptors: bool) -> Iterator[Printed]:
     def show(line: str) -> None:
         console.write(printable(line) + "\n")
         console.flush()

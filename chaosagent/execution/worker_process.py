@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections import deque
 from collections.abc import Iterator
 from types import ModuleType
@@ -20,6 +21,8 @@ from chaosagent.execution.worker import work
 HASH_SEED = "PYTHONHASHSEED"
 END_SECONDS_MAX = 20.0
 """How long a process whose pipe has ended may take to end itself: a slow machine stops it in the middle of that."""
+_STARTING = threading.Lock()
+"""What a start changes for a moment, the environment and the running program, is of the whole process."""
 _SPAWNING = multiprocessing.get_context("spawn")
 
 
@@ -44,7 +47,7 @@ class WorkerProcess:
     def __init__(self, setup: bytes, megabytes_max: float, hash_seed: str | None = None) -> None:
         self.pipe, theirs = _SPAWNING.Pipe()
         self._process = _SPAWNING.Process(target=work, args=(theirs, setup, megabytes_max), daemon=True)
-        with interrupts_held(), _hash_seed(hash_seed), _without_program():
+        with _STARTING, interrupts_held(), _hash_seed(hash_seed), _without_program():
             self._process.start()
         theirs.close()
         self.pid = self._process.pid or 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 import sys
 import types
 from pathlib import Path
@@ -82,6 +83,13 @@ def test_to_frame_with_pandas_is_a_data_frame(result: chaosagent.StudyResult, mo
 
     assert kind == "frame"
     assert len(rows) == len(result.trials)
+
+
+def test_a_result_can_be_pickled_although_its_target_cannot(result: chaosagent.StudyResult) -> None:
+    again = pickle.loads(pickle.dumps(result))
+
+    assert again == result
+    assert (again.trials, str(again)) == (result.trials, str(result))
 
 
 def test_a_violation_is_no_proof(result: chaosagent.StudyResult) -> None:

@@ -161,6 +161,39 @@ def test_a_target_that_only_this_process_has_is_searched_and_the_missing_check_i
     assert sorted(path.name for path in folder.iterdir()) == ["agent.py"]
 
 
+@pytest.mark.slow
+def test_an_interrupt_is_raised_and_what_was_found_is_kept(folder: Path) -> None:
+    study = chaosagent.Study(shop(), **SHORT)
+
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        chaosagent.search(study, out="kept", on_progress=interrupt)
+    begun = chaosagent.load("kept")
+    ended = chaosagent.search(study, out="kept", resume=True)
+
+    assert begun.interrupted
+    assert not chaosagent.load(folder / "kept").interrupted
+    assert ended.trials == chaosagent.search(study).trials
+
+
+@pytest.mark.slow
+def test_searches_in_threads_leave_the_process_as_it_was(folder: Path) -> None:
+    study, before = chaosagent.Study("agent.py:agent", budget=1.2, operators=["service.delay"]), sys.stdout
+    main_module = sys.modules["__main__"]
+
+    async def both() -> list[chaosagent.StudyResult]:
+        return await asyncio.gather(*(asyncio.to_thread(chaosagent.search, study) for _ in range(2)))
+
+    one, other = asyncio.run(both())
+
+    assert one.trials == other.trials
+    assert sys.stdout is before
+    assert sys.modules["__main__"] is main_module
+    assert [path.name for path in folder.iterdir() if path.suffix == ".py"] == ["agent.py"]
+
+
 def test_progress_is_reported() -> None:
     seen: list[int] = []
 
