@@ -43,8 +43,8 @@ def judge_files(paths: Iterable[Path], tally: Tally, reading: Reading, *, skip_b
 
     Args:
         paths: Of files of spans and of replay records.
-        tally: Is told of each trace.
-        reading: Is told what was met in the files.
+        tally: Counts each trace.
+        reading: Counts what the files hold.
         skip_broken: Take note of what cannot be read, and go on.
 
     Raises:
@@ -78,7 +78,7 @@ def judge_record(record: ReplayRecord, name: str, tally: Tally) -> None:
     Args:
         record: The record.
         name: What findings call its place.
-        tally: Is told of its trace.
+        tally: Counts its trace.
     """
     place = StepPlace("", SourcePlace(name, 0))
     places = (place,) * len(record.trace.steps)

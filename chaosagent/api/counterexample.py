@@ -119,8 +119,8 @@ class Counterexample:
         return self.__rich__().text().rstrip("\n")
 
     def __repr__(self) -> str:
-        told = f"{self.id}: {self.contract} in {self.task}, cost {self.cost:g}, {self.schedule}"
-        return f"<Counterexample {printable(told, characters_max=REPR_MAX)}>"
+        text = f"{self.id}: {self.contract} in {self.task}, cost {self.cost:g}, {self.schedule}"
+        return f"<Counterexample {printable(text, characters_max=REPR_MAX)}>"
 
     def _repr_html_(self) -> str:
         return page_html(self.__rich__())

@@ -148,10 +148,10 @@ class StudyResult:
         return self._page.text().rstrip("\n")
 
     def __repr__(self) -> str:
-        told = f"{self.target}: {_many(len(self.counterexamples), 'counterexample')}"
+        found = f"{self.target}: {_many(len(self.counterexamples), 'counterexample')}"
         safe = sum(one.safe for one in self.certificates)
         proved = f"{safe} of {_many(len(self.certificates), 'search', 'searches')} proved up to {self.budget:g}"
-        return f"<StudyResult {printable(told, characters_max=300)}, {proved}>"
+        return f"<StudyResult {printable(found, characters_max=300)}, {proved}>"
 
     def _repr_html_(self) -> str:
         found = table_html(

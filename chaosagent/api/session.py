@@ -97,7 +97,7 @@ class Audience:
         printed: Takes what the target prints.
         remark: Called with a line on what the study, the store or the executor cannot do.
         display: Makes what shows progress; `None` shows none.
-        sinks: Who else is told of trials, results and progress.
+        sinks: Who else takes trials, results and progress.
     """
 
     printed: Printed

@@ -46,8 +46,8 @@ def _span(text: str, style: Style) -> str:
 
 
 def _row(cells: Sequence[object]) -> str:
-    told = "".join(f'<td style="text-align:left">{_escaped(str(cell))}</td>' for cell in cells)
-    return f"<tr>{told}</tr>"
+    row = "".join(f'<td style="text-align:left">{_escaped(str(cell))}</td>' for cell in cells)
+    return f"<tr>{row}</tr>"
 
 
 def _escaped(text: str) -> str:

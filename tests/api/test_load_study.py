@@ -1,4 +1,4 @@
-"""Folders that hold no study, or a damaged one, are told in one sentence."""
+"""Folders that hold no study, or a damaged one, are refused in one sentence."""
 
 from __future__ import annotations
 

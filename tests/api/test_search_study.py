@@ -89,7 +89,7 @@ def test_a_script_may_hold_its_target_and_search_without_a_guard(
 
 
 @pytest.mark.slow
-def test_a_target_behind_the_first_search_of_a_script_is_told_with_the_remedy(
+def test_a_target_behind_the_first_search_of_a_script_is_refused_with_the_remedy(
     python: Callable[..., Any], folder: Path
 ) -> None:
     agent = (folder / "agent.py").read_text()
@@ -211,13 +211,13 @@ def test_a_search_in_python_and_one_of_the_same_file_have_the_same_rows(
     monkeypatch.delitem(sys.modules, "agent", raising=False)
     (folder / "study.yaml").write_text("target: agent.py:agent\nbudget: 1.2\noperators: [service.delay]\n")
     assert main(["search", "study.yaml", "--out", "cli", "--json"]) == 1
-    told = json.loads(capsys.readouterr().out)
+    answer = json.loads(capsys.readouterr().out)
     agent = __import__("agent").agent
 
     result = chaosagent.search(chaosagent.Study(agent, budget=1.2, operators=["service.delay"]), out="python")
 
     of_cli = chaosagent.load("cli")
-    assert result.digest == told["digest"] == of_cli.digest
+    assert result.digest == answer["digest"] == of_cli.digest
     assert result.to_frame("trials") == of_cli.to_frame("trials")
     assert result.to_frame("certificates") == of_cli.to_frame("certificates")
     assert [found.record for found in result.counterexamples] == [found.record for found in of_cli.counterexamples]
