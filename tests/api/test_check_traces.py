@@ -53,9 +53,7 @@ def test_a_contract_of_this_program_is_checked(spans: Path) -> None:
 
     found = chaosagent.check(spans, [no_refunds, "no-crash"])
 
-    assert [(finding.contract, finding.step) for finding in found.findings] == [("no-refunds", 0), ("no-refunds", 1)][
-        :1
-    ]
+    assert [(finding.contract, finding.step) for finding in found.findings] == [("no-refunds", 0)]
 
 
 def test_what_is_not_allowed_is_refused_where_it_is_said(spans: Path) -> None:
