@@ -51,9 +51,9 @@ clean:  ## remove what the other targets made, but .venv and .venv-crewai
 
 # The stamps make a second run start at once; a change of pyproject.toml installs again.
 $(INSTALLED_DEMO): EXTRAS = report
-$(INSTALLED_TEST): EXTRAS = report,search,testing,deterministic,dev
-$(INSTALLED_SLOW): EXTRAS = report,search,testing,deterministic,dev$(addprefix $(comma),$(SLOW_EXTRAS))
-$(INSTALLED_CREWAI): EXTRAS = report,search,testing,deterministic,dev,crewai
+$(INSTALLED_TEST): EXTRAS = report,search,statistics,testing,deterministic,dev
+$(INSTALLED_SLOW): EXTRAS = report,search,statistics,testing,deterministic,dev$(addprefix $(comma),$(SLOW_EXTRAS))
+$(INSTALLED_CREWAI): EXTRAS = report,search,statistics,testing,deterministic,dev,crewai
 $(INSTALLED_DEMO) $(INSTALLED_TEST) $(INSTALLED_SLOW): pyproject.toml | $(BIN)/python
 $(INSTALLED_CREWAI): pyproject.toml | .venv-crewai/bin/python
 $(INSTALLED_DEMO) $(INSTALLED_TEST) $(INSTALLED_SLOW) $(INSTALLED_CREWAI):

@@ -20,6 +20,14 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from chaosagent.api.check_traces import CheckResult, check
+    from chaosagent.api.counterexample import Counterexample
+    from chaosagent.api.load_study import load
+    from chaosagent.api.replay_records import ReplayResult, replay
+    from chaosagent.api.result import StudyResult
+    from chaosagent.api.rows import Certificate, Trial
+    from chaosagent.api.search_study import search
+    from chaosagent.api.study import Study
     from chaosagent.contracts.custom import contract
     from chaosagent.contracts.temporal import always, count, never, since, until, within
     from chaosagent.errors import ChaosAgentError, UsageError
@@ -47,8 +55,11 @@ __all__ = [
     "ActionBlocked",
     "Capability",
     "CapabilitySet",
+    "Certificate",
     "ChaosAgentError",
+    "CheckResult",
     "Claim",
+    "Counterexample",
     "Effect",
     "Impact",
     "Labels",
@@ -56,21 +67,29 @@ __all__ = [
     "Mediator",
     "Outcome",
     "PolicyMediator",
+    "ReplayResult",
     "Ruling",
     "Run",
     "StatusError",
+    "Study",
+    "StudyResult",
     "SystemConfig",
     "Target",
     "Task",
+    "Trial",
     "UntracedRun",
     "UsageError",
     "always",
+    "check",
     "contract",
     "count",
     "deterministic",
     "effect",
     "fresh",
+    "load",
     "never",
+    "replay",
+    "search",
     "since",
     "target",
     "until",
@@ -83,6 +102,14 @@ _HOMES = {
     **dict.fromkeys(("Run", "Target", "effect", "fresh", "target"), "chaosagent.targets.target"),
     **dict.fromkeys(("Capability", "CapabilitySet"), "chaosagent.governance.capability"),
     **dict.fromkeys(("Mediator", "PolicyMediator", "Ruling"), "chaosagent.governance.mediator"),
+    **dict.fromkeys(("CheckResult", "check"), "chaosagent.api.check_traces"),
+    **dict.fromkeys(("ReplayResult", "replay"), "chaosagent.api.replay_records"),
+    **dict.fromkeys(("Certificate", "Trial"), "chaosagent.api.rows"),
+    "Counterexample": "chaosagent.api.counterexample",
+    "Study": "chaosagent.api.study",
+    "StudyResult": "chaosagent.api.result",
+    "load": "chaosagent.api.load_study",
+    "search": "chaosagent.api.search_study",
     "UntracedRun": "chaosagent.execution.untraced",
     "contract": "chaosagent.contracts.custom",
     "deterministic": "chaosagent.targets.deterministic",

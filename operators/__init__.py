@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from chaosagent.faults.operator import Operator
 
+__all__ = ["entries", "memory", "message", "model", "network", "prompt", "retrieval", "service", "tools"]
+
 # A second import under another name would make a second copy of every class.
 if __name__ != "chaosagent.operators":
     raise ImportError(

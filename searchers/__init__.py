@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from chaosagent.study.searcher import SearcherFactory
 
+__all__ = ["drawing", "entries", "seen"]
+
 # A second import under another name would make a second copy of every class.
 if __name__ != "chaosagent.searchers":
     raise ImportError(

@@ -1,1 +1,3 @@
 """The command line: one file per verb."""
+
+__all__: list[str] = []

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from chaosagent.cli import output
 
-if TYPE_CHECKING:
-    from chaosagent.execution.checking import Tally
-    from chaosagent.trace.span_files import Reading
-
 HELD, VIOLATED, UNJUDGED = 0, 1, 3
-SPAN_SUFFIXES = (".jsonl", ".json", ".ndjson")
 
 
 def check(
@@ -58,16 +53,17 @@ def check(
 
     chaosagent check chaosagent-out/triage/replays
     """
+    from chaosagent.api.checking import judge_files, trace_files
     from chaosagent.execution.checking import Tally
     from chaosagent.report.checked import checked_json, checked_page, junit_of
     from chaosagent.studyfile.checks import load_checks
     from chaosagent.trace.span_files import Reading
 
-    paths = _files(traces)
+    paths = trace_files(traces)
     reading = Reading()
     with output.stdout_for_answers():
         tally = Tally(load_checks(contracts, contract or []))
-        _read(paths, tally, reading, skip_broken=skip_broken)
+        judge_files(paths, tally, reading, skip_broken=skip_broken)
     if junit is not None:
         junit.write_text(junit_of(tally), encoding="utf-8")
     if json:
@@ -76,67 +72,3 @@ def check(
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         output.answer(checked_page(f"{paths[0]}{more}", tally, reading))
     return VIOLATED if tally.violated else HELD if tally.judged else UNJUDGED
-
-
-def _files(traces: list[Path]) -> list[Path]:
-    """Return the files named, and those in the folders named, each once."""
-    from chaosagent.errors import UsageError
-    from chaosagent.replays.store import SUFFIX
-
-    found: dict[Path, None] = {}
-    for path in traces:
-        if path.is_dir():
-            inside = sorted(child for child in path.rglob("*") if child.suffix in (*SPAN_SUFFIXES, SUFFIX))
-            if not inside:
-                endings = ", ".join(f"*{suffix}" for suffix in (*SPAN_SUFFIXES, SUFFIX))
-                raise UsageError(f"{path} holds no traces ({endings}). Name files of spans, or replay records.")
-            found.update(dict.fromkeys(inside))
-        elif path.exists():
-            found[path] = None
-        else:
-            raise UsageError(f"{path} does not exist. Name files of spans (*.jsonl, *.json), or replay records.")
-    return list(found)
-
-
-def _read(paths: list[Path], tally: Tally, reading: Reading, *, skip_broken: bool) -> None:
-    """Judge the traces of all files; those of spans together, as the spans of one trace may be in several."""
-    from chaosagent.errors import UsageError
-    from chaosagent.replays.store import SUFFIX
-    from chaosagent.trace.genai import run_of
-    from chaosagent.trace.span_files import read_groups
-
-    rules = tally.checks.rules
-    for path in paths:
-        if path.suffix == SUFFIX:
-            try:
-                _add_record(path, tally)
-            except UsageError as error:
-                if not skip_broken:
-                    raise
-                reading.note(error)
-    spans = [path for path in paths if path.suffix != SUFFIX]
-    for group in read_groups(spans, reading, skip_broken=skip_broken):
-        try:
-            run = run_of(group.trace_id, group.spans, rules)
-        except UsageError as error:
-            if not skip_broken:
-                raise
-            reading.note(error)
-            continue
-        tally.lossy = reading.broken_count > 0
-        tally.add(run._replace(unfinished=run.unfinished or group.cut))
-
-
-def _add_record(path: Path, tally: Tally) -> None:
-    """Judge the trace of a replay record, which knows its task and the run without injections."""
-    from chaosagent.execution.checking import Case
-    from chaosagent.replays.store import read_record
-    from chaosagent.trace.genai import ImportedRun, StepPlace
-    from chaosagent.trace.genai_content import Gaps
-    from chaosagent.trace.otlp import SourcePlace
-
-    record = read_record(path)
-    place = StepPlace("", SourcePlace(str(path), 0))
-    places = (place,) * len(record.trace.steps)
-    run = ImportedRun("", record.trace, places, place, "", Gaps(), foreign=False, tools={})
-    tally.add(run, Case(record.task, record.nominal))

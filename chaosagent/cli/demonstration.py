@@ -11,15 +11,15 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from chaosagent.api.replaying import Rerun, replay_all, stored_at, totals_of
+from chaosagent.api.robustness import curves_json, robustness_of
 from chaosagent.canonical import Plain
 from chaosagent.cli.output import remark, stdout_for_answers
-from chaosagent.cli.replaying import Rerun, replay_all, totals_of
 from chaosagent.cli.session import run_study
 from chaosagent.clock import monotonic
-from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.interrupts import ignore_interrupts, interrupts_held
 from chaosagent.extras import require
-from chaosagent.metrics.robustness import Curve, adversarial_curve, random_curve
+from chaosagent.metrics.robustness import Curve
 from chaosagent.replays.outcome import ReplayOutcome
 from chaosagent.replays.store import read_record
 from chaosagent.report.findings import Findings, counterexamples_table, work_of
@@ -34,8 +34,6 @@ from chaosagent.studyfile import Overrides, load_study, plan_of
 
 FIRST, REPAIRED = "naive", "hardened"
 KINDS_MIN = 5
-LEVELS = 11
-DRAWS = 20
 FIRST_STUDY = Overrides(config=FIRST)
 REPAIRED_STUDY = Overrides(config=REPAIRED)
 
@@ -199,8 +197,9 @@ class Demonstration:
 
     def _replay(self, found: Findings) -> list[Rerun]:
         records = list(found.records.values())  # the folder may hold some of an earlier version, too
-        exact = replay_all(records, mode="exact")
-        schedule = replay_all(records, mode="schedule", config=REPAIRED)
+        with stdout_for_answers():
+            exact = replay_all(stored_at(records), mode="exact")
+            schedule = replay_all(stored_at(records), mode="schedule", config=REPAIRED)
         page = Page().line(strong("3  Replay: each counterexample again, in two ways"))
         page.table(
             (),
@@ -231,7 +230,8 @@ class Demonstration:
         return repaired
 
     def _measure(self, found: Findings, repaired: Repaired) -> list[Robustness]:
-        curves = [robustness_of(found), repaired.robustness]
+        with stdout_for_answers():
+            curves = [robustness_of(found), repaired.robustness]
         budget = f"{found.plan.budget:g}"
         page = Page().line(strong("5  How many tasks are still done when faults may cost up to B: R(B)"))
         page.table(
@@ -297,25 +297,16 @@ def search_repaired(study: Path, out: Path) -> Repaired:
     ignore_interrupts()
     findings = run_study(load_study(study, REPAIRED_STUDY), out)
     certificates = [search.certificate for search in findings.result.searches]
+    with stdout_for_answers():
+        robustness = robustness_of(findings)
     return Repaired(
-        robustness_of(findings),
+        robustness,
         findings.plan.budget,
         sum(certificate.safe for certificate in certificates),
         len(certificates),
         work_of(findings.result),
         findings_json(findings),
     )
-
-
-def robustness_of(found: Findings) -> Robustness:
-    """Return R(B) of a study: from its searches against the objective, and under random schedules."""
-    plan = found.plan
-    budgets = [round(plan.budget * number / LEVELS, 6) for number in range(1, LEVELS + 1)]
-    # Below the cost of a hook nothing can be injected, and there is nothing to draw.
-    budgets = [budget for budget in budgets if budget >= plan.space.model.c_hook] or [plan.budget]
-    with stdout_for_answers():
-        drawn = random_curve(plan, InlineExecutor(plan.workbench()), budgets, draws=DRAWS)
-    return Robustness(plan.config.name, adversarial_curve(found.result.searches, plan.budget), drawn)
 
 
 def hardest(found: Findings) -> Counterexample | None:
@@ -370,14 +361,3 @@ def _share(low: float, high: float) -> str:
 def _mean(curve: Curve) -> str:
     low, high = curve.area
     return f"{high:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
-
-
-def curves_json(curves: Sequence[Robustness]) -> dict[str, Plain]:
-    """Return R(B) by configuration as plain data."""
-    return {
-        robustness.name: {
-            "adversarial": robustness.adversarial.to_json(),
-            "random": None if robustness.random is None else robustness.random.to_json(),
-        }
-        for robustness in curves
-    }

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TextIO
 
+from chaosagent.api.target_output import target_output_to_stderr
 from chaosagent.canonical import Plain
 from chaosagent.execution.printed import Printed
 from chaosagent.report.page import Look, Page
@@ -17,7 +18,6 @@ from chaosagent.report.printable import printable
 
 COLUMNS_MIN = 60
 MARKS = "→✗×≤≥"
-STDOUT, STDERR = 1, 2
 
 
 def answer(page: Page) -> None:
@@ -61,41 +61,12 @@ def stdout_for_answers() -> Iterator[Printed]:
     Yields:
         What takes it; its `original` is where progress goes.
     """
-    console = sys.stderr
-
-    def show(line: str) -> None:
-        console.write(printable(line) + "\n")
-        console.flush()
-
-    printed = Printed(console, show)
-    stream = printed.stream()
     try:
-        with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream), _descriptor_for_answers():
+        with target_output_to_stderr(descriptors=True) as printed:
             yield printed
     finally:
-        printed.finish()
         if printed.left_out:
             remark(f"chaosagent: the target printed {printed.left_out:,} more bytes, which are left out")
-
-
-@contextlib.contextmanager
-def _descriptor_for_answers() -> Iterator[None]:
-    """Do the same for what does not go through Python's streams: C libraries, other processes."""
-    original = sys.__stdout__
-    try:
-        if original is None or original.closed or original.fileno() != STDOUT:
-            raise ValueError
-        original.flush()
-        kept = os.dup(STDOUT)
-    except (OSError, ValueError):
-        yield  # there is no such stream
-        return
-    try:
-        os.dup2(STDERR, STDOUT)
-        yield
-    finally:
-        os.dup2(kept, STDOUT)
-        os.close(kept)
 
 
 def _writes(stream: TextIO, text: str) -> bool:

@@ -6,11 +6,11 @@ import os
 import sys
 from typing import TYPE_CHECKING, TextIO
 
+from chaosagent.api.session import Display
 from chaosagent.clock import monotonic
 from chaosagent.report.printable import printable
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import Progress
-from chaosagent.study.sink import Sink
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -19,17 +19,7 @@ SECONDS_BETWEEN_LINES = 5.0
 FRAMES_PER_SECOND = 8
 
 
-class ProgressDisplay(Sink):
-    """A sink that shows progress until it is closed."""
-
-    def say(self, line: str) -> None:
-        """Show a line of somebody else's above the display."""
-
-    def close(self) -> None:
-        """End the display."""
-
-
-def display_for(plan: Plan, title: str, stream: TextIO | None = None) -> ProgressDisplay:
+def display_for(plan: Plan, title: str, stream: TextIO | None = None) -> Display:
     """Return the display that fits where a stream goes, stderr by default."""
     stream = sys.stderr if stream is None else stream
     if stream.isatty() and os.environ.get("TERM", "dumb") != "dumb":
@@ -37,7 +27,7 @@ def display_for(plan: Plan, title: str, stream: TextIO | None = None) -> Progres
     return LineDisplay(plan, title, stream)
 
 
-class LineDisplay(ProgressDisplay):
+class LineDisplay(Display):
     """Prints a line at the beginning, every few seconds, and nothing more."""
 
     def __init__(self, plan: Plan, title: str, stream: TextIO, *, every: float = SECONDS_BETWEEN_LINES) -> None:
@@ -55,7 +45,7 @@ class LineDisplay(ProgressDisplay):
         self._stream.flush()
 
 
-class LiveDisplay(ProgressDisplay):
+class LiveDisplay(Display):
     """Keeps two lines up to date, also while a long run lets nothing be told."""
 
     def __init__(self, plan: Plan, title: str, stream: TextIO) -> None:

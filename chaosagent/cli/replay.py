@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from chaosagent.cli import output
-
-if TYPE_CHECKING:
-    from chaosagent.cli.replaying import Rerun
-
-MODES = ("schedule", "exact", "both")
 
 
 def replay(
@@ -68,14 +63,21 @@ def replay(
 
     chaosagent replay --accept tests/replays
     """
-    from chaosagent.cli.replaying import exit_code_of, page_of, replay_all, to_json
+    from chaosagent.api.replaying import MODES, exit_code_of, page_of, replay_all, stored_at, to_json
     from chaosagent.errors import UnknownNameError
 
     if mode not in MODES:
         raise UnknownNameError("mode", mode, MODES, "--mode")
-    reruns: list[Rerun] = replay_all(
-        paths, mode=mode, config=config, target=target, draws=draws, placements=placements, accept=accept
-    )
+    with output.stdout_for_answers():
+        reruns = replay_all(
+            stored_at(paths),
+            mode=mode,
+            config=config,
+            target=target,
+            draws=draws,
+            placements=placements,
+            accept=accept,
+        )
     if json:
         output.answer_json(to_json(reruns))
     else:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import importlib
 import inspect
 from collections.abc import Mapping
 from typing import cast
@@ -46,6 +45,7 @@ from chaosagent.contracts.templates.termination import Termination
 from chaosagent.contracts.templates.verify_before_acting import VerifyBeforeActing
 from chaosagent.contracts.terms import Terms
 from chaosagent.errors import UsageError
+from chaosagent.importable import import_module, stop_hint
 from chaosagent.vocabulary import Severity
 
 __all__ = ["Template", "default_contracts", "entries", "parse_contract"]
@@ -165,10 +165,13 @@ def _from_module(name: str, place: str) -> Contract:
     module, _, attribute = name.partition(":")
     if not all(part.isidentifier() for part in module.split(".")):
         raise UsageError(f"{place}contract {name!r}: {module!r} is no name of a module. Write module:contract.")
+    hint = ""
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        loaded = import_module(module)
+        hint = stop_hint(loaded)
+        found = getattr(loaded, attribute)
     except (ImportError, AttributeError) as error:
-        raise UsageError(f"{place}contract {name!r} cannot be loaded: {error}.") from error
+        raise UsageError(f"{place}contract {name!r} cannot be loaded: {error}.{hint}") from error
     except (Exception, SystemExit) as error:  # plug-in loading is a seam: whatever a module raises is its own fault
         raise UsageError(f"{place}contract {name!r} fails on import: {type(error).__name__}: {error}") from error
     if not isinstance(found, Contract):

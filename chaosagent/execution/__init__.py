@@ -1,1 +1,3 @@
 """Running a target under a schedule, here or in worker processes."""
+
+__all__: list[str] = []

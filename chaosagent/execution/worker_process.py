@@ -6,8 +6,11 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import sys
+import threading
 from collections import deque
 from collections.abc import Iterator
+from types import ModuleType
 
 from chaosagent.clock import monotonic
 from chaosagent.execution.interrupts import interrupts_held
@@ -18,6 +21,8 @@ from chaosagent.execution.worker import work
 HASH_SEED = "PYTHONHASHSEED"
 END_SECONDS_MAX = 20.0
 """How long a process whose pipe has ended may take to end itself: a slow machine stops it in the middle of that."""
+_STARTING = threading.Lock()
+"""What a start changes for a moment, the environment and the running program, is of the whole process."""
 _SPAWNING = multiprocessing.get_context("spawn")
 
 
@@ -42,7 +47,7 @@ class WorkerProcess:
     def __init__(self, setup: bytes, megabytes_max: float, hash_seed: str | None = None) -> None:
         self.pipe, theirs = _SPAWNING.Pipe()
         self._process = _SPAWNING.Process(target=work, args=(theirs, setup, megabytes_max), daemon=True)
-        with interrupts_held(), _hash_seed(hash_seed):
+        with _STARTING, interrupts_held(), _hash_seed(hash_seed), _without_program():
             self._process.start()
         theirs.close()
         self.pid = self._process.pid or 0
@@ -80,6 +85,21 @@ class WorkerProcess:
                 name = ""
             return f"the worker process was killed by signal {-code}{name}"
         return f"the worker process ended with exit code {code}"
+
+
+@contextlib.contextmanager
+def _without_program() -> Iterator[None]:
+    """Let the processes that are started meanwhile not execute the running program.
+
+    `multiprocessing` does so in every child, for what is pickled by name from `__main__`. A worker needs nothing of it,
+    and a script without a `__main__` guard would search again in each of them.
+    """
+    program = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = program
 
 
 @contextlib.contextmanager

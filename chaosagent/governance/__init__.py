@@ -1,1 +1,3 @@
 """Governance as part of the target: the mediator, and capabilities."""
+
+__all__ = ["action", "capability", "mediator"]

@@ -1,1 +1,3 @@
 """Text, HTML and plots for people; JUnit for machines."""
+
+__all__: list[str] = []

@@ -7,12 +7,15 @@ the terminal.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from chaosagent.report.printable import printable, width_of
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
 
 
 class Style(enum.Enum):
@@ -168,6 +171,18 @@ class Page:
     def text(self, look: Look = PLAIN_LOOK) -> str:
         """Return the page as text that ends with a line break; empty if the page is."""
         return "".join(row + "\n" for line in self._lines for row in _rows(line, look))
+
+    def lines(self) -> Iterator[tuple[Span, ...]]:
+        """Yield the pieces of each line, with its indent, as it is where there is room for it."""
+        for line in self._lines:
+            yield (Span(" " * line.indent), *line.spans) if line.spans else ()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:  # rich's
+        """Yield the page for a console of rich, which leaves out the styles where it has none."""
+        from rich.text import Text
+
+        look = Look(options.max_width, colour=True, ascii_only=not options.encoding.startswith("utf"))
+        yield Text.from_ansi(self.text(look).removesuffix("\n"))
 
 
 def _spans(parts: Iterable[Part]) -> tuple[Span, ...]:

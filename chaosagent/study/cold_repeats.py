@@ -31,6 +31,9 @@ HASH_SEEDS = 8
 
 SCHEDULES_MIN = 8
 RUNS_MAX = 512
+OTHERS_MAX = 128
+"""Other schedules of a task that are repeated, too, where runs change variables of modules."""
+
 SHARE = 16
 """Of each task `SCHEDULES_MIN` schedules are repeated under each hash seed, or one run in `SHARE`, up to `RUNS_MAX`."""
 
@@ -182,7 +185,8 @@ class ColdRepeats:
             (one for one in faulty(self._evaluator.known_of(at)) if one.schedule not in known),
             key=lambda one: (len(one.schedule), one.schedule.text),
         )
-        return [_Repeat(at, one, number % HASH_SEEDS) for number, one in enumerate(left[:RUNS_MAX])]
+        spread = left[:: max(1, -(-len(left) // OTHERS_MAX))]
+        return [_Repeat(at, one, number % HASH_SEEDS) for number, one in enumerate(spread)]
 
     def _schedules(
         self, at: Experimental, known: Sequence[Evaluation], found: Sequence[Schedule], schedules_max: int

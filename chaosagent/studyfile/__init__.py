@@ -31,7 +31,16 @@ Whatever is not allowed is a `UsageError` that names file, line and key.
 from __future__ import annotations
 
 from chaosagent.studyfile.difference import difference_of
-from chaosagent.studyfile.file import Overrides, StudyFile, load_study
+from chaosagent.studyfile.file import Overrides, StudyFile, load_study, parse_study
 from chaosagent.studyfile.plan import WorkerSetup, plan_of, worker_setup
 
-__all__ = ["Overrides", "StudyFile", "WorkerSetup", "difference_of", "load_study", "plan_of", "worker_setup"]
+__all__ = [
+    "Overrides",
+    "StudyFile",
+    "WorkerSetup",
+    "difference_of",
+    "load_study",
+    "parse_study",
+    "plan_of",
+    "worker_setup",
+]

@@ -17,7 +17,7 @@ A study file is one too; what it says of anything else is passed over.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from chaosagent.canonical import Plain
@@ -49,10 +49,25 @@ def load_checks(path: Path | None, names: Sequence[str]) -> Checks:
     """
     if path is None:
         make_importable(Path.cwd())
-        return Checks(_contracts([(name, "--contract") for name in names or (DEFAULT,)], Path.cwd()))
-    located = read_yaml(path, KIND)
+        return Checks(_contracts([(name, "--contract") for name in names or (DEFAULT,)], Path.cwd(), {}))
+    return parse_checks(read_yaml(path, KIND), path.resolve().parent, names)
+
+
+def parse_checks(
+    located: Located, folder: Path, names: Sequence[str] = (), objects: Mapping[str, object] | None = None
+) -> Checks:
+    """Return what the data of a file of contracts says.
+
+    Args:
+        located: The data.
+        folder: Where contracts in files are looked for.
+        names: Contracts that take the place of the file's.
+        objects: Contracts that Python code has handed over, by the reference that stands for them.
+
+    Raises:
+        UsageError: It says something that is not allowed.
+    """
     _check_keys(located)
-    folder = path.resolve().parent
     make_importable(folder)
     given = located.data.get("contracts", [DEFAULT])
     if not isinstance(given, list) or not given:
@@ -63,7 +78,7 @@ def load_checks(path: Path | None, names: Sequence[str]) -> Checks:
     if not isinstance(effects, dict):
         raise _refused(located, ("effects",), "a mapping from tools to the arguments that identify what they commit")
     return Checks(
-        _contracts(entries, folder),
+        _contracts(entries, folder, objects or {}),
         ToolRules(
             {tool: _rule(located, tool) for tool in effects},
             frozenset(_texts(located, "egress")),
@@ -82,11 +97,13 @@ def _check_keys(located: Located) -> None:
             raise UsageError(f"{located.where(key)}: unknown key {shown(key)}.{hint} Known: {', '.join(known)}.")
 
 
-def _contracts(entries: Sequence[tuple[Plain, str]], folder: Path) -> tuple[Contract, ...]:
+def _contracts(
+    entries: Sequence[tuple[Plain, str]], folder: Path, objects: Mapping[str, object]
+) -> tuple[Contract, ...]:
     """Return contracts, each once."""
     contracts: dict[str, Contract] = {}
     for entry, where in entries:
-        for contract in default_contracts() if entry == DEFAULT else (_contract(entry, where, folder),):
+        for contract in default_contracts() if entry == DEFAULT else (_contract(entry, where, folder, objects),):
             if contract.id in contracts:
                 raise UsageError(
                     f"{where}: there is a contract {contract.id!r} already. Give one of them another `id`."
@@ -95,7 +112,10 @@ def _contracts(entries: Sequence[tuple[Plain, str]], folder: Path) -> tuple[Cont
     return tuple(contracts.values())
 
 
-def _contract(entry: Plain, where: str, folder: Path) -> Contract:
+def _contract(entry: Plain, where: str, folder: Path, objects: Mapping[str, object]) -> Contract:
+    given = objects.get(entry) if isinstance(entry, str) else None
+    if isinstance(given, Contract):
+        return given
     try:
         return parse_contract(_importable(entry, where, folder), where)
     except UnknownNameError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pydantic
@@ -24,14 +24,18 @@ class StudyFile:
     """A study file that was read and checked by itself, without its target.
 
     Attributes:
-        path: Where it stands.
+        path: Where it stands; of a study that was written in Python, where its file would stand.
         settings: What it says.
         located: The same as plain data, with lines.
+        objects: Targets and contracts that Python code has handed over, by the reference that stands for them.
+        only_here: Which of them no other process can import, and why, a clause each.
     """
 
     path: Path
     settings: StudySettings
     located: Located
+    objects: Mapping[str, object] = field(default_factory=dict)
+    only_here: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -119,7 +123,23 @@ def load_study(path: Path, overrides: Overrides = Overrides()) -> StudyFile:
         UsageError: The file cannot be read, is no mapping, or has an unknown key, a wrong type or a value that is
             not allowed.
     """
-    located = overrides.applied(read_yaml(path, "study file"))
+    return parse_study(path, overrides.applied(read_yaml(path, "study file")))
+
+
+def parse_study(
+    path: Path, located: Located, objects: Mapping[str, object] | None = None, only_here: tuple[str, ...] = ()
+) -> StudyFile:
+    """Check the data of a study by itself, without its target.
+
+    Args:
+        path: Where its file stands, or would stand.
+        located: The data.
+        objects: What references in it stand for, where Python code has handed it over.
+        only_here: See `StudyFile`.
+
+    Raises:
+        UsageError: It has an unknown key, a wrong type or a value that is not allowed.
+    """
     try:
         settings = StudySettings.model_validate(located.data)
     except pydantic.ValidationError as error:
@@ -130,7 +150,7 @@ def load_study(path: Path, overrides: Overrides = Overrides()) -> StudyFile:
             f"{places}: search.all_minimal is true and search.signatures is {settings.search.signatures}; the one asks "
             "for every minimal counterexample, the other for an end before that. Leave one of them out."
         )
-    return StudyFile(path, settings, located)
+    return StudyFile(path, settings, located, objects or {}, only_here)
 
 
 def _complaints(located: Located, error: pydantic.ValidationError) -> str:

@@ -42,8 +42,10 @@ def plan_of(study: StudyFile) -> Plan:
     settings, located = study.settings, study.located
     make_importable(study.folder)
     before = threads_of_others()
+    target = study.objects.get(settings.target)
     with watch_files(databases_only=True) as opened:
-        target = load_target(settings.target, where=located.where("target"), folder=study.folder)
+        if not isinstance(target, Target):
+            target = load_target(settings.target, where=located.where("target"), folder=study.folder)
     if settings.fresh or target.fresh:
         refuse_threads(before, target.name)
     config = next(iter(target.configs)) if settings.config is None else settings.config
@@ -160,7 +162,7 @@ def _contracts(study: StudyFile) -> tuple[tuple[Plain, ...], tuple[Contract, ...
     for index, entry in enumerate(study.settings.contracts):
         where = study.located.where("contracts", index)
         for spec in _default_names() if entry == "default" else (_importable(cast(Plain, entry), study, where),):
-            contract = _contract(spec, where)
+            contract = _contract(spec, where, study.objects)
             if contract.id in contracts:
                 raise UsageError(
                     f"{where}: there is a contract {contract.id!r} already. Give one of them another `id`."
@@ -174,7 +176,10 @@ def _contracts(study: StudyFile) -> tuple[tuple[Plain, ...], tuple[Contract, ...
     return tuple(specs), tuple(contracts.values())
 
 
-def _contract(spec: Plain, where: str) -> Contract:
+def _contract(spec: Plain, where: str, objects: Mapping[str, object]) -> Contract:
+    given = objects.get(spec) if isinstance(spec, str) else None
+    if isinstance(given, Contract):
+        return given
     try:
         return parse_contract(spec, where)
     except UnknownNameError as error:

@@ -12,6 +12,7 @@ from types import ModuleType
 
 from chaosagent.errors import ChaosAgentError, TargetError, UnknownNameError, UsageError
 from chaosagent.extras import missing_extra
+from chaosagent.importable import execute_module, import_module, program_in, stop_hint
 from chaosagent.registry import Registry
 from chaosagent.targets.target import Target
 
@@ -88,7 +89,7 @@ def load_target(reference: str, *, where: str = "", folder: Path | None = None) 
             if known
             else "It has no target: decorate a function with @chaosagent.target()."
         )
-        raise UsageError(f"{prefix}{place} has no {attribute!r}. {listed}")
+        raise UsageError(f"{prefix}{place} has no {attribute!r}. {listed}{stop_hint(module)}")
     found = getattr(module, attribute)
     if not isinstance(found, Target):
         raise UsageError(
@@ -132,7 +133,7 @@ def _from_module(name: str, where: str) -> ModuleType:
     if not all(part.isidentifier() for part in name.split(".")):
         raise UsageError(f"{prefix}{name!r} is no name of a module. Write module:agent, or agent.py:agent for a file.")
     try:
-        return importlib.import_module(name)
+        return import_module(name)
     except ChaosAgentError:
         raise
     except ModuleNotFoundError as error:
@@ -163,6 +164,9 @@ def _from_file(place: str, folder: Path | None, where: str) -> ModuleType:
     if not path.is_file():
         raise UsageError(f"{prefix}there is no file {path}. A relative name is looked for in {path.parent}.")
     path = path.resolve()
+    program = program_in(path)
+    if program is not None:
+        return program
     name = f"chaosagent_file_{hashlib.blake2b(str(path).encode(), digest_size=8).hexdigest()}"
     if name in sys.modules:
         return sys.modules[name]
@@ -173,7 +177,7 @@ def _from_file(place: str, folder: Path | None, where: str) -> ModuleType:
     sys.modules[name] = module
     sys.path.insert(0, str(path.parent))
     try:
-        spec.loader.exec_module(module)
+        execute_module(spec, module)
     except ModuleNotFoundError as error:
         del sys.modules[name]
         _refuse_missing_extra(error, f"{prefix}{path}")

@@ -1,1 +1,3 @@
 """Message-Action Traces: the immutable, ordered steps of one run."""
+
+__all__ = ["spans", "step", "trace"]

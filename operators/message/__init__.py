@@ -1,1 +1,3 @@
 """Operators at the boundary `message`: they act on messages between agents."""
+
+__all__ = ["corrupted", "drop", "duplicate", "misaddressed", "partition", "reorder"]

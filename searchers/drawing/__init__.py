@@ -1,1 +1,3 @@
 """How schedules are drawn from what was seen."""
+
+__all__ = ["draft"]

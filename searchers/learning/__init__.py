@@ -1,1 +1,3 @@
 """What single searchers learn from runs."""
+
+__all__: list[str] = []

@@ -1,1 +1,3 @@
 """How the exact search proves: its tree, its rules and their audit."""
+
+__all__: list[str] = []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chaosagent.cli.replaying import replay_all
+from chaosagent.api.replaying import replay_all, stored_at
 from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.store import write_record
 from chaosagent.targets.target import Run
@@ -47,7 +47,7 @@ def replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, unless: 
     monkeypatch.chdir(tmp_path)
     Path("fixed.py").write_text(FIX.format(key=key, unless=unless))
     path = write_record(tmp_path / "records", record_of(retries, LOST))
-    (rerun,) = replay_all([path], mode="schedule", target="fixed.py:agent")
+    (rerun,) = replay_all(stored_at([path]), mode="schedule", target="fixed.py:agent")
     return rerun.replay
 
 

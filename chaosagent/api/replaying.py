@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from chaosagent.api.references import Reference, reference_of
 from chaosagent.canonical import Plain
-from chaosagent.cli.output import stdout_for_answers
 from chaosagent.errors import ChaosAgentError, RecordError, StudyError, TargetError, UsageError
 from chaosagent.execution.workbench import load_workbench
 from chaosagent.importable import make_importable
@@ -28,8 +28,31 @@ from chaosagent.report.story import counted
 from chaosagent.targets.loading import COMMAND_FILES, load_target
 from chaosagent.targets.target import Target
 
+MODES = ("schedule", "exact", "both")
 SOUND = frozenset({ReplayOutcome.HELD, ReplayOutcome.REPRODUCED})
 OPEN = frozenset({ReplayOutcome.DIVERGED, ReplayOutcome.CHANGED, ReplayOutcome.MOVED, ReplayOutcome.NOT_LANDED})
+
+
+class Stored(NamedTuple):
+    """A record to be replayed.
+
+    Attributes:
+        path: Of its file; for one that has none, the name that its file would have.
+        record: What it holds; `None` to read the file.
+        has_file: There is such a file, and what was accepted may stand next to it.
+    """
+
+    path: Path
+    record: ReplayRecord | None = None
+    has_file: bool = True
+
+    def read(self) -> ReplayRecord:
+        """Return the record.
+
+        Raises:
+            RecordError: Its file is no sound record.
+        """
+        return read_record(self.path) if self.record is None else self.record
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +60,7 @@ class Rerun:
     """One replay of one record.
 
     Attributes:
-        path: Of the record.
+        path: Of the record; its file name where it has no file.
         record: What it holds; `None` when it cannot be read or is refused.
         replay: What came of it.
     """
@@ -47,23 +70,32 @@ class Rerun:
     replay: Replay
 
 
+def stored_at(paths: Iterable[Path]) -> Iterator[Stored]:
+    """Yield the records named, and those below the folders named, in the order of their paths.
+
+    Raises:
+        UsageError: A path does not exist, or a folder has no record.
+    """
+    yield from map(Stored, find_records(paths))
+
+
 def replay_all(
-    paths: Iterable[Path],
+    stored: Iterable[Stored],
     *,
     mode: str,
     config: str | None = None,
-    target: str | None = None,
+    target: Target | str | None = None,
     draws: int = DRAWS,
     placements: int = PLACEMENTS,
     accept: bool = False,
 ) -> list[Rerun]:
-    """Replay records, in the order of their paths.
+    """Replay records, in their order.
 
     A record may come from a stranger. It is refused, and nothing is imported for it, when it names code by a path that
     leaves the working directory; installed modules, and those in the working directory, are imported as it names them.
 
     Args:
-        paths: Records, or folders that hold some.
+        stored: The records.
         mode: `"schedule"`, `"exact"` or `"both"`.
         config: Another configuration, for schedule.
         target: Another target than the records name.
@@ -79,21 +111,22 @@ def replay_all(
     targets: dict[str, Target] = {}
     reruns: list[Rerun] = []
     shared = UndisturbedRuns()
-    with stdout_for_answers(), closing(ColdRuns(Path.cwd())) as cold:
-        for path in find_records(paths):
+    with closing(ColdRuns(Path.cwd())) as cold:
+        for one in stored:
+            path = one.path
             try:
-                record = read_record(path)
+                record = one.read()
                 refuse_foreign_code(record, trusts_target=target is not None)
                 loaded = _target_of(record, path, target, targets)
                 _refuse_other_target(record, loaded)
-                accepted = _reviewed(path, record, is_replaced=accept)
+                accepted = _reviewed(path, record, is_replaced=accept) if one.has_file else ()
             except RecordError as error:
                 reruns.append(Rerun(path, None, Replay(ReplayOutcome.REFUSED, mode, None, _without(path, error))))
                 continue
-            for one in _modes(record, mode):
-                named = record.target_reference if target is None else target
+            for way in _modes(record, mode):
+                named = _named(target, record)
                 asked = _Asked(named, config, draws, placements, accepted, shared, cold)
-                replay = _replay(record, loaded, one, asked)
+                replay = _replay(record, loaded, way, asked)
                 if accept and replay.changes:
                     replay = _accepted(path, record, loaded, asked, replay)
                 reruns.append(Rerun(path, record, replay))
@@ -134,11 +167,19 @@ def _without(path: Path, error: RecordError) -> str:
     return str(error).removeprefix(str(path)).removeprefix(":").lstrip(" ")
 
 
+def _named(given: Target | str | None, record: ReplayRecord) -> Reference:
+    """Return how another process imports the target of a replay."""
+    if not isinstance(given, Target):
+        return Reference(record.target_reference if given is None else given)
+    module = str(getattr(given.run, "__module__", ""))
+    return reference_of(given, "target", defined_in=module, called=given.name, as_file=True)
+
+
 class _Asked(NamedTuple):
     """How schedules are to be replayed.
 
     Attributes:
-        target: How the target is named.
+        target: How another process imports the target.
         config: Another configuration; `None` for the record's own.
         draws: How often a schedule is run where a stochastic target asks what its record cannot answer.
         placements: How many runs may be made for a record to place its faults.
@@ -147,7 +188,7 @@ class _Asked(NamedTuple):
         cold: Repeats runs in processes of their own.
     """
 
-    target: str
+    target: Reference
     config: str | None
     draws: int
     placements: int
@@ -173,13 +214,16 @@ def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked) -> Repl
         target.config(asked.config, "--config")
     try:
         if record.has_no_trace:
-            names = asked.target, asked.config or record.config.name, record.contract_specs
+            if asked.target.only_here:
+                raise TargetError(f"a run that hung is replayed in another process, and {asked.target.only_here}")
+            names = asked.target.text, asked.config or record.config.name, record.contract_specs
             why = why_it_hangs(record, partial(load_workbench, *names, limits=record.limits, folder=Path.cwd()))
             if why:
                 return Replay(
                     ReplayOutcome.VIOLATED, "schedule", None, f"{record.contract} violated by real time: {why}"
                 )
-        return rerun_schedule(
+        repeat = asked.cold.of(record, asked.target.text, asked.config or record.config.name)
+        replay = rerun_schedule(
             record,
             target,
             config_name=asked.config,
@@ -187,8 +231,12 @@ def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked) -> Repl
             placements=asked.placements,
             accepted=frozenset(change.digest for change in asked.accepted),
             shared=asked.shared,
-            repeat=asked.cold.of(record, asked.target, asked.config or record.config.name),
+            repeat=None if asked.target.only_here else repeat,
         )
+        if replay.outcome is not ReplayOutcome.HELD or not asked.target.only_here:
+            return replay
+        note = f"not repeated in a process of its own, as {asked.target.only_here}"
+        return replace(replay, notes=(*replay.notes, note))
     except (UsageError, TargetError, StudyError) as error:
         return Replay(ReplayOutcome.ERROR, "schedule", None, str(error))
 
@@ -253,9 +301,11 @@ def _named_contracts(entry: Plain) -> Iterator[str]:
 
 
 def _target_of(
-    record: ReplayRecord, path: Path, given: str | None, known: dict[str, Target]
+    record: ReplayRecord, path: Path, given: Target | str | None, known: dict[str, Target]
 ) -> Target | ChaosAgentError:
     """Return the target of a record; when it cannot be loaded, the error, which is that record's alone."""
+    if isinstance(given, Target):
+        return given
     reference = record.target_reference if given is None else given
     if reference not in known:
         try:

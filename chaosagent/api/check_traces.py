@@ -1,0 +1,194 @@
+"""`chaosagent.check`: contracts on traces that are there already; nothing is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
+
+from chaosagent.api.checking import judge_files, judge_record, trace_files
+from chaosagent.api.counterexample import Counterexample
+from chaosagent.api.entries import ContractEntry, Entries, plain_of
+from chaosagent.api.frame import frame_of
+from chaosagent.api.result import StudyResult
+from chaosagent.api.study import place_of_caller
+from chaosagent.api.target_output import target_output_to_stderr
+from chaosagent.canonical import Plain
+from chaosagent.contracts.contract import Contract
+from chaosagent.errors import UsageError
+from chaosagent.execution.checking import Checks, Count, Finding, Tally
+from chaosagent.importable import stop_if_loading
+from chaosagent.replays.record import ReplayRecord
+from chaosagent.report.checked import checked_page
+from chaosagent.report.html import folded_html, page_html, table_html
+from chaosagent.report.page import Page
+from chaosagent.studyfile.checks import load_checks, parse_checks
+from chaosagent.studyfile.located import Located
+from chaosagent.trace.span_files import Reading
+
+if TYPE_CHECKING:
+    from chaosagent.api.frame import Frame
+
+TraceSource: TypeAlias = "str | Path | Counterexample | ReplayRecord"
+
+
+class CheckKeys(TypedDict, total=False):
+    """The keys of a file of contracts.
+
+    Attributes:
+        contracts: As in a study.
+        effects: What tools commit, by the arguments that identify it.
+        read_only: Tools that commit nothing.
+        egress: Tools that send what they are given out of the organisation.
+        canaries: Texts that must not leave.
+        forbidden: Values that no action may carry.
+    """
+
+    contracts: Sequence[ContractEntry]
+    effects: Mapping[str, Plain]
+    read_only: Sequence[str]
+    egress: Sequence[str]
+    canaries: Sequence[str]
+    forbidden: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CheckResult:
+    """What contracts say of traces.
+
+    Attributes:
+        traces: How many were judged.
+        steps: In all of them.
+        findings: The first violations, with file, line, trace, span, step and agent.
+        findings_count: Of all violations.
+        counts: By contract: how many traces it `holds`, `violated`, `unfair` and, by reason, `unknown`.
+        violated: A hard contract is violated, and fairly.
+        judged: Anything could be said of any trace.
+        broken: What could not be read and was left out, with its place.
+    """
+
+    traces: int
+    steps: int
+    findings: tuple[Finding, ...]
+    findings_count: int
+    counts: Mapping[str, Count]
+    violated: bool
+    judged: bool
+    broken: tuple[str, ...]
+    _page: Page = field(compare=False)
+
+    @property
+    def held(self) -> bool:
+        """Whether something could be judged and no hard contract is violated."""
+        return self.judged and not self.violated
+
+    def to_frame(self) -> Frame:
+        """Return the violations as a table: a `pandas.DataFrame` where pandas is installed, else a list of mappings."""
+        return frame_of(_row(finding) for finding in self.findings)
+
+    def __rich__(self) -> Page:
+        return self._page
+
+    def __str__(self) -> str:
+        return self._page.text().rstrip("\n")
+
+    def __repr__(self) -> str:
+        said = "violated" if self.violated else "nothing violated" if self.judged else "nothing judged"
+        return f"<CheckResult {self.traces} traces, {self.findings_count} violations: {said}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(one.contract, one.reason, one.where, one.hook, one.agent) for one in self.findings]
+        table = table_html(("contract", "reason", "place", "hook", "agent"), rows) if rows else "<p>No violation.</p>"
+        return table + folded_html("in words", page_html(self._page))
+
+
+def check(
+    traces: StudyResult | TraceSource | Iterable[TraceSource],
+    contracts: str | Path | Sequence[ContractEntry] | CheckKeys | None = None,
+    *,
+    skip_broken: bool = False,
+) -> CheckResult:
+    """Check contracts on traces that are there already, such as OpenTelemetry spans; nothing is executed.
+
+    Args:
+        traces: Paths of files of spans, of replay records, or of folders that hold some; records and counterexamples.
+        contracts: The path of a file of contracts or a study file; contracts and their names; or what such a file
+            says, as a mapping. The default contracts when left out.
+        skip_broken: Leave out what cannot be read; it is listed in the result.
+
+    Raises:
+        UsageError: A trace cannot be read, or the contracts are not allowed; the message names the place.
+        PluginError: A contract raised something.
+    """
+    stop_if_loading()
+    reading = Reading()
+    with target_output_to_stderr(descriptors=False):
+        tally = Tally(_checks(contracts))
+        title = _judge(list(_sources(traces)), tally, reading, skip_broken=skip_broken)
+    return CheckResult(
+        traces=tally.runs,
+        steps=tally.steps,
+        findings=tuple(tally.findings),
+        findings_count=tally.findings_count,
+        counts=tally.counts,
+        violated=tally.violated,
+        judged=tally.judged,
+        broken=tuple(reading.broken),
+        _page=checked_page(title, tally, reading),
+    )
+
+
+def _judge(sources: list[Path | ReplayRecord], tally: Tally, reading: Reading, *, skip_broken: bool) -> str:
+    """Judge traces, and return what they are called together."""
+    files = trace_files(source for source in sources if isinstance(source, Path))
+    records = [source for source in sources if isinstance(source, ReplayRecord)]
+    judge_files(files, tally, reading, skip_broken=skip_broken)
+    for record in records:
+        judge_record(record, record.file_name, tally)
+    names = [*map(str, files), *(record.file_name for record in records)]
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"{names[0]}{more}" if names else "no traces"
+
+
+def _checks(contracts: str | Path | Sequence[ContractEntry] | CheckKeys | None) -> Checks:
+    if contracts is None or isinstance(contracts, str | Path):
+        return load_checks(None if contracts is None else Path(contracts), [])
+    where = place_of_caller()
+    if isinstance(contracts, Contract):
+        raise UsageError(f"{where}: contracts is one contract; give a list: check(traces, [contract]).")
+    given = dict(contracts) if isinstance(contracts, Mapping) else {"contracts": contracts}
+    entries = Entries(where)
+    data = {key: entries.contracts(value) if key == "contracts" else plain_of(value) for key, value in given.items()}
+    return parse_checks(Located(where, "", data, {}), Path.cwd(), objects=entries.objects)
+
+
+def _sources(traces: StudyResult | TraceSource | Iterable[TraceSource]) -> Iterable[Path | ReplayRecord]:
+    if isinstance(traces, StudyResult):
+        yield from (found.record for found in traces.counterexamples)
+    elif isinstance(traces, str | Path):
+        yield Path(traces)
+    elif isinstance(traces, Counterexample):
+        yield traces.record
+    elif isinstance(traces, ReplayRecord):
+        yield traces
+    elif isinstance(traces, Iterable):
+        for one in traces:
+            yield from _sources(one)
+    else:
+        raise UsageError(f"check({traces!r:.80}): give paths of files of spans or of records, or counterexamples.")
+
+
+def _row(finding: Finding) -> dict[str, Plain]:
+    return {
+        "contract": finding.contract,
+        "severity": finding.severity.value,
+        "reason": finding.reason,
+        "place": str(finding.where),
+        "trace": finding.trace_id,
+        "span": finding.span_id,
+        "step": finding.step,
+        "hook": finding.hook,
+        "agent": finding.agent,
+        "unfair": finding.unfair,
+    }

@@ -1,0 +1,221 @@
+"""What a study's folder says of its trials and searches, as typed rows."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from chaosagent.canonical import Plain
+from chaosagent.errors import UsageError
+from chaosagent.study.facts import Facts
+from chaosagent.study.reading import opened_to_read
+from chaosagent.study.store import FILE_NAME
+from chaosagent.studyfile import load_study
+from chaosagent.vocabulary import Verdict
+
+STUDY_NAME = "study.yaml"
+LEVELS = ("C0", "C1", "C2", "C3", "C4", "S")
+NOTHING_PROVED = "nothing is proved: "
+DIVERGED = f"{NOTHING_PROVED}a repeated run differed"
+
+_TRIALS = """
+SELECT trial.task, trial.seed, trial.contract, trial.number, trial.purpose, execution.schedule, execution.effective,
+       execution.cost, execution.status, execution.error, execution.ending, execution.success, execution.steps,
+       trial.verdict, trial.margin, trial.unfair, execution.digest
+FROM trial JOIN execution ON trial.execution = execution.id
+ORDER BY trial.task, CAST(trial.seed AS INTEGER), trial.contract, trial.number
+"""
+_SEARCHES = "SELECT * FROM search ORDER BY task, CAST(seed AS INTEGER), contract"
+_DISTURBED = "SELECT DISTINCT task, seed FROM execution WHERE schedule != ''"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One schedule, run once for one search.
+
+    Attributes:
+        task: Id of the task.
+        seed: Of the run.
+        contract: Id of the contract that is searched.
+        number: Place among the trials of the search, from 0.
+        purpose: Why it was run.
+        schedule: What was injected, in text form; empty for the run without injections.
+        landed: What of it landed.
+        cost: Of what landed.
+        verdict: Of the contract; `None` for a run that could not be executed.
+        margin: Of the contract, in [-1, 1], negative where it is violated; `None` where there is none.
+        unfair: What the contract requires was not given.
+        error: Why the run could not be executed; empty for one that could.
+        ending: How the run ended.
+        success: Whether the task was done; `None` where that was not said.
+        steps: Length of the trace.
+        digest: Of the trace.
+    """
+
+    task: str
+    seed: int
+    contract: str
+    number: int
+    purpose: str
+    schedule: str
+    landed: str
+    cost: float
+    verdict: Verdict | None
+    margin: float | None
+    unfair: bool
+    error: str
+    ending: str
+    success: bool | None
+    steps: int
+    digest: str
+
+    def to_row(self) -> dict[str, Plain]:
+        """Return it as plain data."""
+        row: dict[str, Plain] = {name: getattr(self, name) for name in Trial.__slots__}
+        return {**row, "verdict": None if self.verdict is None else self.verdict.name}
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What one search has proved.
+
+    Attributes:
+        task: Id of the task.
+        seed: Of the runs.
+        contract: Id of the contract that was searched.
+        level: `"C0"` to `"C4"`, or `"S"` for a stochastic target; see `docs/proofs.md`.
+        lower_bound: No schedule cheaper than this violates the contract; infinite if none does at all.
+        cost: Of the cheapest counterexample; `None` if there is none.
+        certified: The counterexample is proved to be a cheapest one.
+        safe: It is proved that nothing within the budget violates the contract, and something could be injected.
+        violated_nominally: The run without injections violates the contract, so nothing was searched.
+        trials: How many the search had.
+        text: The certificate in words.
+    """
+
+    task: str
+    seed: int
+    contract: str
+    level: str
+    lower_bound: float
+    cost: float | None
+    certified: bool
+    safe: bool
+    violated_nominally: bool
+    trials: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.contract} in {self.task}, seed {self.seed}: {self.text}"
+
+    def to_row(self) -> dict[str, Plain]:
+        """Return it as plain data; an infinite bound is `None`."""
+        row: dict[str, Plain] = {name: getattr(self, name) for name in Certificate.__slots__}
+        return {**row, "lower_bound": self.lower_bound if math.isfinite(self.lower_bound) else None}
+
+
+class Rows(NamedTuple):
+    """What the store of an ended study holds.
+
+    Attributes:
+        facts: Of the study as a whole.
+        budget: Up to which cost schedules were searched.
+        trials: By task, seed, contract and number.
+        certificates: By task, seed and contract.
+        counterexamples: Ids, in the order of their searches.
+    """
+
+    facts: Facts
+    budget: float
+    trials: tuple[Trial, ...]
+    certificates: tuple[Certificate, ...]
+    counterexamples: tuple[str, ...]
+
+
+def rows_in(folder: Path) -> Rows:
+    """Return what the store in a folder holds, after checking it as a whole; nothing is written.
+
+    Args:
+        folder: Of the study.
+
+    Raises:
+        StoredDataError: The store is damaged, of another version, or its study was killed or is at work.
+        UsageError: The folder holds no study, or its study file cannot be read.
+    """
+    path = folder / FILE_NAME
+    if not folder.is_dir():
+        what = "is no folder" if folder.exists() else "does not exist"
+        raise UsageError(f"{folder} {what}. Name the folder of a study, such as chaosagent-out/NAME.")
+    if not path.is_file():
+        raise UsageError(
+            f"{folder} holds no study: there is no {FILE_NAME}. Name the folder that `chaosagent search` or "
+            "`chaosagent.search(..., out=...)` has written; for a folder of records, use chaosagent.replay."
+        )
+    with opened_to_read(path) as store:
+        connection = store.connection
+        disturbed = set(connection.execute(_DISTURBED).fetchall())
+        stochastic = store.facts.get("stochastic") == "yes"
+        budget = load_study(folder / STUDY_NAME).settings.budget
+        return Rows(
+            store.facts,
+            budget,
+            tuple(_trials(connection)),
+            tuple(_certificates(connection, budget, disturbed, stochastic=stochastic)),
+            tuple(row[0] for row in connection.execute("SELECT id FROM counterexample ORDER BY cost, id")),
+        )
+
+
+def _trials(connection: sqlite3.Connection) -> Iterator[Trial]:
+    for row in connection.execute(_TRIALS):
+        task, seed, contract, number, purpose, schedule, landed, cost, _, error, ending, success, *rest = row
+        steps, verdict, margin, unfair, digest = rest
+        yield Trial(
+            task,
+            int(seed),
+            contract,
+            number,
+            purpose,
+            schedule,
+            landed,
+            cost,
+            None if verdict is None else Verdict(verdict),
+            margin,
+            bool(unfair),
+            error,
+            ending,
+            None if success is None else bool(success),
+            steps,
+            digest,
+        )
+
+
+def _certificates(
+    connection: sqlite3.Connection, budget: float, disturbed: set[tuple[str, str]], *, stochastic: bool
+) -> Iterator[Certificate]:
+    rows = connection.execute(_SEARCHES).fetchall()
+    # A claim of the searcher that a run has disproved in one search is believed in no other.
+    is_disproved = any(row[5].startswith(NOTHING_PROVED) and not row[5].startswith(DIVERGED) for row in rows)
+    for task, seed, contract, trials, nominally, text, certified, bound, _, _, cost, _ in rows:
+        level = text.partition(":")[0]
+        level = level if level in LEVELS and not is_disproved else LEVELS[0]
+        bound = math.inf if bound is None else bound
+        proves = level not in ("C0", "S") and not stochastic
+        # Where nothing could be injected, a proof says nothing.
+        safe = proves and cost is None and not nominally and bound > budget and (task, seed) in disturbed
+        yield Certificate(
+            task=task,
+            seed=int(seed),
+            contract=contract,
+            level=level,
+            lower_bound=0.0 if is_disproved else bound,
+            cost=cost,
+            certified=bool(certified) and not is_disproved,
+            safe=safe,
+            violated_nominally=bool(nominally),
+            trials=trials,
+            text=text,
+        )

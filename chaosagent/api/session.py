@@ -1,0 +1,231 @@
+"""One study from its file to its folder: run, stored, with a record for each counterexample."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from chaosagent.api.records import RecordSink
+from chaosagent.errors import ChaosAgentError, OtherStudyError, SearcherError, UsageError
+from chaosagent.execution.elsewhere import open_elsewhere
+from chaosagent.execution.executor import Executor
+from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.printed import Printed
+from chaosagent.execution.process_pool import ProcessExecutor
+from chaosagent.extras import require
+from chaosagent.report.findings import Findings
+from chaosagent.report.leftovers import Leftovers
+from chaosagent.report.notes import Notes
+from chaosagent.study.earlier import NOTHING_EARLIER
+from chaosagent.study.plan import Plan
+from chaosagent.study.sink import Sink
+from chaosagent.study.store import ANSWERS_NAME, StudyStore
+from chaosagent.study.study import Study
+from chaosagent.studyfile import StudyFile, difference_of, plan_of, worker_setup
+
+EXECUTORS = ("inline", "process", "ray")
+
+
+@dataclass(frozen=True, slots=True)
+class Workforce:
+    """Where the runs of a study happen.
+
+    Attributes:
+        executor: `"inline"`, `"process"` or `"ray"`.
+        workers: Processes; `None` for one a core.
+        ray_address: Of a running Ray cluster; empty for a local one.
+    """
+
+    executor: str = "inline"
+    workers: int | None = None
+    ray_address: str = ""
+
+    @property
+    def size(self) -> int:
+        """How many runs can happen at a time."""
+        return 1 if self.executor == "inline" else self.workers or core_count()
+
+    def check_installed(self) -> None:
+        """Refuse an executor whose package is not installed, before anything is written.
+
+        Raises:
+            MissingExtraError: It is not.
+        """
+        if self.executor == "ray":
+            require("ray", extra="ray", needed_by="--executor ray")
+
+    def open(self, study: StudyFile, plan: Plan, warn: Callable[[str], object]) -> Executor:
+        """Return the executor; worker processes are started.
+
+        Args:
+            study: The study file.
+            plan: What it says.
+            warn: Called with a line on what the executor cannot do.
+        """
+        if self.executor == "inline":
+            return InlineExecutor(plan.workbench(), warn)
+        setup, limits = worker_setup(study, plan), plan.run_limits
+        if self.executor == "process":
+            return ProcessExecutor(setup, workers=self.size, limits=limits)
+        from chaosagent.execution.ray_pool import RayExecutor
+
+        return RayExecutor(setup, workers=self.size, limits=limits, address=self.ray_address)
+
+
+INLINE = Workforce()
+
+
+class Display(Sink):
+    """A sink that shows progress to people until it is closed."""
+
+    def say(self, line: str) -> None:
+        """Show a line of somebody else's above the display."""
+
+    def close(self) -> None:
+        """End the display."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Who hears of a study while it runs.
+
+    Attributes:
+        printed: Takes what the target prints.
+        remark: Called with a line on what the study, the store or the executor cannot do.
+        display: Makes what shows progress; `None` shows none.
+        sinks: Who else takes trials, results and progress.
+    """
+
+    printed: Printed
+    remark: Callable[[str], object]
+    display: Callable[[Plan], Display] | None = None
+    sinks: Sequence[Sink] = ()
+
+
+def run_study(
+    study: StudyFile, out: Path, audience: Audience, workforce: Workforce = INLINE, *, resume: bool = False
+) -> Findings:
+    """Run a study and store it; records of earlier runs of it that it no longer finds are removed.
+
+    Args:
+        study: The study file, or a study that was written in Python.
+        out: The folder of the study.
+        audience: Who hears of it.
+        workforce: Where the runs happen.
+        resume: Go on with the unfinished study in the folder.
+
+    Raises:
+        OtherStudyError: The folder holds another study; the message says what differs.
+        UsageError: The folder or the study file cannot be used, or worker processes could not import what it is of.
+        ChaosAgentError: The target cannot be loaded, or the study cannot go on.
+    """
+    environment = dict(os.environ)
+    _refuse_workers(study, workforce)
+    with contextlib.ExitStack() as stack:
+        printed = audience.printed
+        plan = plan_of(study)
+        workforce.check_installed()
+        if not workforce.ray_address:
+            plan = _with_answers(plan, out, stack)
+        store = _store(study, out, plan, resume=resume)
+        for text in store.remarks:
+            audience.remark(text)
+        digest = ""
+        stack.callback(lambda: store.close(digest))
+        executor = workforce.open(study, plan, lambda text: printed.show(f"chaosagent: {text}"))
+        stack.callback(executor.close)
+        if isinstance(executor, ProcessExecutor):
+            stack.callback(_leave_out, printed, executor)
+        records, notes = RecordSink(plan, out), Notes()
+        sinks: list[Sink] = [store, records, notes, *audience.sinks]
+        if audience.display is not None:
+            display = audience.display(plan)
+            stack.callback(display.close)
+            printed.show = display.say
+            sinks.append(display)
+        work = Study(
+            plan,
+            executor,
+            sinks=sinks,
+            groups_max=workforce.size,
+            elsewhere=_processes_for(study, plan, environment),
+            earlier=store.earlier() if resume else NOTHING_EARLIER,
+        )
+        try:
+            result = work.run()
+        except ChaosAgentError as error:
+            store.give_up()
+            if isinstance(error, SearcherError):
+                audience.remark(_kept(out, len(records.written)))
+            raise
+        removed = [] if result.interrupted else records.remove_stale(result)
+        digest = "" if result.interrupted else result.digest
+    return Findings(
+        plan,
+        result,
+        records.written,
+        out,
+        notes,
+        Leftovers(removed, records.kept, records.others, records.unwritten),
+    )
+
+
+def _refuse_workers(study: StudyFile, workforce: Workforce) -> None:
+    """Refuse worker processes for what only this process has, before anything is written."""
+    if study.only_here and workforce.executor != "inline":
+        raise UsageError(
+            f"{study.located.where()}: {study.only_here[0]}, and worker processes import it by name. Put it at the top "
+            "level of a module, such as agent.py, and import it from there; or leave out executor and workers."
+        )
+
+
+def _processes_for(
+    study: StudyFile, plan: Plan, environment: Mapping[str, str]
+) -> Callable[[int], ProcessExecutor] | None:
+    """Return how other processes are started in which runs are repeated; `None` where they could not load the study."""
+    if study.only_here:
+        return None
+    setup = worker_setup(study, plan)
+    return lambda number: open_elsewhere(setup, number, limits=plan.run_limits, environment=environment)
+
+
+def _kept(out: Path, record_count: int) -> str:
+    """Say what a study leaves behind that its searcher has ended."""
+    records = f", and {record_count} of what was found in {out / 'replays'}" if record_count else ""
+    return f"all runs are kept in {out}{records}; once the searcher is mended, --resume goes on from there"
+
+
+def _leave_out(printed: Printed, pool: ProcessExecutor) -> None:
+    """Count what was printed in worker processes with what was printed here."""
+    printed.left_out += pool.printed_bytes
+
+
+def _store(study: StudyFile, out: Path, plan: Plan, *, resume: bool) -> StudyStore:
+    try:
+        if resume:
+            return StudyStore.resume(out, plan, study.text_as_run, code=(study.folder,))
+        StudyStore.remove(out, plan)
+        return StudyStore.create(out, plan, study.text_as_run, code=(study.folder,))
+    except OtherStudyError as error:
+        raise OtherStudyError(error.folder, difference_of(study, out / "study.yaml")) from None
+
+
+def _with_answers(plan: Plan, out: Path, stack: contextlib.ExitStack) -> Plan:
+    """Return the plan with a file for frozen answers: in the study's folder, unless they may hold secrets."""
+    if not plan.target.secrets:
+        return replace(plan, answers=out.resolve() / ANSWERS_NAME)
+    passing = stack.enter_context(tempfile.TemporaryDirectory(prefix="chaosagent-"))
+    return replace(plan, answers=Path(passing) / ANSWERS_NAME)
+
+
+def core_count() -> int:
+    """Return how many cores this process may use, or how many there are where the system does not say."""
+    process_cpu_count: Callable[[], int | None] | None = getattr(os, "process_cpu_count", None)  # Python 3.13
+    if process_cpu_count is not None:
+        return process_cpu_count() or 1
+    affinity: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)  # not on macOS
+    return (os.cpu_count() or 1) if affinity is None else len(affinity(0))

@@ -1,0 +1,86 @@
+"""Folders that hold no study, or a damaged one, are refused in one sentence."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+import chaosagent
+
+
+@chaosagent.target
+async def idle(task: chaosagent.Task, run: chaosagent.Run) -> chaosagent.Outcome:  # noqa: ARG001
+    door = run.service("clock", {"now": lambda: 1})
+    await door("now")
+    return chaosagent.Outcome("done", success=True)
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    out = tmp_path / "out"
+    chaosagent.search(chaosagent.Study(idle, contracts=["no-crash"], operators=["service.timeout"]), out=out)
+    return out
+
+
+def test_an_ended_study_is_loaded_with_what_it_found(study: Path) -> None:
+    loaded = chaosagent.load(study)
+
+    assert (loaded.folder, loaded.interrupted, loaded.budget) == (study, False, 3.0)
+    assert [(found.contract, found.path is not None) for found in loaded.counterexamples] == [("no-crash", True)]
+    assert chaosagent.replay(loaded, target=idle).totals == {"VIOLATED": 1}
+    assert loaded.counterexamples[0].contract in str(loaded)
+    with pytest.raises(chaosagent.UsageError, match="a loaded study has no target"):
+        loaded.robustness()
+
+
+@pytest.mark.parametrize("kind", ["missing", "empty", "file", "foreign"])
+def test_a_folder_without_a_study_is_refused(tmp_path: Path, kind: str) -> None:
+    folder = tmp_path / kind
+    if kind == "file":
+        folder.write_text("x")
+    elif kind != "missing":
+        folder.mkdir()
+    if kind == "foreign":
+        with sqlite3.connect(folder / "study.db") as connection:
+            connection.execute("CREATE TABLE other (id INTEGER)")
+        connection.close()
+    said = {
+        "missing": "does not exist. Name the folder of a study",
+        "empty": "holds no study: there is no study.db",
+        "file": "is no folder",
+        "foreign": "it is no store of a study, or its tables are damaged",
+    }[kind]
+
+    with pytest.raises(chaosagent.UsageError, match=said) as refused:
+        chaosagent.load(folder)
+
+    assert str(folder) in str(refused.value)
+
+
+@pytest.mark.parametrize("part", ["store", "record", "settings"])
+def test_a_damaged_folder_is_refused(study: Path, part: str) -> None:
+    if part == "store":
+        with sqlite3.connect(study / "study.db") as connection:
+            connection.execute("UPDATE trial SET verdict = 0")
+        connection.close()
+    elif part == "record":
+        (record,) = (study / "replays").iterdir()
+        record.write_bytes(record.read_bytes()[:-3] + b"abc")
+    else:
+        (study / "study.yaml").write_text("target: x\nbudgett: 3\n")
+
+    with pytest.raises(chaosagent.UsageError, match=r"checksum does not match|unknown key 'budgett'"):
+        chaosagent.load(study)
+
+
+def test_a_record_that_is_gone_is_remarked(study: Path) -> None:
+    (record,) = (study / "replays").iterdir()
+    record.unlink()
+
+    loaded = chaosagent.load(study)
+
+    assert loaded.counterexamples == ()
+    assert "has no record in" in loaded.remarks[0]
+    assert loaded.remarks[0] in str(loaded)

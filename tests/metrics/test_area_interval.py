@@ -1,0 +1,34 @@
+"""How sure the area under R(B) is."""
+
+import random
+
+import pytest
+
+from chaosagent.errors import UsageError
+from chaosagent.metrics.area_interval import area_interval
+from chaosagent.metrics.robustness import adversarial_curve
+from chaosagent.study.certificate import Certificate
+from chaosagent.study.result import SearchResult
+
+pytest.importorskip("numpy", reason="needs the extra `statistics`")
+
+
+def search(number: int, cost: float | None, bound: float, contract: str = "objective") -> SearchResult:
+    certificate = Certificate("C1", cost, bound, 2.0, executed=1)
+    return SearchResult(f"task-{number}", 0, contract, 1, False, (), certificate)
+
+
+def test_the_interval_is_around_the_area_and_wider_where_searches_are_open() -> None:
+    decided = [search(number, 1.0 if number % 2 else None, 1.0 if number % 2 else 3.0) for number in range(20)]
+    undecided = [*decided, *(search(number, None, 0.5) for number in range(20, 24))]
+
+    closed, left_open = (area_interval(some, 2.0, rng=random.Random(0)) for some in (decided, undecided))
+
+    area = adversarial_curve(decided, 2.0).area
+    assert closed.low < area.low == area.high < closed.high
+    assert left_open.high - left_open.low > closed.high - closed.low
+
+
+def test_without_a_search_against_the_objective_there_is_none() -> None:
+    with pytest.raises(UsageError, match="Add it to the study's contracts"):
+        area_interval([search(0, None, 3.0, "no-crash")], 2.0, rng=random.Random(0))
