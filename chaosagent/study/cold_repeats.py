@@ -108,6 +108,7 @@ class ColdRepeats:
 
         Each is made twice in a process that has run nothing. If it repeats there, but not as it was made in the search,
         that is the cause, and what it changes there is named: a circuit breaker that is open already changes no more.
+        If it repeats there, but not under other hash seeds, that is.
 
         Args:
             at: Task and seed.
@@ -123,12 +124,16 @@ class ColdRepeats:
         begun = monotonic()
         try:
             made = self._made([_Repeat(at, one, 0) for one in told for _ in range(2)], nominal)
+            others = self._made([_Repeat(at, one, seed) for one in told for seed in range(1, HASH_SEEDS)], nominal)
         finally:
             self.seconds += monotonic() - begun
         digests = {(repeat.told.schedule, again.digest) for repeat, again in made}
         if len(digests) > len(schedules) or any(again.status is not Status.OK for _, again in made):
             return
-        if len(schedules) == 1 or digests != {(one.schedule, one.digest) for one in told}:
+        if others and {(repeat.told.schedule, again.digest) for repeat, again in others} != digests:
+            cause = cause_of_cold_difference(divergence.difference, repeats=True, alike=False, changed=())
+            self._evaluator.name_cause(at, divergence._replace(cause=cause).with_cause)
+        elif len(schedules) == 1 or digests != {(one.schedule, one.digest) for one in told}:
             changed = sorted({name for _, again in made for name in again.changed})
             written = self._evaluator.written_in(at.task_id)
             self._evaluator.name_cause(at, divergence.explained(divergence.reads, changed, written))
