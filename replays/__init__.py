@@ -7,3 +7,5 @@ if __name__ != "chaosagent.replays":
         "The folder replays/ just keeps its files. Write `import chaosagent.replays`, "
         "after `pip install -e .` in the checkout."
     )
+
+__all__ = ["outcome", "record", "rerun", "store"]

@@ -43,7 +43,7 @@ def test_importing_the_package_loads_nothing_else() -> None:
 
 def _packages() -> list[Path]:
     """Return the folders of all packages that others may import."""
-    tops = [ROOT / "chaosagent", *(ROOT / name for name in ("operators", "searchers"))]
+    tops = [ROOT / "chaosagent", *(ROOT / name for name in ("operators", "replays", "searchers"))]
     found = {path.parent for top in tops for path in top.rglob("__init__.py")}
     return sorted(path for path in found if not set(path.relative_to(ROOT).parts) & set(NOT_PUBLIC))
 

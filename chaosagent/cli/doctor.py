@@ -110,6 +110,7 @@ def _installed(*, network: bool) -> Iterator[Remark]:
     extras = {
         "report": "matplotlib",
         "search": "optuna",
+        "statistics": "scipy",
         "deterministic": "time_machine",
         **({"network": "toxiproxy"} if network else {}),
         "ray": "ray",
