@@ -7,10 +7,11 @@ one that has loaded the target, has run nothing, and hashes texts otherwise.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from chaosagent.canonical import Plain, pack
 from chaosagent.contracts.contract import Nominal
@@ -27,25 +28,10 @@ from chaosagent.replays.record import ReplayRecord
 from chaosagent.study.likely_cause import cause_of_cold_difference, likely_cause
 
 HASH_SEEDS = 4
-"""Ways to hash texts that are tried to find out why a repeat differs."""
+"""Ways to hash texts; each has a process."""
 
-
-class Repeat(Protocol):
-    """Repeats runs of one task and seed, each in a process of its own."""
-
-    def __call__(self, schedules: Sequence[Schedule], nominal: Nominal, *, watched: bool = False) -> list[Evaluation]:
-        """Return what the runs did, in the order of their schedules.
-
-        Args:
-            schedules: One for each run, all different.
-            nominal: The run without injections with which they are compared.
-            hash_seed: Number of one of the ways to hash texts.
-            watched: Note reads of the real time and other chance, and which variables of modules a run changes.
-
-        Raises:
-            StudyError: The process cannot be started.
-        """
-        ...
+THOROUGH_MAX = 16
+"""Records of a target, task and seed that are repeated with every way to hash texts; further ones with one in turn."""
 
 
 class ColdDifference(NamedTuple):
@@ -64,18 +50,18 @@ _Key: TypeAlias = tuple[bytes, RunLimits, int]
 
 
 class ColdRuns:
-    """Starts a process for each target, configuration, contracts and limits when it is needed, and keeps it.
+    """Starts processes for each target, configuration, contracts and limits when they are needed, and keeps them.
 
     Args:
         folder: Where a relative file of a target is looked for.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._folder, self._environment = folder, dict(os.environ)  # before a run changes it
         self._processes: dict[_Key, Executor] = {}
-        self._undisturbed: dict[object, Evaluation] = {}
+        self._tasks: dict[object, ColdRunsOfTask] = {}
 
-    def of(self, record: ReplayRecord, target: str, config_name: str) -> Repeat:
+    def of(self, record: ReplayRecord, target: str, config_name: str) -> ColdRunsOfTask:
         """Return what repeats runs of a record's task and seed.
 
         Args:
@@ -83,7 +69,12 @@ class ColdRuns:
             target: How today's target is named.
             config_name: One of its configurations.
         """
-        return partial(self._repeat, record, (target, config_name, record.contract_specs))
+        names = target, config_name, record.contract_specs
+        key = pack(names), record.limits, record.task.id, record.seed
+        if key not in self._tasks:
+            process = partial(self._process, names, record.limits)
+            self._tasks[key] = ColdRunsOfTask(record.task.id, record.seed, process)
+        return self._tasks[key]
 
     def close(self) -> None:
         """End the processes."""
@@ -91,68 +82,102 @@ class ColdRuns:
             process.close()
         self._processes.clear()
 
-    def _repeat(
-        self,
-        record: ReplayRecord,
-        names: tuple[str, str, tuple[Plain, ...]],
-        schedules: Sequence[Schedule],
-        nominal: Nominal,
-        *,
-        hash_seed: int = 0,
-        watched: bool = False,
-    ) -> list[Evaluation]:
-        key = pack(names), record.limits, hash_seed
-        task = key, record.task.id, record.seed
-        known = {EMPTY: self._undisturbed[task]} if task in self._undisturbed and not watched else {}
-        wanted = [schedule for schedule in schedules if schedule not in known]
-        process = self._process(key, names)
-        for number, schedule in enumerate(wanted):
-            job = Job(record.task.id, record.seed, schedule, alone=True, nominal=nominal)
-            process.submit(number, job._replace(surveyed=watched, watched=watched))
-        for _ in wanted:
-            finished = process.next_finished()
-            known[wanted[finished.ticket]] = finished.evaluation
-        if EMPTY in wanted and not watched:
-            self._undisturbed[task] = known[EMPTY]
-        return [known[schedule] for schedule in schedules]
-
-    def _process(self, key: _Key, names: tuple[str, str, tuple[Plain, ...]]) -> Executor:
+    def _process(self, names: tuple[str, str, tuple[Plain, ...]], limits: RunLimits, hash_seed: int) -> Executor:
+        key = pack(names), limits, hash_seed
         if key not in self._processes:
-            _, limits, hash_seed = key
             setup = partial(load_workbench, *names, limits=limits, folder=self._folder)
-            self._processes[key] = open_elsewhere(setup, hash_seed, limits=limits)
+            started = open_elsewhere(setup, hash_seed, limits=limits, environment=self._environment)
+            self._processes[key] = started
         return self._processes[key]
 
 
-def cold_difference(made: Mapping[Schedule, Execution], nominal: Nominal, repeat: Repeat) -> ColdDifference | None:
+class ColdRunsOfTask:
+    """Repeats runs of one task and seed, each in a process of its own.
+
+    Args:
+        task_id: The task.
+        seed: Of the runs.
+        process: Returns the process that runs are forked from, by the number of a way to hash texts.
+    """
+
+    def __init__(self, task_id: str, seed: int, process: Callable[[int], Executor]) -> None:
+        self._job, self._process = Job(task_id, seed, EMPTY, alone=True), process
+        self._undisturbed: dict[int, Evaluation] = {}
+        self._count = 0
+
+    def hash_seeds(self) -> tuple[int, ...]:
+        """Return with which ways to hash texts the runs of the next record are repeated."""
+        self._count += 1
+        return tuple(range(HASH_SEEDS)) if self._count <= THOROUGH_MAX else (self._count % HASH_SEEDS,)
+
+    def run(
+        self, schedules: Sequence[Schedule], nominal: Nominal, hash_seed: int, *, watched: bool = False
+    ) -> list[Evaluation]:
+        """Return what runs did, in the order of their schedules.
+
+        Args:
+            schedules: One for each run, all different.
+            nominal: The run without injections with which they are compared.
+            hash_seed: Number of one of the ways to hash texts.
+            watched: Note reads of the real time and other chance, and which variables of modules a run changes.
+
+        Raises:
+            StudyError: The process cannot be started.
+        """
+        is_known = hash_seed in self._undisturbed and not watched
+        known = {EMPTY: self._undisturbed[hash_seed]} if is_known else {}
+        wanted = [schedule for schedule in schedules if schedule not in known]
+        process = self._process(hash_seed)
+        for number, schedule in enumerate(wanted):
+            process.submit(
+                number, self._job._replace(schedule=schedule, nominal=nominal, surveyed=watched, watched=watched)
+            )
+        for _ in wanted:
+            finished = process.next_finished()
+            known[wanted[finished.ticket]] = finished.evaluation
+        if EMPTY in known and not watched:
+            self._undisturbed[hash_seed] = known[EMPTY]
+        return [known[schedule] for schedule in schedules]
+
+
+def cold_difference(
+    made: Mapping[Schedule, Execution], nominal: Nominal, cold: ColdRunsOfTask
+) -> ColdDifference | None:
     """Repeat runs and return the first repeat that differs, `None` when none does.
 
     Args:
         made: The runs, by their schedules.
         nominal: The run without injections with which they were compared.
-        repeat: Repeats them.
+        cold: Repeats them.
 
     Raises:
         TargetError: One cannot be repeated.
-        StudyError: The process cannot be started.
+        StudyError: A process cannot be started.
     """
-    for schedule, evaluation in zip(made, repeat(list(made), nominal), strict=True):
-        if evaluation.status is not Status.OK:
-            raise TargetError(f"the run cannot be repeated in a process of its own: {evaluation.error}")
-        if evaluation.digest != made[schedule].evaluation.digest:
-            return _explained(schedule, made[schedule].evaluation, evaluation, partial(repeat, [schedule], nominal))
+    for hash_seed in cold.hash_seeds():
+        for schedule, evaluation in zip(made, cold.run(list(made), nominal, hash_seed), strict=True):
+            if evaluation.status is not Status.OK:
+                raise TargetError(f"the run cannot be repeated in a process of its own: {evaluation.error}")
+            known = made[schedule].evaluation
+            if evaluation.digest != known.digest:
+                again = partial(cold.run, [schedule], nominal)
+                return _explained(schedule, known, evaluation, again, hash_seed)
     return None
 
 
 def _explained(
-    schedule: Schedule, known: Evaluation, cold: Evaluation, again: Callable[..., list[Evaluation]]
+    schedule: Schedule,
+    known: Evaluation,
+    cold: Evaluation,
+    again: Callable[..., list[Evaluation]],
+    hash_seed: int,
 ) -> ColdDifference:
     difference = difference_in_calls(known, cold)
-    (watched,) = again(watched=True)
+    (watched,) = again(hash_seed, watched=True)
     if watched.reads:
         cause = likely_cause(difference, reads=watched.reads, changed=watched.changed)
     else:
-        digests = {again(hash_seed=number)[0].digest for number in range(1, HASH_SEEDS)}
+        digests = {again(number)[0].digest for number in range(HASH_SEEDS)}
         repeats, alike = watched.digest == cold.digest, digests == {cold.digest}
         cause = cause_of_cold_difference(difference, repeats=repeats, alike=alike, changed=watched.changed)
     what = f"a run with {schedule}" if schedule != EMPTY else "the run without faults"

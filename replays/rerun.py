@@ -17,7 +17,7 @@ from chaosagent.execution.process_pool import ProcessExecutor
 from chaosagent.execution.served import serve
 from chaosagent.execution.workbench import Job, Workbench
 from chaosagent.faults.evaluation import Status
-from chaosagent.replays.cold_runs import Repeat
+from chaosagent.replays.cold_runs import ColdRunsOfTask
 from chaosagent.replays.outcome import Replay, ReplayOutcome, violation_place
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.scheduled import Options, ScheduleReplay
@@ -93,7 +93,7 @@ def rerun_schedule(
     placements: int = PLACEMENTS,
     accepted: Container[str] = frozenset(),
     shared: UndisturbedRuns | None = None,
-    repeat: Repeat | None = None,
+    cold: ColdRunsOfTask | None = None,
 ) -> Replay:
     """Inject the faults of a record into today's target, each at every call that may be the recorded one.
 
@@ -108,7 +108,7 @@ def rerun_schedule(
         placements: How many runs may be made to place the faults.
         accepted: Digests of changes that somebody has reviewed; they are not reported any more.
         shared: The runs without faults that other records of the target have needed.
-        repeat: Repeats runs in processes of their own before an outcome is `HELD`, as `ColdRuns.of` returns it; without
+        cold: Repeats runs in processes of their own before an outcome is `HELD`, as `ColdRuns.of` returns it; without
             it a fix that only works because of what earlier runs have left in the process is not noticed.
 
     Returns:
@@ -134,7 +134,7 @@ def rerun_schedule(
             today = today_of(replace(bare, answers=answers_of(record.answers, bare.scope)))
         else:
             today = (shared or UndisturbedRuns()).of(bare, record)
-        options = Options(draws, placements, accepted, repeat)
+        options = Options(draws, placements, accepted, cold)
         replay = ScheduleReplay(record, contract, today, options).replay()
     except ChaosAgentError as error:
         return Replay(ReplayOutcome.ERROR, "schedule", None, str(error), notes)

@@ -19,7 +19,7 @@ from chaosagent.replays.changes import (
     ending_change,
     identity_changes,
 )
-from chaosagent.replays.cold_runs import Repeat, cold_difference
+from chaosagent.replays.cold_runs import ColdRunsOfTask, cold_difference
 from chaosagent.replays.drawing import Runner
 from chaosagent.replays.outcome import Replay, ReplayOutcome, violation_place
 from chaosagent.replays.placements import Broken, Findings, Harm, Placements
@@ -41,13 +41,13 @@ class Options(NamedTuple):
         draws: How often a schedule is run where a stochastic target asks what the record cannot answer.
         placements: How many runs may be made to place the faults.
         accepted: Digests of changes that somebody has reviewed.
-        repeat: Repeats runs in processes of their own before an outcome is `HELD`; `None` where that is not possible.
+        cold: Repeats runs in processes of their own before an outcome is `HELD`; `None` where that is not possible.
     """
 
     draws: int
     placements: int
     accepted: Container[str]
-    repeat: Repeat | None
+    cold: ColdRunsOfTask | None
 
 
 class ScheduleReplay:
@@ -258,14 +258,14 @@ class ScheduleReplay:
 
     def _repeated(self, found: Replay) -> Replay:
         """Return the outcome; one that is `HELD` only if all runs go the same way where none was made before."""
-        repeat, nominal = self._options.repeat, self._today.experiment.nominal
-        if found.outcome is not ReplayOutcome.HELD or self._record.stochastic or repeat is None or nominal is None:
+        cold, nominal = self._options.cold, self._today.experiment.nominal
+        if found.outcome is not ReplayOutcome.HELD or self._record.stochastic or cold is None or nominal is None:
             return found
         if self._record.task.id not in self._today.experiment.target.tasks:
             note = "not repeated in a process of its own, as the target does not have the record's task any more"
             return replace(found, notes=(*found.notes, note))
         made = {EMPTY: self._today.undisturbed, **self._run.executions}
-        different = cold_difference(made, nominal, repeat)
+        different = cold_difference(made, nominal, cold)
         if different is None:
             return found
         contract = self._record.contract

@@ -222,7 +222,7 @@ def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked) -> Repl
                 return Replay(
                     ReplayOutcome.VIOLATED, "schedule", None, f"{record.contract} violated by real time: {why}"
                 )
-        repeat = asked.cold.of(record, asked.target.text, asked.config or record.config.name)
+        cold = asked.cold.of(record, asked.target.text, asked.config or record.config.name)
         replay = rerun_schedule(
             record,
             target,
@@ -231,7 +231,7 @@ def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked) -> Repl
             placements=asked.placements,
             accepted=frozenset(change.digest for change in asked.accepted),
             shared=asked.shared,
-            repeat=None if asked.target.only_here else repeat,
+            cold=None if asked.target.only_here else cold,
         )
         if replay.outcome is not ReplayOutcome.HELD or not asked.target.only_here:
             return replay

@@ -78,3 +78,21 @@ def test_a_fix_by_chance_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     assert replay.outcome is ReplayOutcome.ERROR
     assert "random numbers not drawn from run.rng(label)" in replay.detail
+
+
+def test_what_an_earlier_run_has_left_in_the_environment_is_no_fix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAID", "")
+    seen = "(__import__('os').environ['PAID'])"
+    replay = replayed(
+        tmp_path, monkeypatch, ") or __import__('os').environ.update(PAID='7'", f"if {seen}: return 'paid'"
+    )
+
+    assert replay.outcome is ReplayOutcome.VIOLATED
+
+
+def test_a_fix_that_one_of_two_hash_seeds_hides_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replay = replayed(tmp_path, monkeypatch, "", "if hash('b') % 2: return 'unclear'")
+
+    assert replay.outcome is ReplayOutcome.VIOLATED
