@@ -27,7 +27,7 @@ from chaosagent.limits import RunLimits
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.study.likely_cause import cause_of_cold_difference, likely_cause
 
-HASH_SEEDS = 4
+HASH_SEEDS = 8
 """Ways to hash texts; each has a process."""
 
 THOROUGH_MAX = 16
@@ -106,9 +106,12 @@ class ColdRunsOfTask:
         self._count = 0
 
     def hash_seeds(self) -> tuple[int, ...]:
-        """Return with which ways to hash texts the runs of the next record are repeated."""
+        """Return with which ways to hash texts the runs of the next record are repeated, and start their processes."""
         self._count += 1
-        return tuple(range(HASH_SEEDS)) if self._count <= THOROUGH_MAX else (self._count % HASH_SEEDS,)
+        chosen = tuple(range(HASH_SEEDS)) if self._count <= THOROUGH_MAX else (self._count % HASH_SEEDS,)
+        for number in chosen:
+            self._process(number)  # all of them load the target at the same time
+        return chosen
 
     def run(
         self, schedules: Sequence[Schedule], nominal: Nominal, hash_seed: int, *, watched: bool = False

@@ -19,11 +19,12 @@ settings.load_profile("unhurried")
 
 @pytest.fixture(autouse=True)
 def one_cold_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the searches of a test repeat runs in one process of its own, not eight: each takes a second to start.
+    """Let the searches and replays of a test repeat runs in one process of its own, not eight: each takes a second to start.
 
     Tests of these repeats have a fixture of the same name that does nothing.
     """
     monkeypatch.setattr("chaosagent.study.cold_repeats.HASH_SEEDS", 1)
+    monkeypatch.setattr("chaosagent.replays.cold_runs.HASH_SEEDS", 1)
 
 
 @pytest.fixture

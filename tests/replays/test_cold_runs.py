@@ -43,6 +43,11 @@ async def retries(run: Run) -> str:
     return "unclear"
 
 
+@pytest.fixture
+def one_cold_process() -> None:
+    """Leave all processes to these tests."""
+
+
 def replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, unless: str = "pass") -> Replay:
     monkeypatch.chdir(tmp_path)
     Path("fixed.py").write_text(FIX.format(key=key, unless=unless))
