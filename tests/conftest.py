@@ -19,7 +19,7 @@ settings.load_profile("unhurried")
 
 @pytest.fixture(autouse=True)
 def one_cold_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the searches and replays of a test repeat runs in one process of its own, not eight: each takes a second to start.
+    """Let searches and replays in tests repeat runs in one process of its own, not eight: each takes a second to start.
 
     Tests of these repeats have a fixture of the same name that does nothing.
     """
