@@ -1,6 +1,7 @@
 """A folder as a user has it: an agent, a study of it, and the command line run in it."""
 
 import json
+import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterator
@@ -108,10 +109,20 @@ def chaosagent(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: py
     return run
 
 
+@pytest.fixture(scope="session")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder to keep what the search of `records` has written, which is the same for every test."""
+    return tmp_path_factory.mktemp("searched")
+
+
 @pytest.fixture
-def records(chaosagent: Command) -> Path:
+def records(chaosagent: Command, searched: Path) -> Path:
     """Return a folder with the records of a search."""
-    assert chaosagent("search", "study.yaml", "--out", "found").code == 1
+    if not (searched / "found").exists():
+        assert chaosagent("search", "study.yaml", "--out", "found").code == 1
+        shutil.copytree("found", searched / "found")
+    else:
+        shutil.copytree(searched / "found", "found")
     return Path("found/replays")
 
 
