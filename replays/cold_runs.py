@@ -7,6 +7,7 @@ one that has loaded the target, has run nothing, and hashes texts otherwise.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -86,7 +87,8 @@ class ColdRuns:
         key = pack(names), limits, hash_seed
         if key not in self._processes:
             setup = partial(load_workbench, *names, limits=limits, folder=self._folder)
-            started = open_elsewhere(setup, hash_seed, limits=limits, environment=self._environment)
+            with contextlib.chdir(self._folder):
+                started = open_elsewhere(setup, hash_seed, limits=limits, environment=self._environment)
             self._processes[key] = started
         return self._processes[key]
 
@@ -145,8 +147,8 @@ class ColdRunsOfTask:
 
 def cold_difference(
     made: Mapping[Schedule, Execution], nominal: Nominal, cold: ColdRunsOfTask
-) -> ColdDifference | None:
-    """Repeat runs and return the first repeat that differs, `None` when none does.
+) -> ColdDifference | tuple[str, ...]:
+    """Repeat runs and return the first repeat that differs; when none does, notes on what repeats may have missed.
 
     Args:
         made: The runs, by their schedules.
@@ -157,15 +159,26 @@ def cold_difference(
         TargetError: One cannot be repeated.
         StudyError: A process cannot be started.
     """
+    notes: dict[str, None] = {}
     for hash_seed in cold.hash_seeds():
-        for schedule, evaluation in zip(made, cold.run(list(made), nominal, hash_seed), strict=True):
+        is_watched = hash_seed == 0
+        for schedule, evaluation in zip(
+            made, cold.run(list(made), nominal, hash_seed, watched=is_watched), strict=True
+        ):
+            notes.update(dict.fromkeys(_notes_on(evaluation)))
             if evaluation.status is not Status.OK:
                 raise TargetError(f"the run cannot be repeated in a process of its own: {evaluation.error}")
             known = made[schedule].evaluation
             if evaluation.digest != known.digest:
                 again = partial(cold.run, [schedule], nominal)
                 return _explained(schedule, known, evaluation, again, hash_seed)
-    return None
+    return tuple(notes)
+
+
+def _notes_on(watched: Evaluation) -> list[str]:
+    """Say what a run asks for that differs from run to run, and which files it writes; empty if it was not watched."""
+    reads = [f"the target reads {read}; all repeats were equal" for read in watched.reads if not read.package]
+    return reads + [f"the target writes {written}, which other runs find there" for written in watched.written]
 
 
 def _explained(

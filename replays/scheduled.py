@@ -19,7 +19,7 @@ from chaosagent.replays.changes import (
     ending_change,
     identity_changes,
 )
-from chaosagent.replays.cold_runs import ColdRunsOfTask, cold_difference
+from chaosagent.replays.cold_runs import ColdDifference, ColdRunsOfTask, cold_difference
 from chaosagent.replays.drawing import Runner
 from chaosagent.replays.outcome import Replay, ReplayOutcome, violation_place
 from chaosagent.replays.placements import Broken, Findings, Harm, Placements
@@ -266,8 +266,8 @@ class ScheduleReplay:
             return replace(found, notes=(*found.notes, note))
         made = {EMPTY: self._today.undisturbed, **self._run.executions}
         different = cold_difference(made, nominal, cold)
-        if different is None:
-            return found
+        if not isinstance(different, ColdDifference):
+            return replace(found, notes=(*found.notes, *different))
         contract = self._record.contract
         verdicts = {one.contract: one for one in different.evaluation.verdicts}
         if contract in verdicts and is_broken(verdicts[contract]):

@@ -357,7 +357,7 @@ def target(
 
 
 def fresh(of: Target) -> Target:
-    """Give each run of a target a process of its own; a decorator above `target`.
+    """Give each run of a target a process of its own; a decorator above `@target`.
 
     For a target that keeps something between runs, such as a cache in a variable of a module. The process is forked
     from one that has loaded the target and run nothing, which takes some milliseconds. `fresh: true` in a study file
@@ -365,7 +365,12 @@ def fresh(of: Target) -> Target:
 
     Args:
         of: Any target, also one that an adapter has made.
+
+    Raises:
+        TargetError: It is no target.
     """
+    if not isinstance(of, Target):
+        raise TargetError(f"@fresh was given {type(of).__name__}, not a target. Write it above @target, not below.")
     return replace(of, fresh=True)
 
 

@@ -101,3 +101,10 @@ def test_a_fix_that_one_of_two_hash_seeds_hides_is_none(tmp_path: Path, monkeypa
     replay = replayed(tmp_path, monkeypatch, "", "if hash('b') % 2: return 'unclear'")
 
     assert replay.outcome is ReplayOutcome.VIOLATED
+
+
+def test_chance_that_no_repeat_shows_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replay = replayed(tmp_path, monkeypatch, ', key="7" if random.random() < 2 else None')
+
+    assert replay.outcome is ReplayOutcome.HELD
+    assert any(note.startswith("the target reads random.random() at fixed.py:") for note in replay.notes), replay.notes
