@@ -10,32 +10,32 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from chaosagent.canonical import Plain, pack
+from chaosagent.canonical import pack
 from chaosagent.contracts.contract import Nominal
 from chaosagent.errors import TargetError
-from chaosagent.execution.elsewhere import open_elsewhere
+from chaosagent.execution.elsewhere import HASH_SEEDS, ColdProcesses, open_elsewhere
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.executor import Executor
-from chaosagent.execution.workbench import Job, load_workbench
+from chaosagent.execution.workbench import Job, Workbench, load_workbench
 from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.study.likely_cause import cause_of_cold_difference, likely_cause
-
-HASH_SEEDS = 8
-"""Ways to hash texts; each has a process."""
+from chaosagent.trace.diff import Difference
 
 THOROUGH_MAX = 16
 """Records of a target, task and seed that are repeated with every way to hash texts; further ones with one in turn."""
 
 
-class ColdDifference(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ColdDifference:
     """A repeat that differs.
 
     Attributes:
@@ -47,11 +47,22 @@ class ColdDifference(NamedTuple):
     text: str
 
 
-_Key: TypeAlias = tuple[bytes, RunLimits, int]
+class ColdRun(NamedTuple):
+    """A run to be repeated.
+
+    Attributes:
+        hash_seed: Number of one of the ways to hash texts.
+        schedule: What is injected.
+        watched: Note reads of the real time and other chance, and which variables of modules the run changes.
+    """
+
+    hash_seed: int
+    schedule: Schedule
+    watched: bool = False
 
 
 class ColdRuns:
-    """Starts processes for each target, configuration, contracts and limits when they are needed, and keeps them.
+    """Repeats runs for each target, configuration, contracts and limits in processes of their own, which it keeps.
 
     Args:
         folder: Where a relative file of a target is looked for.
@@ -59,7 +70,7 @@ class ColdRuns:
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._environment = folder, dict(os.environ)  # before a run changes it
-        self._processes: dict[_Key, Executor] = {}
+        self._processes: dict[object, ColdProcesses] = {}
         self._tasks: dict[object, ColdRunsOfTask] = {}
 
     def of(self, record: ReplayRecord, target: str, config_name: str) -> ColdRunsOfTask:
@@ -70,79 +81,69 @@ class ColdRuns:
             target: How today's target is named.
             config_name: One of its configurations.
         """
-        names = target, config_name, record.contract_specs
-        key = pack(names), record.limits, record.task.id, record.seed
-        if key not in self._tasks:
-            process = partial(self._process, names, record.limits)
-            self._tasks[key] = ColdRunsOfTask(record.task.id, record.seed, process)
-        return self._tasks[key]
+        names, limits = (target, config_name, record.contract_specs), record.limits
+        key = pack(names), limits
+        if key not in self._processes:
+            setup = partial(load_workbench, *names, limits=limits, folder=self._folder)
+            self._processes[key] = ColdProcesses(partial(self._open, setup, limits))
+        task = key, record.task.id, record.seed
+        if task not in self._tasks:
+            self._tasks[task] = ColdRunsOfTask(record.task.id, record.seed, self._processes[key])
+        return self._tasks[task]
 
     def close(self) -> None:
         """End the processes."""
-        for process in self._processes.values():
-            process.close()
-        self._processes.clear()
+        for processes in self._processes.values():
+            processes.close()
 
-    def _process(self, names: tuple[str, str, tuple[Plain, ...]], limits: RunLimits, hash_seed: int) -> Executor:
-        key = pack(names), limits, hash_seed
-        if key not in self._processes:
-            setup = partial(load_workbench, *names, limits=limits, folder=self._folder)
-            with contextlib.chdir(self._folder):
-                started = open_elsewhere(setup, hash_seed, limits=limits, environment=self._environment)
-            self._processes[key] = started
-        return self._processes[key]
+    def _open(self, setup: Callable[[], Workbench], limits: RunLimits, hash_seed: int) -> Executor:
+        with contextlib.chdir(self._folder):
+            return open_elsewhere(setup, hash_seed, limits=limits, environment=self._environment)
 
 
 class ColdRunsOfTask:
-    """Repeats runs of one task and seed, each in a process of its own.
+    """Repeats runs of one task and seed.
 
     Args:
         task_id: The task.
         seed: Of the runs.
-        process: Returns the process that runs are forked from, by the number of a way to hash texts.
+        processes: In which they are made.
     """
 
-    def __init__(self, task_id: str, seed: int, process: Callable[[int], Executor]) -> None:
-        self._job, self._process = Job(task_id, seed, EMPTY, alone=True), process
-        self._undisturbed: dict[int, Evaluation] = {}
-        self._count = 0
+    def __init__(self, task_id: str, seed: int, processes: ColdProcesses) -> None:
+        self._job, self._processes = Job(task_id, seed, EMPTY), processes
+        self._undisturbed: dict[ColdRun, Evaluation] = {}
+        self._records = 0
 
-    def hash_seeds(self) -> tuple[int, ...]:
-        """Return with which ways to hash texts the runs of the next record are repeated, and start their processes."""
-        self._count += 1
-        chosen = tuple(range(HASH_SEEDS)) if self._count <= THOROUGH_MAX else (self._count % HASH_SEEDS,)
-        for number in chosen:
-            self._process(number)  # all of them load the target at the same time
-        return chosen
+    def next_hash_seeds(self) -> Sequence[int]:
+        """Return with which ways to hash texts the runs of one more record are repeated."""
+        self._records += 1
+        return range(HASH_SEEDS) if self._records <= THOROUGH_MAX else (self._records % HASH_SEEDS,)
 
-    def run(
-        self, schedules: Sequence[Schedule], nominal: Nominal, hash_seed: int, *, watched: bool = False
-    ) -> list[Evaluation]:
-        """Return what runs did, in the order of their schedules.
+    def run(self, runs: Sequence[ColdRun], nominal: Nominal) -> list[Evaluation]:
+        """Return what runs did, in their order; one without injections is made once.
 
         Args:
-            schedules: One for each run, all different.
+            runs: All different.
             nominal: The run without injections with which they are compared.
-            hash_seed: Number of one of the ways to hash texts.
-            watched: Note reads of the real time and other chance, and which variables of modules a run changes.
 
         Raises:
-            StudyError: The process cannot be started.
+            StudyError: A process cannot be started.
         """
-        is_known = hash_seed in self._undisturbed and not watched
-        known = {EMPTY: self._undisturbed[hash_seed]} if is_known else {}
-        wanted = [schedule for schedule in schedules if schedule not in known]
-        process = self._process(hash_seed)
-        for number, schedule in enumerate(wanted):
-            process.submit(
-                number, self._job._replace(schedule=schedule, nominal=nominal, surveyed=watched, watched=watched)
+        wanted = [one for one in runs if one not in self._undisturbed]
+        made = dict(
+            zip(
+                wanted,
+                self._processes.run([(one.hash_seed, self._job_of(one, nominal)) for one in wanted]),
+                strict=True,
             )
-        for _ in wanted:
-            finished = process.next_finished()
-            known[wanted[finished.ticket]] = finished.evaluation
-        if EMPTY in known and not watched:
-            self._undisturbed[hash_seed] = known[EMPTY]
-        return [known[schedule] for schedule in schedules]
+        )
+        self._undisturbed.update({one: evaluation for one, evaluation in made.items() if one.schedule == EMPTY})
+        known = {**self._undisturbed, **made}
+        return [known[one] for one in runs]
+
+    def _job_of(self, run: ColdRun, nominal: Nominal) -> Job:
+        return self._job._replace(schedule=run.schedule, nominal=nominal, surveyed=run.watched, watched=run.watched)
 
 
 def cold_difference(
@@ -160,18 +161,15 @@ def cold_difference(
         StudyError: A process cannot be started.
     """
     notes: dict[str, None] = {}
-    for hash_seed in cold.hash_seeds():
-        is_watched = hash_seed == 0
-        for schedule, evaluation in zip(
-            made, cold.run(list(made), nominal, hash_seed, watched=is_watched), strict=True
-        ):
-            notes.update(dict.fromkeys(_notes_on(evaluation)))
-            if evaluation.status is not Status.OK:
-                raise TargetError(f"the run cannot be repeated in a process of its own: {evaluation.error}")
-            known = made[schedule].evaluation
-            if evaluation.digest != known.digest:
-                again = partial(cold.run, [schedule], nominal)
-                return _explained(schedule, known, evaluation, again, hash_seed)
+    runs = [ColdRun(seed, schedule, watched=seed == 0) for seed in cold.next_hash_seeds() for schedule in made]
+    for run, evaluation in zip(runs, cold.run(runs, nominal), strict=True):
+        if evaluation.status is not Status.OK:
+            raise TargetError(f"the run cannot be repeated in a process of its own: {evaluation.error}")
+        known = made[run.schedule].evaluation
+        if evaluation.digest != known.digest:
+            text = _explained(run, difference_in_calls(known, evaluation), cold, nominal)
+            return ColdDifference(evaluation, text)
+        notes.update(dict.fromkeys(_notes_on(evaluation)))
     return tuple(notes)
 
 
@@ -181,20 +179,16 @@ def _notes_on(watched: Evaluation) -> list[str]:
     return reads + [f"the target writes {written}, which other runs find there" for written in watched.written]
 
 
-def _explained(
-    schedule: Schedule,
-    known: Evaluation,
-    cold: Evaluation,
-    again: Callable[..., list[Evaluation]],
-    hash_seed: int,
-) -> ColdDifference:
-    difference = difference_in_calls(known, cold)
-    (watched,) = again(hash_seed, watched=True)
+def _explained(run: ColdRun, difference: Difference, cold: ColdRunsOfTask, nominal: Nominal) -> str:
+    """Say where a repeat differs and what the likely cause is, from a watched repeat and one with each hash seed."""
+    schedule = run.schedule
+    (watched,) = cold.run([run._replace(watched=True)], nominal)
     if watched.reads:
         cause = likely_cause(difference, reads=watched.reads, changed=watched.changed)
     else:
-        digests = {again(number)[0].digest for number in range(HASH_SEEDS)}
-        repeats, alike = watched.digest == cold.digest, digests == {cold.digest}
+        again = cold.run([ColdRun(seed, schedule) for seed in range(HASH_SEEDS)], nominal)
+        repeats = again[run.hash_seed].digest == watched.digest
+        alike = len({one.digest for one in again}) == 1
         cause = cause_of_cold_difference(difference, repeats=repeats, alike=alike, changed=watched.changed)
     what = f"a run with {schedule}" if schedule != EMPTY else "the run without faults"
-    return ColdDifference(cold, f"{what} differs in a process of its own: {difference}. Likely cause: {cause}")
+    return f"{what} differs in a process of its own: {difference}. Likely cause: {cause}"

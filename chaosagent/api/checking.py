@@ -45,7 +45,7 @@ def judge_files(paths: Iterable[Path], tally: Tally, reading: Reading, *, skip_b
         paths: Of files of spans and of replay records.
         tally: Counts each trace.
         reading: Counts what the files hold.
-        skip_broken: Take note of what cannot be read, and go on.
+        skip_broken: Note what cannot be read, and continue.
 
     Raises:
         UsageError: Something cannot be read, and is not to be skipped.

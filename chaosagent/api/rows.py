@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from chaosagent.canonical import Plain
 from chaosagent.errors import UsageError
+from chaosagent.study.certificate import DIVERGED, NOTHING_PROVED
 from chaosagent.study.facts import Facts
 from chaosagent.study.reading import opened_to_read
 from chaosagent.study.store import FILE_NAME
@@ -19,8 +20,6 @@ from chaosagent.vocabulary import Verdict
 
 STUDY_NAME = "study.yaml"
 LEVELS = ("C0", "C1", "C2", "C3", "C4", "S")
-NOTHING_PROVED = "nothing is proved: "
-DIVERGED = f"{NOTHING_PROVED}a repeated run differed"
 
 _TRIALS = """
 SELECT trial.task, trial.seed, trial.contract, trial.number, trial.purpose, execution.schedule, execution.effective,
@@ -198,7 +197,7 @@ def _certificates(
 ) -> Iterator[Certificate]:
     rows = connection.execute(_SEARCHES).fetchall()
     # A claim of the searcher that a run has disproved in one search is believed in no other.
-    is_disproved = any(row[5].startswith(NOTHING_PROVED) and not row[5].startswith(DIVERGED) for row in rows)
+    is_disproved = any(row[5].startswith(f"{NOTHING_PROVED}: ") and not row[5].startswith(DIVERGED) for row in rows)
     for task, seed, contract, trials, nominally, text, certified, bound, _, _, cost, _ in rows:
         level = text.partition(":")[0]
         level = level if level in LEVELS and not is_disproved else LEVELS[0]

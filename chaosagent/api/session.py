@@ -116,12 +116,12 @@ def run_study(
         out: The folder of the study.
         audience: Who hears of it.
         workforce: Where the runs happen.
-        resume: Go on with the unfinished study in the folder.
+        resume: Continue the unfinished study in the folder.
 
     Raises:
         OtherStudyError: The folder holds another study; the message says what differs.
         UsageError: The folder or the study file cannot be used, or worker processes could not import what it is of.
-        ChaosAgentError: The target cannot be loaded, or the study cannot go on.
+        ChaosAgentError: The target cannot be loaded, or the study cannot continue.
     """
     environment = dict(os.environ)
     _refuse_workers(study, workforce)

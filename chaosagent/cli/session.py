@@ -27,7 +27,7 @@ def run_study(
         out: The folder of the study.
         workforce: Where the runs happen.
         title: What the progress display calls it; `None` shows no progress.
-        resume: Go on with the unfinished study in the folder.
+        resume: Continue the unfinished study in the folder.
 
     Raises:
         ChaosAgentError: As `chaosagent.api.session.run_study`.

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from chaosagent.execution.executor import Executor
 from chaosagent.execution.process_pool import ProcessExecutor
-from chaosagent.execution.workbench import Workbench
+from chaosagent.execution.workbench import Job, Workbench
 from chaosagent.execution.worker_process import HASH_SEED
+from chaosagent.faults.evaluation import Evaluation
 from chaosagent.limits import RunLimits
+
+HASH_SEEDS = 8
+"""Processes, each with another hash seed, in which runs are repeated."""
 
 
 def open_elsewhere(
@@ -34,6 +39,52 @@ def open_elsewhere(
     others = [seed for seed in map(str, range(number + 2)) if seed != ours]  # one that was drawn nobody knows
     with contextlib.nullcontext() if environment is None else _environment(environment):
         return ProcessExecutor(setup, workers=1, limits=limits, hash_seed=others[number])
+
+
+class ColdProcesses:
+    """Processes with different hash seeds that load the target and run nothing themselves: runs are forked from them.
+
+    Each is started when it is needed first, and kept until `close`.
+
+    Args:
+        open_process: Starts the process of a number, as `open_elsewhere` does.
+    """
+
+    def __init__(self, open_process: Callable[[int], Executor]) -> None:
+        self._open_process = open_process
+        self._processes: dict[int, Executor] = {}
+
+    def run(
+        self,
+        jobs: Sequence[tuple[int, Job]],
+        on_progress: Callable[[int, int], object] = lambda made, total: None,  # noqa: ARG005
+    ) -> list[Evaluation]:
+        """Make runs in all processes at a time, and return what they did, in the order of the jobs.
+
+        Args:
+            jobs: Each with the number of its process; each run has a process of its own.
+            on_progress: Called before the runs and after each, with how many of how many were made.
+
+        Raises:
+            StudyError: A process cannot be started.
+        """
+        for ticket, (number, job) in enumerate(jobs):
+            if number not in self._processes:
+                self._processes[number] = self._open_process(number)
+            self._processes[number].submit(ticket, job._replace(alone=True))
+        made: dict[int, Evaluation] = {}
+        for number, _ in jobs:
+            on_progress(len(made), len(jobs))
+            finished = self._processes[number].next_finished()
+            made[finished.ticket] = finished.evaluation
+        on_progress(len(made), len(jobs))
+        return [made[ticket] for ticket in range(len(jobs))]
+
+    def close(self) -> None:
+        """End the processes."""
+        for process in self._processes.values():
+            process.close()
+        self._processes.clear()
 
 
 @contextlib.contextmanager

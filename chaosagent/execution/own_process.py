@@ -124,12 +124,12 @@ def _end(child: int, *, at_once: bool) -> None:
 def _be_on_its_own(parent: int) -> None:
     """Let this process lead a session, by which what it has started is found, and end when the one that forked it does.
 
-    It is no more in the group that is killed with the study.
+    Then it is no longer in the process group that is killed with the study.
     """
     if _LIBRARY is not None:
         os.setsid()
         _LIBRARY.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
-        if os.getppid() != parent:  # it has ended before the kernel was told
+        if os.getppid() != parent:  # the parent ended before the line above
             os._exit(1)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from chaosagent.report.page import Page, notice
 from chaosagent.report.printable import printable
@@ -32,30 +32,36 @@ def reservation_of(safe: Sequence[SearchResult]) -> str:
 
 def tell_changed(page: Page, result: StudyResult) -> None:
     """Name the variables of modules that runs change, where something is proved all the same."""
-    found: dict[str, None] = {}
-    for search in result.searches:
-        if search.certificate.reproduced and search.certificate.level != "C0":
-            found.update(dict.fromkeys(search.certificate.changed))
+    found = _named(certificate.changed for certificate in _proofs(result))
     if found:
         page.gap().line(
             notice("Runs change variables of your modules: "),
-            f"{_listed(list(found))}. Runs that were repeated in processes of their own were equal, so nothing shows "
+            f"{_listed(found)}. Runs that were repeated in processes of their own were equal, so nothing shows "
             "that it matters. To be sure, make the world within the function, or say `fresh: true` in the study file.",
         )
 
 
 def tell_written(page: Page, result: StudyResult) -> None:
     """Name the files that the target writes, where something is proved all the same."""
-    found: dict[str, None] = {}
-    for search in result.searches:
-        if search.certificate.reproduced and search.certificate.level != "C0":
-            found.update(dict.fromkeys(search.certificate.written))
+    found = _named(certificate.written for certificate in _proofs(result))
     if found:
         page.gap().line(
             notice("The target writes files: "),
-            f"{_listed(list(found), 'file')}. chaosagent does not reset files between runs, so all repeats read what "
+            f"{_listed(found, 'file')}. chaosagent does not reset files between runs, so all repeats read what "
             f"earlier runs wrote. To be sure that it does not matter, {INTO_A_FRESH_FOLDER}.",
         )
+
+
+def _proofs(result: StudyResult) -> Iterator[Certificate]:
+    """Yield the certificates that prove something."""
+    for search in result.searches:
+        if search.certificate.reproduced and search.certificate.level != "C0":
+            yield search.certificate
+
+
+def _named(found: Iterable[Iterable[str]]) -> list[str]:
+    """Return names, each once, in the order in which they come."""
+    return list(dict.fromkeys(name for names in found for name in names))
 
 
 def tell_unrepeated(page: Page, result: StudyResult) -> None:

@@ -29,6 +29,10 @@ RULES = {
     "lineage": "what touches nothing that a passing outcome was derived from passes, too, and is not run",
 }
 
+NOTHING_PROVED = "nothing is proved"
+DIVERGED = f"{NOTHING_PROVED}: a repeated run differed"
+"""How the texts of certificates begin that were withdrawn; a stored study is read by them."""
+
 UNREPEATED = "the study was interrupted before its runs were repeated in processes of their own"
 
 CONFIDENCE = 0.95
@@ -246,9 +250,9 @@ class Certificate:
     def __str__(self) -> str:
         work = self._work
         if not self.reproduced:
-            return f"nothing is proved: a repeated run differed: {work}"
+            return f"{DIVERGED}: {work}"
         if self.disproved:
-            return f"nothing is proved: {self.disproved}: {work}"
+            return f"{NOTHING_PROVED}: {self.disproved}: {work}"
         if self.unrepeated and self.level != "C0":
             return f"nothing is proved yet: {UNREPEATED}: {work}"
         if self.by_real_time:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from chaosagent.clock import monotonic
 from chaosagent.contracts.contract import Nominal
-from chaosagent.errors import StudyError
+from chaosagent.execution.elsewhere import HASH_SEEDS, ColdProcesses
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.workbench import Job
 from chaosagent.faults.difference import difference_in_calls
@@ -25,9 +25,6 @@ from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.likely_cause import cause_of_cold_difference, listed_variables
 from chaosagent.study.repeats import faulty, kinds_of
 from chaosagent.vocabulary import Ending
-
-HASH_SEEDS = 8
-"""Processes that runs are forked from, each with another hash seed."""
 
 SCHEDULES_MIN = 8
 RUNS_MAX = 512
@@ -72,8 +69,8 @@ class ColdRepeats:
     ) -> None:
         self._fresh, self._on_progress = fresh, on_progress
         self._over: set[Experimental] = set()
-        self._evaluator, self._open_process, self._nominal_of = evaluator, open_process, nominal_of
-        self._processes: dict[int, Executor] = {}
+        self._evaluator, self._nominal_of = evaluator, nominal_of
+        self._processes = None if open_process is None else ColdProcesses(open_process)
         self._equal: Counter[Experimental] = Counter()
         self._failed: dict[Experimental, list[str]] = defaultdict(list)
         self._changed: dict[Experimental, Counter[str]] = defaultdict(Counter)
@@ -89,7 +86,7 @@ class ColdRepeats:
             hurried: The study has no time left: only one run in each process, each of another schedule.
         """
         nominal = self._nominal_of(at)
-        if self._open_process is None or nominal is None or self._evaluator.diverged_in(at.task_id):
+        if self._processes is None or nominal is None or self._evaluator.diverged_in(at.task_id):
             return
         begun = monotonic()
         try:
@@ -114,7 +111,7 @@ class ColdRepeats:
             at: Task and seed.
         """
         divergence = self._evaluator.divergences.pop(_in_any_world(at), None)
-        if divergence is None or self._fresh or self._open_process is None:
+        if divergence is None or self._fresh or self._processes is None:
             return
         at = at._replace(world=divergence.world)
         schedules, nominal = dict.fromkeys(divergence.schedules), self._nominal_of(at)
@@ -148,7 +145,7 @@ class ColdRepeats:
             interrupted: The study was, perhaps before they were made.
         """
         at = _in_any_world(at)
-        if interrupted and self._open_process is not None and at not in self._over:
+        if interrupted and self._processes is not None and at not in self._over:
             return ColdEvidence("", (), missing=True)
         is_kept = self._equal[at] and not self._fresh
         return ColdEvidence(self._text_of(at), tuple(self._changed[at]) if is_kept else ())
@@ -166,9 +163,8 @@ class ColdRepeats:
 
     def close(self) -> None:
         """End the processes."""
-        for process in self._processes.values():
-            process.close()
-        self._processes.clear()
+        if self._processes is not None:
+            self._processes.close()
 
     def _chosen(self, at: Experimental, found: Sequence[Schedule], *, hurried: bool) -> list[_Repeat]:
         """Return repeats, such that each schedule has as many hash seeds as there is room for."""
@@ -216,27 +212,18 @@ class ColdRepeats:
         self, repeats: Sequence[_Repeat], nominal: Nominal, *, surveyed: bool = True
     ) -> list[tuple[_Repeat, Evaluation]]:
         """Make repeats, in all processes at a time, and return what each told."""
-        for number, (at, told, seed) in enumerate(repeats):
-            self._process(seed).submit(number, self._job(at, told.schedule, nominal)._replace(surveyed=surveyed))
-        made = list[tuple[_Repeat, Evaluation]]()
-        for repeat in repeats:
-            self._on_progress(len(made), len(repeats))
-            finished = self._process(repeat.seed).next_finished()
-            made.append((repeats[finished.ticket], finished.evaluation))
-        self._on_progress(len(made), len(repeats))
+        assert self._processes is not None
+        jobs = [
+            (repeat.seed, self._job(repeat.at, repeat.told.schedule, nominal)._replace(surveyed=surveyed))
+            for repeat in repeats
+        ]
+        made = self._processes.run(jobs, self._on_progress)
         self.runs += len(made)
-        return made
+        return list(zip(repeats, made, strict=True))
 
     def _job(self, at: Experimental, schedule: Schedule, nominal: Nominal) -> Job:
         job = Job(at.task_id, at.seed, schedule, answering=self._evaluator.answering, world=at.world)
-        return job._replace(alone=True, nominal=nominal)
-
-    def _process(self, seed: int) -> Executor:
-        if seed not in self._processes:
-            if self._open_process is None:
-                raise StudyError("there are no processes for repeats")
-            self._processes[seed] = self._open_process(seed)
-        return self._processes[seed]
+        return job._replace(nominal=nominal)
 
     def _compare(self, made: Sequence[tuple[_Repeat, Evaluation]]) -> None:
         by_schedule: dict[Schedule, list[tuple[_Repeat, Evaluation]]] = defaultdict(list)

@@ -49,7 +49,7 @@ class Nature(NamedTuple):
     Attributes:
         answering: How pure interfaces answer in the runs of the study: `FROZEN` for a stochastic target.
         reason: Where two runs without injections differed first, when they did.
-        uncompared: Tasks and seeds of which nothing is known, as a run of them had an error.
+        uncompared: Tasks and seeds that could not be compared, because one of their runs failed.
     """
 
     answering: Answering = Answering.LIVE
