@@ -170,7 +170,7 @@ class Demonstration:
         )
         page.heading("1  Search: the cheapest faults that break each contract (what must always hold) in each task")
         self._tell(page)
-        remark("searching; this takes about half a minute")
+        remark("searching; this takes about two minutes on two cores")
         found = run_study(file, self._out, title=f"{file.name}, {FIRST}")
         if found.result.interrupted:
             raise KeyboardInterrupt
