@@ -17,7 +17,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for everything that it writes.")] = OUT,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
-    """Watch it work, in about two minutes on two cores: a customer-support assistant, searched, broken, explained and repaired.
+    """Search, break, explain and repair a customer-support assistant while you watch; two minutes on two cores.
 
     Searches the built-in triage assistant for the cheapest faults that break it, tells the story of one, replays each
     offline and against the repaired version, and draws how many tasks survive as the faults grow: R(B).
