@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from chaosagent.canonical import digest, digest_of, pack
+from chaosagent.canonical import Plain, digest, digest_of, pack
 from chaosagent.contracts.contract import Contract, Nominal
+from chaosagent.execution.crashed import RAISED
+from chaosagent.execution.execute import Experiment
 from chaosagent.execution.judging import judge
 from chaosagent.replays.declarations import UNREADABLE, Declaration, digest_of_constants, of_contract
 from chaosagent.replays.record import ReplayRecord
+from chaosagent.targets.target import ObjectiveFunction
 from chaosagent.trace.redact import has_placeholder
 from chaosagent.trace.step import Step
 from chaosagent.trace.trace import Trace
-from chaosagent.vocabulary import Effect, Impact, Verdict
+from chaosagent.vocabulary import Effect, Ending, Impact, Task, Verdict
 
 SHOWN_MAX = 5
 """How many effects a sentence lists."""
@@ -27,7 +31,7 @@ class Change(NamedTuple):
     """One difference that a person is to review.
 
     Attributes:
-        what: What differs: `"contract"`, `"effects"`, `"ending"` or `"declaration"`.
+        what: What differs: `"contract"`, `"labels"`, `"effects"`, `"ending"` or `"declaration"`.
         text: One sentence.
         digest: Equal when the same differs in the same way.
     """
@@ -37,27 +41,64 @@ class Change(NamedTuple):
     digest: str
 
 
-def contract_change(record: ReplayRecord, contract: Contract, *, same_declaration: bool) -> Change | None:
-    """Return that today's contract does not condemn the recorded trace, `None` if it does (C0).
+def contract_change(
+    record: ReplayRecord, contract: Contract, experiment: Experiment, *, same_declaration: bool
+) -> Change | None:
+    """Return that today's contract does not find the violation in the recorded trace, `None` if it does (C0).
 
-    Of a trace with placeholders of secrets nobody knows what the contract saw, so there the same declaration is enough.
+    Task, settings and objective are today's, too. What the contract saw of a trace with placeholders of secrets nobody
+    knows, so there the same declaration and the same labels are enough.
 
     Args:
         record: The stored counterexample.
         contract: Today's.
+        experiment: Today's target, task and configuration.
         same_declaration: The contract is declared as it was.
     """
     if record.trace.verdict(record.contract).verdict is not Verdict.VIOLATED:
         return None  # a recording, and no finding
-    settings = record.config.settings
-    (verdict,) = judge(record.trace, [contract], record.task, record.nominal, settings=settings)
+    objective, settings = experiment.target.objective, experiment.config.settings
+    trace = _with_objective(record.trace, experiment.task, objective)
+    (verdict,) = judge(trace, [contract], experiment.task, record.nominal, settings=settings)
     is_redacted = _is_redacted(record)
-    if (verdict.verdict is Verdict.VIOLATED and not verdict.unfair) or (is_redacted and same_declaration):
+    same = same_declaration and experiment.task.labels == record.task.labels
+    if (verdict.verdict is Verdict.VIOLATED and not verdict.unfair) or (is_redacted and same):
         return None
     reason = "; the record holds no secrets, which may be the reason" if is_redacted else ""
-    text = f"today's contract {contract.id} does not condemn the recorded trace{reason}"
-    found = digest_of(["contract", contract.id, of_contract(contract).digest, digest_of_constants(contract)])
+    by = (
+        f"today's objective calls the recorded outcome right, so {contract.id}"
+        if trace is not record.trace
+        else (f"today's contract {contract.id}")
+    )
+    text = f"{by} finds no violation in the recorded trace{reason}"
+    declared = of_contract(contract, objective).digest
+    found = digest_of(["contract", contract.id, declared, digest_of_constants(contract), _labels_of(experiment.task)])
     return Change("contract", text, found)
+
+
+def _with_objective(trace: Trace, task: Task, objective: ObjectiveFunction | None) -> Trace:
+    """Return a trace as the objective calls its outcome right, the same one where it does not, or cannot say."""
+    if objective is None or trace.ending is not Ending.FINISHED or trace.outcome.success is not False:
+        return trace
+    try:
+        is_right = bool(objective(task, replace(trace.outcome, success=None)))
+    except RAISED:
+        return trace
+    return replace(trace, outcome=replace(trace.outcome, success=True)) if is_right else trace
+
+
+def labels_change(record: ReplayRecord, today: Task) -> Change | None:
+    """Return that the task has other labels than in the record, which contracts may look at; `None` if not."""
+    names = [name for name, value in _labels_of(record.task).items() if value != _labels_of(today)[name]]
+    if not names:
+        return None
+    text = f"the task {today.id} has other labels than in the record ({', '.join(names)})"
+    return Change("labels", text, digest_of(["labels", _labels_of(today)]))
+
+
+def _labels_of(task: Task) -> dict[str, Plain]:
+    labels = task.labels
+    return {"misuse": labels.misuse, "forbidden": list(labels.forbidden), "canaries": list(labels.canaries)}
 
 
 def _is_redacted(record: ReplayRecord) -> bool:

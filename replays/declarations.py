@@ -15,21 +15,25 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import NamedTuple
 
 from chaosagent.canonical import Plain, digest, digest_of, plain
 from chaosagent.contracts.contract import Contract
+from chaosagent.contracts.templates.objective import Objective
 from chaosagent.errors import UsageError
 from chaosagent.execution.doors import DoorOptions
 from chaosagent.replays.syntax import syntax_of_class, syntax_of_function
-from chaosagent.targets.target import EffectOf, EffectRule
+from chaosagent.targets.target import EffectOf, EffectRule, ObjectiveFunction
 
 UNREADABLE = ""
 """Stands for the digest of what has no source that could be read."""
 EFFECT_SEMANTICS = 1
 """Version of what `effect(...)` says; see `Terms.semantics`."""
-NESTED_MAX = 16
+NESTED_MAX = 100
+OBJECTS_MAX = 10_000
+"""How deep, and how many objects, a rule or contract refers to at most; what refers to more cannot be compared."""
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)  # compared with texts
 
 
@@ -45,19 +49,29 @@ class Declaration(NamedTuple):
     digest: str
 
 
-def declarations_of(contracts: Iterable[Contract], doors: Mapping[str, DoorOptions]) -> tuple[Declaration, ...]:
+def declarations_of(
+    contracts: Iterable[Contract], doors: Mapping[str, DoorOptions], objective: ObjectiveFunction | None = None
+) -> tuple[Declaration, ...]:
     """Return what contracts and doors declare, sorted by name.
 
     Args:
         contracts: All that are checked.
         doors: The doors that the run without injections has opened, by interface.
+        objective: Of the target; the contract `objective` says what it says.
     """
-    return tuple(sorted([*map(of_contract, contracts), *_of_effects(doors)]))
+    declared = [of_contract(contract, objective) for contract in contracts]
+    return tuple(sorted([*declared, *_of_effects(doors)]))
 
 
-def of_contract(contract: Contract) -> Declaration:
-    """Return what a contract says."""
-    return Declaration(f"contract {contract.id}", _digest_of(contract))
+def of_contract(contract: Contract, objective: ObjectiveFunction | None = None) -> Declaration:
+    """Return what a contract says.
+
+    Args:
+        contract: The contract.
+        objective: Of the target.
+    """
+    said = (contract, objective) if isinstance(contract, Objective) and objective is not None else contract
+    return Declaration(f"contract {contract.id}", _digest_of(said))
 
 
 def digest_of_constants(contract: Contract) -> str:
@@ -103,8 +117,8 @@ def _digest_of_rule(rule: EffectRule, interface: str, operation: str) -> str:
 
 def _digest_of(value: object) -> str:
     try:
-        return digest_of(_described(value, ()))
-    except _UnreadableError:
+        return digest_of(_Describer().described(value))
+    except (_UnreadableError, RecursionError):
         return UNREADABLE
 
 
@@ -112,64 +126,106 @@ class _UnreadableError(Exception):
     """The source of a declaration cannot be read."""
 
 
-def _described(value: object, around: tuple[object, ...]) -> Plain:
-    """Return what something says, as plain data.
+class _Describer:
+    """Says in plain data what something says; where it meets something again, by the number of the first time.
 
     Args:
-        value: What is described.
-        around: What it was found in, the outermost first.
-
-    Raises:
-        _UnreadableError: Its source cannot be read.
+        numbers: By `id`, of what was described before.
     """
-    if len(around) > NESTED_MAX:
-        raise _UnreadableError
 
-    def described(inside: object) -> Plain:
-        return _described(inside, (*around, value))
+    def __init__(self, numbers: Mapping[int, int] | None = None) -> None:
+        self._numbers = dict(numbers or {})
+        self._kept: list[object] = []  # so that no other object has the id of one of them
+        self._depth = 0
 
-    match value:
-        case enum.Enum():
-            return ["enum", type(value).__name__, str(value.value)]
-        case None | bool() | int() | float() | str() | bytes():
-            return value
-        case list() | tuple():
-            return [described(inside) for inside in value]
-        case set() | frozenset():
-            return ["set", *sorted(map(described, value), key=digest_of)]
-        case Mapping():
-            return {str(key): described(inside) for key, inside in value.items()}
-        case re.Pattern():
-            return ["pattern", value.pattern, value.flags]
-        case FunctionType():
-            return _function(value, around)
-        case MethodType():
-            return ["method", described(value.__func__), described(value.__self__)]
-        case functools.partial():
-            return ["partial", described(value.func), described(value.args), described(value.keywords)]
-        case type():
-            return _kind(value)
-        case BuiltinFunctionType():
-            return ["function", str(value.__module__), value.__qualname__]
-    return [_kind(type(value)), {name: described(inside) for name, inside in _state(value).items()}]
+    def described(self, value: object) -> Plain:
+        """Return what something says.
+
+        Raises:
+            _UnreadableError: Its source cannot be read, or it is too large.
+        """
+        match value:
+            case enum.Enum():
+                return ["enum", type(value).__name__, str(value.value)]
+            case None | bool() | int() | float() | str() | bytes():
+                return value
+            case re.Pattern():
+                return ["pattern", value.pattern, value.flags]
+            case type():
+                return _kind(value)
+            case BuiltinFunctionType():
+                return ["function", str(value.__module__), value.__qualname__]
+        if not isinstance(value, tuple | frozenset | MethodType):  # which may be others each time, or one for many
+            if id(value) in self._numbers:
+                return ["again", self._numbers[id(value)]]
+            self._numbers[id(value)] = len(self._numbers)
+            self._kept.append(value)
+        if self._depth >= NESTED_MAX or len(self._numbers) > OBJECTS_MAX:
+            raise _UnreadableError
+        self._depth += 1
+        try:
+            return self._inside(value)
+        finally:
+            self._depth -= 1
+
+    def _inside(self, value: object) -> Plain:
+        match value:
+            case list() | tuple():
+                return [self.described(inside) for inside in value]
+            case set() | frozenset():
+                # Their order differs from process to process, so none of them may have a number in the others.
+                found = [_Describer(self._numbers).described(one) for one in value]
+                return ["set", *sorted(found, key=digest_of)]
+            case Mapping():
+                return {key: self.described(inside) for key, inside in _by_name(value)}
+            case FunctionType():
+                return self._function(value)
+            case MethodType():
+                return ["method", self.described(value.__func__), self.described(value.__self__)]
+            case functools.partial():
+                return ["partial", *map(self.described, (value.func, value.args, value.keywords))]
+        wrapped, state = _wrapped(value), _state(value)
+        if wrapped is not None:
+            return [_kind(type(value)), self.described(wrapped)]
+        if state or not _is_of_library(type(value).__module__):
+            return [_kind(type(value)), {name: self.described(inside) for name, inside in state.items()}]
+        return [_kind(type(value)), {}, *map(self.described, _made_from(value))]
+
+    def _function(self, function: FunctionType) -> Plain:
+        kept = [*map(_content, function.__closure__ or ()), *(function.__defaults__ or ())]
+        kept += [value for _, value in sorted((function.__kwdefaults__ or {}).items())]
+        if _is_of_library(function.__module__):
+            inside = [self.described(value) for value in kept if _is_declared(value)]
+            return ["function", function.__module__, function.__qualname__, inside]
+        syntax = syntax_of_function(function)
+        if not syntax:
+            raise _UnreadableError
+        wrapped = self.described(_wrapped(function))
+        settings = [self.described(value) for value in kept if _is_setting(value)]
+        described = ["syntax", digest(syntax.encode("utf-8", "surrogatepass")), wrapped]
+        return [*described, settings] if settings else described
 
 
-def _function(function: FunctionType, around: tuple[object, ...]) -> Plain:
-    if any(function is outer for outer in around):  # it calls itself
-        return ["function", function.__qualname__]
-    around = (*around, function)
-    kept = [*map(_content, function.__closure__ or ()), *(function.__defaults__ or ())]
-    kept += [value for _, value in sorted((function.__kwdefaults__ or {}).items())]
-    if _is_of_library(function.__module__):
-        inside = [_described(value, around) for value in kept if _is_declared(value)]
-        return ["function", function.__module__, function.__qualname__, inside]
-    syntax = syntax_of_function(function)
-    if not syntax:
-        raise _UnreadableError
-    wrapped = _described(getattr(function, "__wrapped__", None), around)
-    settings = [_described(value, around) for value in kept if _is_setting(value)]
-    described = ["syntax", digest(syntax.encode("utf-8", "surrogatepass")), wrapped]
-    return [*described, settings] if settings else described
+def _by_name(values: Mapping[object, object]) -> list[tuple[str, object]]:
+    return sorted(((str(key), value) for key, value in values.items()), key=itemgetter(0))
+
+
+def _wrapped(value: object) -> object:
+    """Return what a decorator was put around, such as the function of a `staticmethod`; `None` if there is none."""
+    try:
+        found: object = getattr(value, "__wrapped__", None)
+    except Exception:  # a property of the user's
+        return None
+    return found if callable(found) or isinstance(found, staticmethod | classmethod) else None
+
+
+def _made_from(value: object) -> Iterable[object]:
+    """Return from what an object without attributes was made, as far as it says so: `operator.itemgetter(0)` from 0."""
+    try:
+        made = value.__reduce_ex__(4)
+    except Exception:  # a lock, say
+        return ()
+    return () if isinstance(made, str) else [*made[1:3], *(list(items or ()) for items in made[3:5])]
 
 
 def _content(cell: object) -> object:
@@ -181,7 +237,8 @@ def _content(cell: object) -> object:
 
 def _is_declared(content: object) -> bool:
     """Whether what a function of a library closes over is what a user declares."""
-    return isinstance(content, EffectOf | FunctionType | MethodType | functools.partial)
+    kinds = (EffectOf, FunctionType, MethodType, functools.partial, staticmethod, classmethod)
+    return isinstance(content, kinds) or _wrapped(content) is not None
 
 
 def _is_setting(value: object) -> bool:

@@ -151,7 +151,7 @@ def record_of(counterexample: Counterexample, plan: Plan) -> ReplayRecord:
     """
     certificate = counterexample.certificate
     necessity = tuple((str(row.injection), row.fate(counterexample.contract)) for row in counterexample.necessity)
-    nominal_run = counterexample.undisturbed
+    nominal_run, objective = counterexample.undisturbed, plan.target.objective
     return ReplayRecord(
         target_reference=plan.target_reference,
         target_name=plan.target.name,
@@ -177,7 +177,7 @@ def record_of(counterexample: Counterexample, plan: Plan) -> ReplayRecord:
         answers=() if plan.target.secrets else counterexample.answers,
         confirmation=counterexample.confirmation,
         undisturbed=None if nominal_run is None else undisturbed_in(nominal_run.trace),
-        declarations=None if nominal_run is None else declarations_of(plan.contracts, nominal_run.doors),
+        declarations=None if nominal_run is None else declarations_of(plan.contracts, nominal_run.doors, objective),
     )
 
 

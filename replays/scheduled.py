@@ -18,6 +18,7 @@ from chaosagent.replays.changes import (
     effects_change,
     ending_change,
     identity_changes,
+    labels_change,
 )
 from chaosagent.replays.cold_runs import ColdDifference, ColdRunsOfTask, cold_difference
 from chaosagent.replays.drawing import Runner
@@ -300,13 +301,15 @@ class ScheduleReplay:
         name = f"contract {record.contract}"
         known = {declaration for declaration in declared if declaration.name == name and declaration.digest}
         same = bool(known & set(self._today.declarations))
-        condemned = contract_change(record, self._contract, same_declaration=same)
+        experiment = self._today.experiment
+        overlooked = contract_change(record, self._contract, experiment, same_declaration=same)
+        labels = labels_change(record, experiment.task)
         effects = self._effects_change
         if effects is not None and self._is_drawn:
             notes.append(f"{effects.text}; answers come by chance, so this is no change")
             effects = None
         ending = None if trace.ending is Ending.FINISHED or self._is_as_recorded(trace) else ending_change(trace)
-        changes.extend(change for change in (condemned, effects, ending) if change is not None)
+        changes.extend(change for change in (overlooked, labels, effects, ending) if change is not None)
         if self._effects_change is None:
             runs = [trace, *(run.trace for run in self._run.executions.values())]
             changes.extend([*effect_losses(record, runs), *identity_changes(record, runs)])

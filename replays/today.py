@@ -84,7 +84,8 @@ _Undisturbed: TypeAlias = "tuple[Execution, tuple[Declaration, ...], frozenset[s
 
 def _undisturbed(bare: Experiment) -> _Undisturbed:
     execution = execute(bare, EMPTY)
-    return execution, declarations_of(bare.contracts, execution.doors), frozenset(execution.doors)
+    declared = declarations_of(bare.contracts, execution.doors, bare.target.objective)
+    return execution, declared, frozenset(execution.doors)
 
 
 def _without_doors(run: _Undisturbed) -> _Undisturbed:

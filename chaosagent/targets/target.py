@@ -20,6 +20,7 @@ Upstream: TypeAlias = "str | Callable[[], str]"
 Connect: TypeAlias = Callable[[str, int], Any]
 Committed: TypeAlias = "Callable[[], Iterable[Effect] | Awaitable[Iterable[Effect]]]"
 Errors: TypeAlias = Sequence[type[Exception]]
+ObjectiveFunction: TypeAlias = "Callable[[Task, Outcome], bool]"
 EffectRule: TypeAlias = "EffectOf | Callable[[Mapping[str, Plain], Plain], Effect | Iterable[Effect] | None]"
 
 
@@ -260,7 +261,7 @@ class Target:
     run: Callable[[Task, Run], Any]
     tasks: Mapping[str, Task]
     configs: Mapping[str, SystemConfig]
-    objective: Callable[[Task, Outcome], bool] | None = None
+    objective: ObjectiveFunction | None = None
     secrets: tuple[str, ...] = ()
     description: str = ""
     provenance_complete: bool = False
@@ -291,7 +292,7 @@ def target(
     name: str = "",
     tasks: Iterable[Task] = (),
     configs: Iterable[SystemConfig] = (),
-    objective: Callable[[Task, Outcome], bool] | None = None,
+    objective: ObjectiveFunction | None = None,
     secrets: Iterable[str] = (),
     provenance_complete: bool = False,
     clock: Literal["virtual", "wall"] = "virtual",
@@ -305,7 +306,7 @@ def target(
     name: str = "",
     tasks: Iterable[Task] = (),
     configs: Iterable[SystemConfig] = (),
-    objective: Callable[[Task, Outcome], bool] | None = None,
+    objective: ObjectiveFunction | None = None,
     secrets: Iterable[str] = (),
     provenance_complete: bool = False,
     clock: Literal["virtual", "wall"] = "virtual",

@@ -94,7 +94,13 @@ def record_of(
     secrets: tuple[str, ...] = (),
 ) -> ReplayRecord:
     """Return the record of a run that breaks a contract; without declarations, as it was made before version 3."""
-    system = replace(desk(behaviour), secrets=secrets)
+    return record_of_target(replace(desk(behaviour), secrets=secrets), schedule, contract, specs, declared=declared)
+
+
+def record_of_target(
+    system: Target, schedule: str, contract: str, specs: tuple[Plain, ...], *, declared: bool = True
+) -> ReplayRecord:
+    """Return the record of a run of the task `refund` that breaks a contract."""
     contracts = tuple(parse_contract(spec) for spec in specs)
     bare = Experiment(system, system.task("refund"), system.config("default"), 0, contracts)
     undisturbed = execute(bare, EMPTY)
@@ -104,8 +110,8 @@ def record_of(
     trace = execute(experiment, parsed).trace
     assert trace.verdict(contract).verdict is Verdict.VIOLATED
     return ReplayRecord(
-        target_reference="desk",
-        target_name="desk",
+        target_reference=system.name,
+        target_name=system.name,
         task=experiment.task,
         config=experiment.config,
         seed=0,
@@ -120,5 +126,5 @@ def record_of(
         trace_digest=trace.digest,
         proof=Proof(certified=True, lower_bound=1.1, text="", necessity=()),
         undisturbed=undisturbed_in(nominal) if declared else None,
-        declarations=declarations_of(contracts, undisturbed.doors) if declared else None,
+        declarations=declarations_of(contracts, undisturbed.doors, system.objective) if declared else None,
     )

@@ -478,7 +478,7 @@ def test_what_is_unknown_or_unfair_is_no_fix(
     reviewed = rerun_schedule(record, shop(careful), accepted={change.digest for change in replay.changes})
 
     assert replay.outcome is ReplayOutcome.CHANGED
-    assert "today's contract objective does not condemn the recorded trace" in replay.detail
+    assert "today's contract objective finds no violation in the recorded trace" in replay.detail
     assert reviewed.outcome is ReplayOutcome.NOT_LANDED
     assert detail in reviewed.detail
 
