@@ -20,6 +20,7 @@ from chaosagent.execution.network import close_links
 from chaosagent.execution.outcome import outcome_of, redacted_claims, redacted_verdict
 from chaosagent.execution.recorder import Recorder
 from chaosagent.execution.run import LiveRun
+from chaosagent.execution.surroundings import kept_surroundings
 from chaosagent.execution.undeclared import survey_of
 from chaosagent.execution.usage import support_of, usage_of
 from chaosagent.execution.watch import Watch
@@ -204,6 +205,7 @@ def make_run(
     return run
 
 
+@kept_surroundings()
 def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Execution:
     """Let a target play a run to its end and judge it.
 

@@ -1,0 +1,68 @@
+"""What a run finds around it, and leaves as it was: the working folder, the mask for new files, and the process itself.
+
+A target that changes its folder would have chaosagent and all later runs look for their files elsewhere, and one that
+calls `os._exit` would end the whole search without a word, as if it had finished.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import NoReturn
+
+from chaosagent.errors import TargetError
+
+_OWNER_ONLY = 0o077
+_ours = os.getpid()
+
+
+@contextlib.contextmanager
+def kept_surroundings() -> Iterator[None]:
+    """Put back the working folder and the umask after a run. Also used as a decorator.
+
+    Raises:
+        TargetError: The run has called `os._exit` in a process that is not there for runs alone. In worker processes,
+            which may end, and in what a run has forked, it ends the process.
+    """
+    folder, mask = _folder(), os.umask(_OWNER_ONLY)  # which can only be read by setting it
+    os.umask(mask)
+    leave, called = os._exit, list[int]()
+    if multiprocessing.parent_process() is None and os.getpid() == _ours:
+        os._exit = _exit_of_run(leave, called)
+    try:
+        yield
+    finally:
+        os._exit = leave
+        os.umask(mask)
+        if folder and _folder() != folder:
+            with contextlib.suppress(OSError):  # the run has deleted it
+                os.chdir(folder)
+        if called:
+            raise TargetError(
+                f"the target has called os._exit({called[0]}), which ends its process; let it return, or raise an "
+                "exception"
+            )
+
+
+def _exit_of_run(leave: Callable[[int], NoReturn], called: list[int]) -> Callable[[int], NoReturn]:
+    """Return what takes the place of `os._exit` during a run; it only notes calls of the run's own thread."""
+    thread = threading.get_ident()
+
+    def exit_of_run(status: int, /) -> NoReturn:
+        if os.getpid() != _ours or threading.get_ident() != thread:
+            leave(status)
+        called.append(status)
+        raise SystemExit(status)
+
+    return exit_of_run
+
+
+def _folder() -> str:
+    """Return the working folder, empty if it was deleted."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
