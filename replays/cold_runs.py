@@ -21,6 +21,7 @@ from chaosagent.errors import TargetError
 from chaosagent.execution.elsewhere import HASH_SEEDS, ColdProcesses, open_elsewhere
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.executor import Executor
+from chaosagent.execution.frozen import FrozenAnswer
 from chaosagent.execution.workbench import Job, Workbench, load_workbench
 from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Status
@@ -54,11 +55,13 @@ class ColdRun(NamedTuple):
         hash_seed: Number of one of the ways to hash texts.
         schedule: What is injected.
         watched: Note reads of the real time and other chance, and which variables of modules the run changes.
+        answers: What pure interfaces of a stochastic target answer.
     """
 
     hash_seed: int
     schedule: Schedule
     watched: bool = False
+    answers: tuple[FrozenAnswer, ...] | None = None
 
 
 class ColdRuns:
@@ -143,7 +146,9 @@ class ColdRunsOfTask:
         return [known[one] for one in runs]
 
     def _job_of(self, run: ColdRun, nominal: Nominal) -> Job:
-        return self._job._replace(schedule=run.schedule, nominal=nominal, surveyed=run.watched, watched=run.watched)
+        return self._job._replace(
+            schedule=run.schedule, nominal=nominal, surveyed=run.watched, watched=run.watched, answers=run.answers
+        )
 
 
 def cold_difference(
@@ -163,14 +168,44 @@ def cold_difference(
     notes: dict[str, None] = {}
     runs = [ColdRun(seed, schedule, watched=seed == 0) for seed in cold.next_hash_seeds() for schedule in made]
     for run, evaluation in zip(runs, cold.run(runs, nominal), strict=True):
-        if evaluation.status is not Status.OK:
-            raise TargetError(f"the run cannot be repeated in a process of its own: {evaluation.error}")
+        _refuse_error(evaluation)
         known = made[run.schedule].evaluation
         if evaluation.digest != known.digest:
             text = _explained(run, difference_in_calls(known, evaluation), cold, nominal)
             return ColdDifference(evaluation, text)
         notes.update(dict.fromkeys(_notes_on(evaluation)))
     return tuple(notes)
+
+
+def cold_draws(
+    made: Mapping[Schedule, Execution], nominal: Nominal, cold: ColdRunsOfTask
+) -> dict[Schedule, list[Evaluation]]:
+    """Repeat runs of a stochastic target with the answers that they had, and return what the repeats did.
+
+    Args:
+        made: One run of each schedule.
+        nominal: The run without injections with which they were compared.
+        cold: Repeats them.
+
+    Raises:
+        TargetError: One cannot be repeated.
+        StudyError: A process cannot be started.
+    """
+    runs = [
+        ColdRun(seed, schedule, answers=execution.answers)
+        for seed in cold.next_hash_seeds()
+        for schedule, execution in made.items()
+    ]
+    found: dict[Schedule, list[Evaluation]] = {schedule: [] for schedule in made}
+    for run, evaluation in zip(runs, cold.run(runs, nominal), strict=True):
+        _refuse_error(evaluation)
+        found[run.schedule].append(evaluation)
+    return found
+
+
+def _refuse_error(evaluation: Evaluation) -> None:
+    if evaluation.status is not Status.OK:
+        raise TargetError(f"the run cannot be repeated in a process of its own: {evaluation.error}")
 
 
 def _notes_on(watched: Evaluation) -> list[str]:
@@ -190,5 +225,9 @@ def _explained(run: ColdRun, difference: Difference, cold: ColdRunsOfTask, nomin
         repeats = again[run.hash_seed].digest == watched.digest
         alike = len({one.digest for one in again}) == 1
         cause = cause_of_cold_difference(difference, repeats=repeats, alike=alike, changed=watched.changed)
-    what = f"a run with {schedule}" if schedule != EMPTY else "the run without faults"
-    return f"{what} differs in a process of its own: {difference}. Likely cause: {cause}"
+    return f"{name_of_run(schedule)} differs in a process of its own: {difference}. Likely cause: {cause}"
+
+
+def name_of_run(schedule: Schedule) -> str:
+    """Return what a sentence calls a run with a schedule."""
+    return f"a run with {schedule}" if schedule != EMPTY else "the run without faults"

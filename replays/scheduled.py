@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 from chaosagent.contracts.contract import Contract
-from chaosagent.faults.schedule import EMPTY
+from chaosagent.execution.execute import Execution
+from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.replays.calls import Candidate, Fault, calls_of, place_of, recorded_calls
 from chaosagent.replays.changes import (
     Change,
@@ -20,7 +22,7 @@ from chaosagent.replays.changes import (
     identity_changes,
     labels_change,
 )
-from chaosagent.replays.cold_runs import ColdDifference, ColdRunsOfTask, cold_difference
+from chaosagent.replays.cold_runs import ColdDifference, ColdRunsOfTask, cold_difference, cold_draws, name_of_run
 from chaosagent.replays.drawing import Runner
 from chaosagent.replays.outcome import Replay, ReplayOutcome, violation_place
 from chaosagent.replays.placements import Broken, Findings, Harm, Placements
@@ -258,24 +260,49 @@ class ScheduleReplay:
         )
 
     def _repeated(self, found: Replay) -> Replay:
-        """Return the outcome; one that is `HELD` only if all runs go the same way where none was made before."""
+        """Return the outcome; `HELD` and `NOT_LANDED` only if all runs go the same way where none was made before."""
         cold, nominal = self._options.cold, self._today.experiment.nominal
-        if found.outcome is not ReplayOutcome.HELD or self._record.stochastic or cold is None or nominal is None:
+        repeated = (ReplayOutcome.HELD, ReplayOutcome.NOT_LANDED)
+        if found.outcome not in repeated or cold is None or nominal is None:
             return found
         if self._record.task.id not in self._today.experiment.target.tasks:
             note = "not repeated in a process of its own, as the target does not have the record's task any more"
             return replace(found, notes=(*found.notes, note))
         made = {EMPTY: self._today.undisturbed, **self._run.executions}
+        if self._record.stochastic:
+            return self._drawn(found, cold_draws(made, nominal, cold), made)
         different = cold_difference(made, nominal, cold)
         if not isinstance(different, ColdDifference):
             return replace(found, notes=(*found.notes, *different))
         contract = self._record.contract
-        verdicts = {one.contract: one for one in different.evaluation.verdicts}
-        if contract in verdicts and is_broken(verdicts[contract]):
+        if self._breaks(different.evaluation):
             detail = f"{contract} violated, though it holds where other runs were made before: {different.text}"
             return Replay(ReplayOutcome.VIOLATED, MODE, None, detail)
         detail = f"the target does not repeat its runs, so it cannot be judged: {different.text}"
         return Replay(ReplayOutcome.ERROR, MODE, None, detail)
+
+    def _drawn(
+        self, found: Replay, repeats: Mapping[Schedule, list[Evaluation]], made: Mapping[Schedule, Execution]
+    ) -> Replay:
+        """Return the outcome for a stochastic target: repeats may go otherwise, but none may break the contract."""
+        contract, others = self._record.contract, 0
+        for schedule, evaluations in repeats.items():
+            broken = sum(map(self._breaks, evaluations))
+            if broken:
+                detail = (
+                    f"{contract} violated in {broken} of {len(evaluations)} repeats in processes of their own, though "
+                    f"it holds where other runs were made before: {name_of_run(schedule)}"
+                )
+                return Replay(ReplayOutcome.VIOLATED, MODE, None, detail, found.notes)
+            others += sum(one.digest != made[schedule].evaluation.digest for one in evaluations)
+        if not others:
+            return found
+        total = sum(map(len, repeats.values()))
+        note = f"{others} of {total} repeats in processes of their own went otherwise; {contract} holds in all of them"
+        return replace(found, notes=(*found.notes, note))
+
+    def _breaks(self, evaluation: Evaluation) -> bool:
+        return any(one.contract == self._record.contract and is_broken(one) for one in evaluation.verdicts)
 
     # ------------------------------------------------------------------ what has changed beside
 

@@ -31,7 +31,7 @@ def kept_surroundings() -> Iterator[None]:
     os.umask(mask)
     leave, called = os._exit, list[int]()
     if multiprocessing.parent_process() is None and os.getpid() == _ours:
-        os._exit = _exit_of_run(leave, called)
+        os._exit = _exit_of_run(leave, called)  # type: ignore[assignment]  # whose parameter has a name
     try:
         yield
     finally:

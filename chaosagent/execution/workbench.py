@@ -18,7 +18,7 @@ from chaosagent.execution.answers_on_disk import AnswersOnDisk
 from chaosagent.execution.chance_watch import watch_chance
 from chaosagent.execution.execute import Execution, Experiment, execute, nominal_in
 from chaosagent.execution.file_watch import watch_files
-from chaosagent.execution.frozen import Answers, AnswersInMemory, key_of
+from chaosagent.execution.frozen import Answers, AnswersInMemory, FrozenAnswer, answers_of, key_of
 from chaosagent.execution.judging import judge
 from chaosagent.execution.module_state import changed_between, state_of_modules
 from chaosagent.execution.online_injector import OnlineInjector
@@ -63,6 +63,7 @@ class Job(NamedTuple):
         surveyed: Note the variables of modules that the run changes (`Evaluation.changed`).
         alone: Make the run in a process of its own.
         nominal: What the run without injections did, for a worker that is not to make it first; `None` to make it.
+        answers: What pure interfaces answer as long as they are asked the same, instead of by `answering`.
     """
 
     task_id: str
@@ -76,6 +77,7 @@ class Job(NamedTuple):
     surveyed: bool = False
     alone: bool = False
     nominal: Nominal | None = None
+    answers: tuple[FrozenAnswer, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -155,6 +157,8 @@ class Workbench:
             experiment = self.experiment(job.task_id, job.seed, job.answering, job.world)
         else:
             experiment = replace(self.bare(job.task_id, job.seed, job.answering, job.world), nominal=job.nominal)
+        if job.answers is not None:
+            experiment = replace(experiment, answers=answers_of(job.answers, experiment.scope))
         if not job.surveyed:
             return self._made(experiment, lambda: self._observed(experiment, job, on_begun), alone=job.alone)
         return self._made(experiment, lambda: self._surveyed(experiment, job, before), alone=job.alone)

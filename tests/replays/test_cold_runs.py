@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from chaosagent.api.replaying import replay_all, stored_at
 from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.store import write_record
+from chaosagent.study.confirmation import Confirmation
 from chaosagent.targets.target import Run
 from tests.replays.desk import LOST, Desk, record_of
 
@@ -34,6 +36,27 @@ agent = desk(behave)
 """
 
 
+CACHED = """
+import contextlib
+
+from tests.replays.desk import Desk, desk
+
+PAID = set()
+
+async def behave(run):
+    world = Desk(run)
+    for _ in range(3):
+        with contextlib.suppress(ConnectionError):
+            if 7 not in PAID:
+                await world.payments("pay", order=7)
+            PAID.add(7)
+            return "paid"
+    return "unclear"
+
+agent = desk(behave)
+"""
+
+
 async def retries(run: Run) -> str:
     world = Desk(run)
     for _ in range(3):
@@ -48,10 +71,21 @@ def one_cold_process() -> None:
     """Leave all processes to these tests."""
 
 
-def replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, unless: str = "pass") -> Replay:
+def replayed(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    key: str,
+    unless: str = "pass",
+    *,
+    by_chance: bool = False,
+    body: str = FIX,
+) -> Replay:
     monkeypatch.chdir(tmp_path)
-    Path("fixed.py").write_text(FIX.format(key=key, unless=unless))
-    path = write_record(tmp_path / "records", record_of(retries, LOST))
+    Path("fixed.py").write_text(body.format(key=key, unless=unless))
+    record = record_of(retries, LOST)
+    if by_chance:
+        record = replace(record, confirmation=Confirmation(20, 20, 0, 20))
+    path = write_record(tmp_path / "records", record)
     (rerun,) = replay_all(stored_at([path]), mode="schedule", target="fixed.py:agent")
     return rerun.replay
 
@@ -108,3 +142,30 @@ def test_chance_that_no_repeat_shows_is_a_note(tmp_path: Path, monkeypatch: pyte
 
     assert replay.outcome is ReplayOutcome.HELD
     assert any(note.startswith("the target reads random.random() at fixed.py:") for note in replay.notes), replay.notes
+
+
+def test_a_fix_of_a_target_that_answers_by_chance_is_repeated_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replay = replayed(tmp_path, monkeypatch, "", "if 7 in PAID: return 'paid'", by_chance=True)
+
+    assert replay.outcome is ReplayOutcome.VIOLATED
+    assert "at-most-once violated in 8 of 8 repeats in processes of their own" in replay.detail, replay.detail
+
+
+def test_a_fix_of_a_target_that_answers_by_chance_holds_in_every_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replay = replayed(tmp_path, monkeypatch, ', key="7"', by_chance=True)
+
+    assert replay.outcome is ReplayOutcome.HELD
+    assert not any("processes of their own" in note for note in replay.notes), replay.notes
+
+
+def test_a_fault_that_never_lands_as_a_cache_is_filled_is_no_proof_of_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replay = replayed(tmp_path, monkeypatch, "", body=CACHED)
+
+    assert replay.outcome is ReplayOutcome.VIOLATED
+    assert "runs change PAID in fixed.py" in replay.detail
