@@ -19,6 +19,7 @@ from chaosagent.faults.dry import RecordedCrossing, unpack_request
 from chaosagent.faults.injection import Injection, Place, injection_at
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.trace.step import Step, StepKind
+from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Boundary
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
@@ -196,6 +197,33 @@ def candidates(
     return [
         *(Candidate(fault, call, Kinship.OWN, call is found) for call in own),
         *(Candidate(fault, call, _kinship(call, fault, recorded, doors), is_recorded=False) for call in elsewhere),
+    ]
+
+
+def notes_on_new_calls(recorded: RecordedCalls, undisturbed: Trace, run: Trace) -> list[str]:
+    """Say which calls a run under faults makes in vain, as far as is declared, that nothing else has shown.
+
+    What such a call really does, nobody has declared: it may be what the recorded call did.
+
+    Args:
+        recorded: What the record knows of its calls.
+        undisturbed: Today's run without faults.
+        run: One with them.
+    """
+    boundaries = {fault.injection.hook.boundary for fault in recorded.faults if fault.pair in recorded.committing}
+    known = recorded.pairs | {(step.interface, step.operation) for step in undisturbed.steps}
+    names = {
+        f"`{step.interface.partition(':')[2]}.{step.operation}`": None
+        for step in run.steps
+        if step.kind is StepKind.CALL
+        and step.boundary in boundaries
+        and not (step.effects or step.failure)
+        and (step.interface, step.operation) not in known
+    }
+    return [
+        f"under the faults the target calls {name}, which the record does not have and which declares no effect here; "
+        "if it changes anything, declare that and replay again"
+        for name in names
     ]
 
 

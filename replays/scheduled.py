@@ -10,7 +10,7 @@ from chaosagent.contracts.contract import Contract
 from chaosagent.execution.execute import Execution
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.replays.calls import Candidate, Fault, calls_of, place_of, recorded_calls
+from chaosagent.replays.calls import Candidate, Fault, calls_of, notes_on_new_calls, place_of, recorded_calls
 from chaosagent.replays.changes import (
     Change,
     added_effects,
@@ -241,13 +241,16 @@ class ScheduleReplay:
         else:
             detail = f"{contract} holds, {len(fixed.placed)} of {count} injections landed"
             if findings.placement_count > 1:
-                detail += f"; it does so wherever the recorded calls may be ({findings.placement_count} placements)"
+                detail += f"; so it does at all {findings.placement_count} places where the recorded calls may be"
         lost = tuple(
-            f"{_call_name(fault)} is not called any more once an earlier fault is handled" for fault in fixed.lost
+            f"{_call_name(fault)} is no longer called, as today's target handles an earlier fault"
+            for fault in fixed.lost
         )
         changed = tuple(text for candidate in fixed.placed if (text := _changed_arguments(candidate)))
-        others = self._others(fixed.judged.execution.trace, contract)
-        notes = (*fixed.judged.notes, *others, *lost, *changed)
+        trace = fixed.judged.execution.trace
+        others = self._others(trace, contract)
+        new = notes_on_new_calls(self._recorded, self._today.undisturbed.trace, trace)
+        notes = (*fixed.judged.notes, *others, *lost, *changed, *new)
         return Replay(ReplayOutcome.HELD, MODE, None, detail, notes)
 
     def _others(self, trace: Trace, contract: str) -> tuple[str, ...]:
@@ -382,7 +385,7 @@ def _changed_arguments(candidate: Candidate) -> str:
         return ""
     known = f"{fault.step.arguments}"[:ARGUMENTS_SHOWN_MAX]
     now = f"{call.arguments}"[:ARGUMENTS_SHOWN_MAX]
-    return f"{fault.injection} meets a changed call: {call.operation}({known}) then, {call.operation}({now}) now"
+    return f"{fault.injection} acts on a call with other arguments: {call.operation}({known}) then, {call.operation}({now}) now"
 
 
 def _crashed_at(trace: Trace) -> str:

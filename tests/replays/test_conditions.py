@@ -132,7 +132,7 @@ def test_a_door_that_only_a_fault_opens_may_be_gone() -> None:
     replay = replayed(record, stops)
 
     assert replay.outcome is ReplayOutcome.HELD
-    assert replay.notes == ("`till.pay` is not called any more once an earlier fault is handled",)
+    assert replay.notes == ("`till.pay` is no longer called, as today's target handles an earlier fault",)
     unknown = replace(record, undisturbed=None, declarations=None)
     assert replayed(unknown, stops).outcome is ReplayOutcome.MOVED
 
@@ -143,7 +143,7 @@ def no_pen_pals(step: Step) -> bool:
     return "sk-123" not in str(step.arguments)
 
 
-def test_a_contract_on_secrets_cannot_condemn_what_was_redacted() -> None:
+def test_a_contract_on_secrets_cannot_judge_what_was_redacted() -> None:
     async def tells(run: Run) -> str:
         world = Desk(run)
         try:

@@ -165,7 +165,7 @@ def test_changed_arguments_are_a_note() -> None:
 
     assert replay.detail == "at-most-once holds, 1 of 1 injections landed"
     assert replay.notes == (
-        f"{LOST} meets a changed call: pay({{'order': 7}}) then, pay({{'key': '7', 'order': 7}}) now",
+        f"{LOST} acts on a call with other arguments: pay({{'order': 7}}) then, pay({{'key': '7', 'order': 7}}) now",
     )
 
 
@@ -195,7 +195,7 @@ def test_a_later_fault_whose_call_is_not_made_any_more_is_reported() -> None:
 
     assert replay.outcome is ReplayOutcome.HELD
     assert replay.detail.startswith("at-most-once holds, 1 of 2 injections landed")
-    assert "`ledger.find` is not called any more once an earlier fault is handled" in replay.notes
+    assert "`ledger.find` is no longer called, as today's target handles an earlier fault" in replay.notes
 
 
 async def finds(run: Run) -> str:

@@ -259,6 +259,24 @@ def test_an_effect_that_another_argument_identifies_does_not_hold() -> None:
     assert "payment of service:payments pay is identified by order_id, in the record by order" in replay.detail
 
 
+async def pays_elsewhere(run: Run) -> str:
+    """Pay again when the answer is lost, at a service that declares nothing."""
+    world = Desk(run)
+    await world.orders("get", order=7)
+    try:
+        await world.payments("pay", order=7)
+    except ConnectionError:
+        await run.service("bank", {"transfer": world.payments_pay})("transfer", order=7)
+    return "paid"
+
+
+def test_a_call_that_nobody_has_declared_is_named() -> None:
+    replay = replayed(record_of(retries, LOST), pays_elsewhere)
+
+    assert replay.outcome is ReplayOutcome.HELD  # as far as is declared
+    assert any(note.startswith("under the faults the target calls `bank.transfer`") for note in replay.notes)
+
+
 def at_most(tries: int) -> Callable[[Mapping[str, Plain], Plain], Effect | None]:
     """Return an effect rule that overlooks later tries."""
 
