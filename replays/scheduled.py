@@ -241,10 +241,9 @@ class ScheduleReplay:
         else:
             detail = f"{contract} holds, {len(fixed.placed)} of {count} injections landed"
             if findings.placement_count > 1:
-                detail += f"; so it does at all {findings.placement_count} places where the recorded calls may be"
+                detail += f"; so it does in all {findings.placement_count} placements of the faults"
         lost = tuple(
-            f"{_call_name(fault)} is no longer called, as today's target handles an earlier fault"
-            for fault in fixed.lost
+            f"{_call_name(fault)} is no longer called, as the target handles an earlier fault" for fault in fixed.lost
         )
         changed = tuple(text for candidate in fixed.placed if (text := _changed_arguments(candidate)))
         trace = fixed.judged.execution.trace
@@ -385,7 +384,8 @@ def _changed_arguments(candidate: Candidate) -> str:
         return ""
     known = f"{fault.step.arguments}"[:ARGUMENTS_SHOWN_MAX]
     now = f"{call.arguments}"[:ARGUMENTS_SHOWN_MAX]
-    return f"{fault.injection} acts on a call with other arguments: {call.operation}({known}) then, {call.operation}({now}) now"
+    changed = f"{call.operation}({known}) then, {call.operation}({now}) now"
+    return f"{fault.injection} acts on a call with other arguments: {changed}"
 
 
 def _crashed_at(trace: Trace) -> str:

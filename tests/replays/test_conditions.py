@@ -132,7 +132,7 @@ def test_a_door_that_only_a_fault_opens_may_be_gone() -> None:
     replay = replayed(record, stops)
 
     assert replay.outcome is ReplayOutcome.HELD
-    assert replay.notes == ("`till.pay` is no longer called, as today's target handles an earlier fault",)
+    assert replay.notes == ("`till.pay` is no longer called, as the target handles an earlier fault",)
     unknown = replace(record, undisturbed=None, declarations=None)
     assert replayed(unknown, stops).outcome is ReplayOutcome.MOVED
 

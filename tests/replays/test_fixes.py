@@ -195,7 +195,7 @@ def test_a_later_fault_whose_call_is_not_made_any_more_is_reported() -> None:
 
     assert replay.outcome is ReplayOutcome.HELD
     assert replay.detail.startswith("at-most-once holds, 1 of 2 injections landed")
-    assert "`ledger.find` is no longer called, as today's target handles an earlier fault" in replay.notes
+    assert "`ledger.find` is no longer called, as the target handles an earlier fault" in replay.notes
 
 
 async def finds(run: Run) -> str:

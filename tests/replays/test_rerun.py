@@ -329,7 +329,7 @@ def test_a_later_hook_that_a_fix_made_unreachable_is_listed() -> None:
 
     assert replay.outcome is ReplayOutcome.HELD
     assert "1 of 2 injections landed" in replay.detail
-    assert replay.notes == ("`pay.pay` is no longer called, as today's target handles an earlier fault",)
+    assert replay.notes == ("`pay.pay` is no longer called, as the target handles an earlier fault",)
 
 
 def test_a_new_call_before_it_moves_no_hook(record: ReplayRecord) -> None:
@@ -346,7 +346,7 @@ def test_a_new_call_before_it_moves_no_hook(record: ReplayRecord) -> None:
     held, broken = (rerun_schedule(record, shop(one)) for one in (looks_first, looks_first_and_pays_twice))
 
     assert (held.outcome, broken.outcome) == (ReplayOutcome.HELD, ReplayOutcome.VIOLATED)
-    assert held.detail.endswith("so it does at all 2 places where the recorded calls may be")
+    assert held.detail.endswith("so it does in all 2 placements of the faults")
     assert broken.detail.startswith("objective violated at the end, the same signature")
 
 
