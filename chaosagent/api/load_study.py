@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from chaosagent.api.arguments import path_of
 from chaosagent.api.counterexample import Counterexample
 from chaosagent.api.result import StudyResult, TrialSource
 from chaosagent.api.rows import Certificate, Rows, rows_in
@@ -28,7 +29,7 @@ def load(folder: str | Path) -> StudyResult:
         UsageError: There is no study in the folder, it is at work or was killed, something in it is damaged, or another
             version of chaosagent has written it; the message names the file and the remedy.
     """
-    place = Path(folder)
+    place = path_of("load", "folder", folder)
     rows = rows_in(place)
     budget = rows.budget
     counterexamples, missing = _counterexamples(place, rows)
