@@ -121,13 +121,16 @@ class StudyResult:
     def robustness(self, *, draws: int = 20) -> Robustness:
         """Return R(B): how many tasks are still done when faults may cost up to B.
 
-        Runs random schedules in this process, and uses the searches against the contract `objective`.
+        Runs random schedules in this process, and uses the searches against the contract `objective`. The default
+        contracts do not contain it, so name it in the study: `contracts=["default", "objective"]`. The target must say
+        in its outcomes whether the task succeeded, or have an `objective`.
 
         Args:
             draws: Random schedules for each task, seed and level of the budget; 1 or more.
 
         Raises:
-            UsageError: The result was loaded from a folder, so that there is no target to run.
+            UsageError: The result was loaded from a folder, so that there is no target to run; the study did not search
+                `objective`, or the target does not say whether it was met; or `draws` is not allowed.
         """
         from chaosagent.api.arguments import whole_of
         from chaosagent.api.robustness import robustness_of
