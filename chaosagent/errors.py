@@ -116,7 +116,7 @@ class SearcherError(UsageError):
     def __init__(self, searcher: str, method: str, what: str) -> None:
         self.searcher, self.method, self.what = searcher, method, what
         super().__init__(
-            f"searcher {searcher!r}: {method} {what}. Mend the searcher (chaosagent.testing.searchers checks it), or "
+            f"searcher {searcher!r}: {method} {what}. Fix the searcher (chaosagent.testing.searchers checks it), or "
             "take another one with --searcher."
         )
 

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+RUNS_MAX = 1_000_000
+"""Most runs that a caller may ask for with one number, inclusive."""
+
+WORKERS_MAX = 256
+"""Most worker processes of one search, inclusive; each is a Python process with the target in it."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:

@@ -133,7 +133,7 @@ def remove_file(path: Path) -> None:
 
 
 def replace_damaged(path: Path, successor: Path) -> Path:
-    """Put a mended file in the place of a damaged one, which is kept; return where.
+    """Put a repaired file in the place of a damaged one, which is kept; return where.
 
     Killed at any moment, one of the two is in place, without companions of the other.
     """

@@ -36,7 +36,7 @@ class WallLoop(OrderedLoop, asyncio.SelectorEventLoop):
         seconds_max: Real seconds after which the run is stopped.
 
     Attributes:
-        now: What a trace is told of the time: always 0.
+        now: The time that a trace records: always 0.
         stopped: Why the loop cannot go on, once it cannot; then it is raised at every further attempt.
         idle: Never: nobody knows what goes on outside. So checkpoints take no fingerprints.
     """

@@ -218,7 +218,7 @@ class _Offer:
 
 
 class _Outcome(NamedTuple):
-    """What the test is told of a schedule."""
+    """The result of a schedule, as the test gets it."""
 
     scalar: float
     violated: bool

@@ -24,11 +24,12 @@ import yaml
 from pydantic import BaseModel
 
 from chaosagent.contracts.defaults import default_contracts
+from chaosagent.execution.untraced import UntracedRun
 from chaosagent.experiments.benchmarks import certify
 from chaosagent.replays.outcome import ReplayOutcome
 from chaosagent.study.certificate import LEVELS
 from chaosagent.studyfile.settings import CostSettings, RunSettings, SearchSettings, StudySettings
-from chaosagent.vocabulary import Boundary
+from chaosagent.vocabulary import Boundary, Task
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -244,3 +245,27 @@ def test_what_a_page_links_to_and_tells_to_run_exists(page: Path) -> None:
 
     assert not dead, f"{page.relative_to(ROOT)}:1: links to nothing: {', '.join(dead)}"
     assert not missing, f"{page.relative_to(ROOT)}:1: no such module or study file: {', '.join(missing)}"
+
+
+def test_every_call_in_the_table_of_doors_can_be_made_as_it_is_written() -> None:
+    run = UntracedRun(Task("one"), synchronous=True)
+    doors = {
+        "service": run.service("s", {"get": lambda id: id}),  # noqa: A006  # the README's argument
+        "retrieval": run.retrieval("r", {"find": lambda query: [{"id": "1", "text": query}]}),
+        "memory": run.memory("m"),
+        "model": run.model("m", {"ask": lambda prompt: {"content": prompt, "tool_calls": []}}),
+        "tools": run.tools("t", [{"name": "get", "description": "Gets it."}]),
+        "message": run.message("m"),
+        "prompt": run.prompt("p"),
+    }
+    calls = re.findall(r"^\| `run\.(\w+)\(.*?\)` \| (.*?) \|", README, re.MULTILINE)
+
+    made = [
+        (kind, eval(code, {"door": doors[kind]}))
+        for kind, cell in calls
+        for code in re.findall(r"`(door\(.*?\))`", cell)
+    ]
+
+    assert [kind for kind, _ in calls] == [*list(doors)[:6], "network", "prompt"]
+    assert len(made) == len(doors) + 1
+    assert ("memory", "call A-17") in made

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
+from chaosagent.api.arguments import each_of, flag_of, path_of, plain_of
 from chaosagent.api.checking import judge_files, judge_record, trace_files
 from chaosagent.api.counterexample import Counterexample
-from chaosagent.api.entries import ContractEntry, Entries, plain_of
+from chaosagent.api.entries import ContractEntry, Entries
 from chaosagent.api.frame import frame_of
 from chaosagent.api.result import StudyResult
 from chaosagent.api.study import place_of_caller
@@ -24,7 +25,7 @@ from chaosagent.report.checked import checked_page
 from chaosagent.report.html import folded_html, page_html, table_html
 from chaosagent.report.page import Page
 from chaosagent.studyfile.checks import load_checks, parse_checks
-from chaosagent.studyfile.located import Located
+from chaosagent.studyfile.located import Located, shown
 from chaosagent.trace.span_files import Reading
 
 if TYPE_CHECKING:
@@ -122,10 +123,11 @@ def check(
         PluginError: A contract raised something.
     """
     stop_if_loading()
+    flag_of("check", "skip_broken", skip_broken)
     reading = Reading()
     with target_output_to_stderr(descriptors=False):
         tally = Tally(_checks(contracts))
-        title = _judge(list(_sources(traces)), tally, reading, skip_broken=skip_broken)
+        title = _judge(_sources(traces), tally, reading, skip_broken=skip_broken)
     return CheckResult(
         traces=tally.runs,
         steps=tally.steps,
@@ -153,30 +155,32 @@ def _judge(sources: list[Path | ReplayRecord], tally: Tally, reading: Reading, *
 
 def _checks(contracts: str | Path | Sequence[ContractEntry] | CheckKeys | None) -> Checks:
     if contracts is None or isinstance(contracts, str | Path):
-        return load_checks(None if contracts is None else Path(contracts), [])
+        return load_checks(None if contracts is None else path_of("check", "contracts", contracts), [])
     where = place_of_caller()
     if isinstance(contracts, Contract):
         raise UsageError(f"{where}: contracts is one contract; give a list: check(traces, [contract]).")
     given = dict(contracts) if isinstance(contracts, Mapping) else {"contracts": contracts}
     entries = Entries(where)
-    data = {key: entries.contracts(value) if key == "contracts" else plain_of(value) for key, value in given.items()}
+    others = plain_of({key: value for key, value in given.items() if key != "contracts"}, f"{where}: contracts")
+    assert isinstance(others, dict)
+    data = {key: entries.contracts(given[key]) if key == "contracts" else others[key] for key in given}
     return parse_checks(Located(where, "", data, {}), Path.cwd(), objects=entries.objects)
 
 
-def _sources(traces: StudyResult | TraceSource | Iterable[TraceSource]) -> Iterable[Path | ReplayRecord]:
-    if isinstance(traces, StudyResult):
-        yield from (found.record for found in traces.counterexamples)
-    elif isinstance(traces, str | Path):
-        yield Path(traces)
-    elif isinstance(traces, Counterexample):
-        yield traces.record
-    elif isinstance(traces, ReplayRecord):
-        yield traces
-    elif isinstance(traces, Iterable):
-        for one in traces:
-            yield from _sources(one)
-    else:
-        raise UsageError(f"check({traces!r:.80}): give paths of files of spans or of records, or counterexamples.")
+def _sources(traces: object) -> list[Path | ReplayRecord]:
+    found: list[Path | ReplayRecord] = []
+    for one in each_of("check", "traces", traces):
+        if isinstance(one, str | Path):
+            found.append(path_of("check", "traces", one))
+        elif isinstance(one, Counterexample):
+            found.append(one.record)
+        elif isinstance(one, ReplayRecord):
+            found.append(one)
+        else:
+            raise UsageError(
+                f"check(traces={shown(one)}): give paths of files of spans or of records, or counterexamples."
+            )
+    return found
 
 
 def _row(finding: Finding) -> dict[str, Plain]:

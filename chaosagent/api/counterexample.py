@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaosagent.canonical import Plain
@@ -13,6 +13,7 @@ from chaosagent.report.page import Page
 from chaosagent.report.printable import printable
 from chaosagent.report.story import story_of, violation_of
 from chaosagent.study.counterexample import Signature
+from chaosagent.targets.target import Target
 from chaosagent.trace.trace import Trace
 
 REPR_MAX = 300
@@ -27,10 +28,13 @@ class Counterexample:
     Attributes:
         record: All that is needed to run it again.
         path: Of its file; `None` where none is kept.
+        searched_target: The target that was handed to `chaosagent.search` in this process, for `chaosagent.replay`;
+            `None` where the target was named, or after pickling.
     """
 
     record: ReplayRecord
     path: Path | None = None
+    searched_target: Target | None = field(default=None, compare=False)
 
     @property
     def id(self) -> str:
@@ -111,6 +115,10 @@ class Counterexample:
             "proof": self.proof,
             "path": None if self.path is None else str(self.path),
         }
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel without the target, which may not be able to."""
+        return Counterexample, (self.record, self.path)
 
     def __rich__(self) -> Page:
         return story_of(self.record, self.path)

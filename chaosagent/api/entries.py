@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, cast
 
+from chaosagent.api.arguments import plain_of
 from chaosagent.api.references import reference_of
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import TEMPLATES
@@ -69,7 +70,7 @@ class Entries:
 
     def _contract(self, entry: object, place: str) -> Plain:
         if isinstance(entry, str | Mapping):
-            return plain_of(entry)
+            return plain_of(entry, f"{self._where}: {place}")
         if not isinstance(entry, Contract):
             raise UsageError(
                 f"{self._where}: {place} is {shown(entry)}, not a contract. Decorate a function with "
@@ -83,10 +84,10 @@ class Entries:
 
     def _operator(self, entry: object, place: str) -> Plain:
         if isinstance(entry, str | Mapping):
-            return plain_of(entry)
+            return plain_of(entry, f"{self._where}: {place}")
         if isinstance(entry, Choices):
             places = {"interfaces": entry.interfaces, "agents": entry.agents}
-            return plain_of({"operator": entry.operator, **places, **entry.values})
+            return plain_of({"operator": entry.operator, **places, **entry.values}, f"{self._where}: {place}")
         if isinstance(entry, type) and isinstance(getattr(entry, "name", None), str) and hasattr(entry, "apply"):
             return str(cast("type[Operator]", entry).name)
         if isinstance(entry, Operator):
@@ -105,15 +106,6 @@ class Entries:
         if known is not found:
             raise UsageError(f"{self._where}: two contracts are called {called!r}. Give one of them another id.")
         return reference.text
-
-
-def plain_of(value: object) -> Plain:
-    """Return lists for sequences and dictionaries for mappings, as a YAML file would have given them."""
-    if isinstance(value, Mapping):
-        return {key: plain_of(inside) for key, inside in value.items()}
-    if isinstance(value, list | tuple | range):
-        return [plain_of(inside) for inside in value]
-    return cast(Plain, value)  # what is not allowed is refused by the checks of study files
 
 
 def _spec_of(contract: Contract) -> Plain:

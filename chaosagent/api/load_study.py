@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from chaosagent.api.arguments import path_of
 from chaosagent.api.counterexample import Counterexample
 from chaosagent.api.result import StudyResult, TrialSource
 from chaosagent.api.rows import Certificate, Rows, rows_in
 from chaosagent.errors import RecordError
 from chaosagent.replays.store import SUFFIX, read_record
 from chaosagent.report.page import Page, Span, bad, faint, good, notice, strong
+from chaosagent.report.proof_words import proof_of_record
 from chaosagent.report.story import counted
 
 ROWS_MAX = 50
@@ -28,16 +30,16 @@ def load(folder: str | Path) -> StudyResult:
         UsageError: There is no study in the folder, it is at work or was killed, something in it is damaged, or another
             version of chaosagent has written it; the message names the file and the remedy.
     """
-    place = Path(folder)
+    place = path_of("load", "folder", folder)
     rows = rows_in(place)
     budget = rows.budget
     counterexamples, missing = _counterexamples(place, rows)
     remarks = tuple(f"counterexample {one} has no record in {place / 'replays'}." for one in missing)
     target, config = rows.facts.get("target", ""), rows.facts.get("config", "")
     interrupted = "ended" not in rows.facts
-    page = _page(f"{target}, configuration {config}", budget, counterexamples, rows.certificates)
+    page = _page(f"{target}, configuration {config}", rows, counterexamples)
     if interrupted:
-        page.gap().line(notice("The study was interrupted: "), "what it had not come to is missing.")
+        page.gap().line(notice("The study was interrupted: "), "what it did not search is missing.")
     for remark in remarks:
         page.gap().line(notice("Remark: "), remark)
     return StudyResult(
@@ -75,17 +77,20 @@ def _counterexamples(folder: Path, rows: Rows) -> tuple[tuple[Counterexample, ..
     return tuple(found), missing
 
 
-def _page(
-    title: str, budget: float, counterexamples: tuple[Counterexample, ...], certificates: tuple[Certificate, ...]
-) -> Page:
+def _page(title: str, rows: Rows, counterexamples: tuple[Counterexample, ...]) -> Page:
+    budget, certificates = rows.budget, rows.certificates
     page = Page().line(strong(f"{title}: "), f"{counted(len(certificates), 'search', 'searches')}, budget {budget:g}")
     if counterexamples:
         page.gap().line(bad(counted(len(counterexamples), "counterexample").capitalize()))
-        rows = [
-            (one.contract, one.task, f"{one.cost:g}", "certified" if one.certified else "minimal", str(one.schedule))
-            for one in counterexamples[:ROWS_MAX]
-        ]
-        page.table(("contract", "task", "cost", "proof", "schedule"), rows)
+        shown = counterexamples[:ROWS_MAX]
+        proofs = [proof_of_record(one.record, several=rows.wants_several) for one in shown]
+        page.table(
+            ("contract", "task", "cost", "proof", "schedule"),
+            [
+                (one.contract, one.task, f"{one.cost:g}", proof, str(one.schedule))
+                for one, proof in zip(shown, proofs, strict=True)
+            ],
+        )
     else:
         page.gap().line("No counterexample was found.")
     page.heading("By search")

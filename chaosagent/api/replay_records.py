@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from chaosagent.api.arguments import each_of, flag_of, name_of, path_of, whole_of
 from chaosagent.api.counterexample import Counterexample
 from chaosagent.api.frame import frame_of
 from chaosagent.api.replaying import (
     MODES,
     Rerun,
     Stored,
+    Words,
     exit_code_of,
     is_explained,
     page_of,
@@ -23,13 +25,14 @@ from chaosagent.api.replaying import (
 from chaosagent.api.result import StudyResult
 from chaosagent.api.running_loop import outside_running_loop
 from chaosagent.api.target_output import target_output_to_stderr
-from chaosagent.contracts.terms import check_whole
-from chaosagent.errors import UnknownNameError, UsageError
+from chaosagent.errors import UsageError
 from chaosagent.importable import stop_if_loading
+from chaosagent.limits import RUNS_MAX
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.rerun import DRAWS, PLACEMENTS
 from chaosagent.report.html import folded_html, page_html, table_html
 from chaosagent.report.page import Page
+from chaosagent.studyfile.located import shown
 from chaosagent.targets.target import Target
 
 if TYPE_CHECKING:
@@ -132,7 +135,8 @@ def replay(
         mode: `"schedule"`: inject the same faults into today's target; `"exact"`: reproduce the run offline, bit for
             bit; or `"both"`.
         config: Another configuration of the target, for schedules.
-        target: Another target than the records name: the target itself, or its reference.
+        target: Another target than the records name: the target itself, or its reference. A counterexample of a
+            target that was handed to `search` in this process is replayed with that object by default.
         draws: Runs of a stochastic target that asks what its record cannot answer; 1 or more.
         placements: Most runs to try the faults of a record at every call that may be the recorded one; 1 or more.
         accept: Write what has `CHANGED` next to each record, as reviewed; from then on it counts.
@@ -141,10 +145,18 @@ def replay(
         UsageError: A path, a target or an argument is not allowed. What is wrong with one record is its outcome.
     """
     stop_if_loading()
-    if mode not in MODES:
-        raise UnknownNameError("mode", str(mode), MODES, "replay(mode=...)")
+    name_of("replay", "mode", mode, MODES)
+    if not isinstance(config, str | None):
+        raise UsageError(f"replay(config={shown(config)}): config must be the name of a configuration.")
+    if not isinstance(target, str | Target | None):
+        raise UsageError(
+            f"replay(target={shown(target)}): target must be a target or its name. Decorate the function with "
+            "@chaosagent.target()."
+        )
+    if flag_of("replay", "accept", accept) and mode == "exact":
+        raise UsageError("replay(accept=True, mode='exact'): accept is for schedules. Leave out one of them.")
     for name, value in (("draws", draws), ("placements", placements)):
-        check_whole("replay", name, value)
+        whole_of("replay", name, value, RUNS_MAX)
     stored = list(_stored(records))
     if accept and not all(one.has_file for one in stored):
         raise UsageError(
@@ -153,25 +165,29 @@ def replay(
         )
     with outside_running_loop(), target_output_to_stderr(descriptors=False):
         reruns = replay_all(
-            stored, mode=mode, config=config, target=target, draws=draws, placements=placements, accept=accept
+            stored,
+            mode=mode,
+            config=config,
+            target=target,
+            draws=draws,
+            placements=placements,
+            accept=accept,
+            words=Words(target="target=...", config="config=..."),
         )
     return ReplayResult(tuple(reruns))
 
 
-def _stored(records: StudyResult | Record | Iterable[Record]) -> Iterator[Stored]:
-    if isinstance(records, StudyResult):
-        yield from _stored(records.counterexamples)
-    elif isinstance(records, str | Path):
-        yield from stored_at([Path(records)])
-    elif isinstance(records, Counterexample):
-        name = Path(records.record.file_name)
-        yield Stored(records.path or name, records.record, records.path is not None)
-    elif isinstance(records, ReplayRecord):
-        yield Stored(Path(records.file_name), records, has_file=False)
-    elif isinstance(records, Iterable):
-        for one in records:
-            yield from _stored(one)
-    else:
-        raise UsageError(
-            f"replay({records!r:.80}): give the result of a search, counterexamples, records, or paths of records."
-        )
+def _stored(records: object) -> Iterator[Stored]:
+    for one in each_of("replay", "records", records):
+        if isinstance(one, str | Path):
+            yield from stored_at([path_of("replay", "records", one)])
+        elif isinstance(one, Counterexample):
+            name = Path(one.record.file_name)
+            yield Stored(one.path or name, one.record, one.path is not None, one.searched_target)
+        elif isinstance(one, ReplayRecord):
+            yield Stored(Path(one.file_name), one, has_file=False)
+        else:
+            raise UsageError(
+                f"replay(records={shown(one)}): give the result of a search, counterexamples, records, or paths of "
+                "records."
+            )

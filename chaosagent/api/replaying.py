@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
 from chaosagent.api.references import Reference, reference_of
+from chaosagent.api.trusted_records import refuse_foreign_code, refuse_other_target
 from chaosagent.canonical import Plain
 from chaosagent.errors import ChaosAgentError, RecordError, StudyError, TargetError, UsageError
 from chaosagent.execution.workbench import load_workbench
@@ -25,7 +26,7 @@ from chaosagent.replays.store import find_records, read_record
 from chaosagent.replays.today import UndisturbedRuns
 from chaosagent.report.page import Cell, Page, Span, bad, faint, good, name, notice
 from chaosagent.report.story import counted
-from chaosagent.targets.loading import COMMAND_FILES, load_target
+from chaosagent.targets.loading import load_target
 from chaosagent.targets.target import Target
 
 MODES = ("schedule", "exact", "both")
@@ -40,11 +41,13 @@ class Stored(NamedTuple):
         path: Of its file; for one that has none, the name that its file would have.
         record: What it holds; `None` to read the file.
         has_file: There is such a file, and what was accepted may stand next to it.
+        target: The object that was searched, where this process has it.
     """
 
     path: Path
     record: ReplayRecord | None = None
     has_file: bool = True
+    target: Target | None = None
 
     def read(self) -> ReplayRecord:
         """Return the record.
@@ -53,6 +56,16 @@ class Stored(NamedTuple):
             RecordError: Its file is no sound record.
         """
         return read_record(self.path) if self.record is None else self.record
+
+
+class Words(NamedTuple):
+    """How messages name what the caller can give: options, or parameters of `chaosagent.replay`."""
+
+    target: str = "--target"
+    config: str = "--config"
+
+
+OPTIONS = Words()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +101,7 @@ def replay_all(
     draws: int = DRAWS,
     placements: int = PLACEMENTS,
     accept: bool = False,
+    words: Words = OPTIONS,
 ) -> list[Rerun]:
     """Replay records, in their order.
 
@@ -102,6 +116,7 @@ def replay_all(
         draws: How often a schedule is run where a stochastic target asks what its record cannot answer.
         placements: How many runs may be made for a record to place its faults.
         accept: Write what has changed next to each record that is `CHANGED`; from then on it counts.
+        words: How messages name `target` and `config`.
 
     Raises:
         ChaosAgentError: A path, record, target or configuration does not exist or cannot be used.
@@ -113,19 +128,19 @@ def replay_all(
     shared = UndisturbedRuns()
     with closing(ColdRuns(Path.cwd())) as cold:
         for one in stored:
-            path = one.path
+            path, given = one.path, one.target if target is None else target
             try:
                 record = one.read()
-                refuse_foreign_code(record, trusts_target=target is not None)
-                loaded = _target_of(record, path, target, targets)
-                _refuse_other_target(record, loaded)
+                refuse_foreign_code(record, trusts_target=given is not None, remedy=words.target)
+                loaded = _target_of(record, path, given, targets, words.target)
+                refuse_other_target(record, loaded, words.target)
                 accepted = _reviewed(path, record, is_replaced=accept) if one.has_file else ()
             except RecordError as error:
                 reruns.append(Rerun(path, None, Replay(ReplayOutcome.REFUSED, mode, None, _without(path, error))))
                 continue
             for way in _modes(record, mode):
-                named = _named(target, record)
-                asked = _Asked(named, config, draws, placements, accepted, shared, cold)
+                named = _named(given, record)
+                asked = _Asked(named, config, draws, placements, accepted, shared, cold, words)
                 replay = _replay(record, loaded, way, asked)
                 if accept and replay.changes:
                     replay = _accepted(path, record, loaded, asked, replay)
@@ -162,7 +177,7 @@ def _modes(record: ReplayRecord, mode: str) -> tuple[str, ...]:
     return ("schedule",) if record.has_no_trace else ("exact", "schedule")  # there is nothing to reproduce
 
 
-def _without(path: Path, error: RecordError) -> str:
+def _without(path: Path, error: ChaosAgentError) -> str:
     """Return what an error says, without the path, which stands beside it already."""
     return str(error).removeprefix(str(path)).removeprefix(":").lstrip(" ")
 
@@ -186,6 +201,7 @@ class _Asked(NamedTuple):
         accepted: The changes that were reviewed.
         shared: The runs without faults that other records have needed.
         cold: Repeats runs in processes of their own.
+        words: How messages name what the caller can give.
     """
 
     target: Reference
@@ -195,6 +211,7 @@ class _Asked(NamedTuple):
     accepted: tuple[Change, ...]
     shared: UndisturbedRuns
     cold: ColdRuns
+    words: Words
 
 
 def _replay(record: ReplayRecord, target: Target | ChaosAgentError, mode: str, asked: _Asked) -> Replay:
@@ -211,7 +228,7 @@ def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked) -> Repl
     One that hung is run in a worker process first, as it may hang again.
     """
     if asked.config is not None:
-        target.config(asked.config, "--config")
+        target.config(asked.config, asked.words.config)
     try:
         if record.has_no_trace:
             if asked.target.only_here:
@@ -241,67 +258,8 @@ def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked) -> Repl
         return Replay(ReplayOutcome.ERROR, "schedule", None, str(error))
 
 
-def refuse_foreign_code(record: ReplayRecord, *, trusts_target: bool) -> None:
-    """Refuse a record that names code outside the working directory.
-
-    Args:
-        record: Which may be anybody's.
-        trusts_target: The user has named the target, so what the record says of it does not count.
-
-    Raises:
-        RecordError: The record names its target or a contract by an absolute path, by one with `..`, or by what is no
-            name of a module.
-    """
-    reference = record.target_reference
-    is_file = reference.endswith(COMMAND_FILES)
-    place = reference if is_file else reference.rpartition(":")[0]
-    if not trusts_target and (is_file or ":" in reference) and not _stays_inside(place):
-        raise RecordError(
-            f"the record names its target as {reference!r}, outside the working directory; a record alone does not get "
-            "such code imported. If you trust it, name the target with --target."
-        )
-    for contract in _named_contracts(record.contract_specs):
-        if not _stays_inside(contract.partition(":")[0]):
-            raise RecordError(
-                f"the record names a contract as {contract!r}, outside the working directory; such code is never "
-                "imported. Search again for a record of your own."
-            )
-
-
-def _refuse_other_target(record: ReplayRecord, target: Target | ChaosAgentError) -> None:
-    """Refuse a record of something else: what holds there would say nothing, and look like a success.
-
-    A target may have been renamed, or lost a task; where both is so, it is another one.
-    """
-    if isinstance(target, Target) and target.name != record.target_name and record.task.id not in target.tasks:
-        raise RecordError(
-            f"the record is of target {record.target_name!r}, task {record.task.id!r}; the target {target.name!r} has "
-            "no such task. Name the target that it is of with --target."
-        )
-
-
-def _stays_inside(place: str) -> bool:
-    """Whether a place is a relative file without `..`, or the name of a module."""
-    if place.endswith((".py", *COMMAND_FILES)):
-        path = PurePosixPath(place)
-        return not path.is_absolute() and ".." not in path.parts
-    return all(part.isidentifier() for part in place.split("."))
-
-
-def _named_contracts(entry: Plain) -> Iterator[str]:
-    """Yield the contracts that an entry names by module, inside of others, too."""
-    if isinstance(entry, str) and ":" in entry:
-        yield entry
-    elif isinstance(entry, list | tuple):
-        for inside in entry:
-            yield from _named_contracts(inside)
-    elif isinstance(entry, Mapping):
-        for setting in ("requires", "final"):
-            yield from _named_contracts(entry.get(setting))
-
-
 def _target_of(
-    record: ReplayRecord, path: Path, given: Target | str | None, known: dict[str, Target]
+    record: ReplayRecord, path: Path, given: Target | str | None, known: dict[str, Target], remedy: str
 ) -> Target | ChaosAgentError:
     """Return the target of a record; when it cannot be loaded, the error, which is that record's alone."""
     if isinstance(given, Target):
@@ -309,12 +267,12 @@ def _target_of(
     reference = record.target_reference if given is None else given
     if reference not in known:
         try:
-            known[reference] = _load(reference, "--target" if given is not None else str(path))
+            known[reference] = _load(reference, remedy if given is not None else str(path))
         except ChaosAgentError as error:
             if given is not None:
                 raise
             full_stop = "" if str(error).endswith(".") else "."
-            return ChaosAgentError(f"{error}{full_stop} Name today's target with --target.")
+            return ChaosAgentError(f"{_without(path, error)}{full_stop} Name today's target with {remedy}.")
     return known[reference]
 
 

@@ -11,9 +11,11 @@ from chaosagent.api.counterexample import Counterexample
 from chaosagent.api.frame import frame_of
 from chaosagent.api.rows import Certificate, Trial, rows_in
 from chaosagent.errors import UsageError
+from chaosagent.limits import RUNS_MAX
 from chaosagent.report.html import folded_html, page_html, table_html
 from chaosagent.report.page import Page
 from chaosagent.report.printable import printable
+from chaosagent.studyfile.located import shown
 
 if TYPE_CHECKING:
     from chaosagent.api.frame import Frame
@@ -112,23 +114,28 @@ class StudyResult:
             A `pandas.DataFrame` where pandas is installed, otherwise a list of mappings; the columns are the same.
         """
         if of not in TABLES:
-            raise UsageError(f"to_frame({of!r}): there are the tables {', '.join(map(repr, TABLES))}.")
+            raise UsageError(f"to_frame(of={shown(of)}): there are the tables {', '.join(map(repr, TABLES))}.")
         listed: Sequence[Trial | Counterexample | Certificate] = getattr(self, of)
         return frame_of(one.to_row() for one in listed)
 
     def robustness(self, *, draws: int = 20) -> Robustness:
         """Return R(B): how many tasks are still done when faults may cost up to B.
 
-        Runs random schedules in this process, and uses the searches against the contract `objective`.
+        Runs random schedules in this process, and uses the searches against the contract `objective`. The default
+        contracts do not contain it, so name it in the study: `contracts=["default", "objective"]`. The target must say
+        in its outcomes whether the task succeeded, or have an `objective`.
 
         Args:
-            draws: Random schedules for each task, seed and level of the budget.
+            draws: Random schedules for each task, seed and level of the budget; 1 or more.
 
         Raises:
-            UsageError: The result was loaded from a folder, so that there is no target to run.
+            UsageError: The result was loaded from a folder, so that there is no target to run; the study did not search
+                `objective`, or the target does not say whether it was met; or `draws` is not allowed.
         """
+        from chaosagent.api.arguments import whole_of
         from chaosagent.api.robustness import robustness_of
 
+        whole_of("robustness", "draws", draws, RUNS_MAX)
         if self._findings is None:
             raise UsageError(
                 f"{self.folder}: a loaded study has no target to run random schedules on. Use the result of "

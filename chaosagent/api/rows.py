@@ -123,6 +123,7 @@ class Rows(NamedTuple):
     Attributes:
         facts: Of the study as a whole.
         budget: Up to which cost schedules were searched.
+        wants_several: Several counterexamples of each search were wanted.
         trials: By task, seed, contract and number.
         certificates: By task, seed and contract.
         counterexamples: Ids, in the order of their searches.
@@ -130,6 +131,7 @@ class Rows(NamedTuple):
 
     facts: Facts
     budget: float
+    wants_several: bool
     trials: tuple[Trial, ...]
     certificates: tuple[Certificate, ...]
     counterexamples: tuple[str, ...]
@@ -158,10 +160,12 @@ def rows_in(folder: Path) -> Rows:
         connection = store.connection
         disturbed = set(connection.execute(_DISTURBED).fetchall())
         stochastic = store.facts.get("stochastic") == "yes"
-        budget = load_study(folder / STUDY_NAME).settings.budget
+        settings = load_study(folder / STUDY_NAME).settings
+        budget = settings.budget
         return Rows(
             store.facts,
             budget,
+            settings.search.all_minimal or settings.search.signatures is not None,
             tuple(_trials(connection)),
             tuple(_certificates(connection, budget, disturbed, stochastic=stochastic)),
             tuple(row[0] for row in connection.execute("SELECT id FROM counterexample ORDER BY cost, id")),

@@ -9,22 +9,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from chaosagent.api.arguments import flag_of, name_of, path_of, whole_of
 from chaosagent.api.counterexample import Counterexample
 from chaosagent.api.result import StudyResult, TrialSource
 from chaosagent.api.rows import Certificate, rows_in
 from chaosagent.api.running_loop import outside_running_loop
 from chaosagent.api.session import EXECUTORS, Audience, Workforce, run_study
 from chaosagent.api.study import Study, StudyPath, study_file
-from chaosagent.api.target_output import target_output_to_stderr
-from chaosagent.contracts.terms import check_whole
-from chaosagent.errors import UnknownNameError, UsageError
+from chaosagent.api.target_output import TargetOutput, target_output_to_stderr
+from chaosagent.errors import UsageError
 from chaosagent.importable import stop_if_loading
+from chaosagent.limits import WORKERS_MAX
 from chaosagent.replays.record import record_of
 from chaosagent.report.findings import Findings, findings_page, is_proved
 from chaosagent.report.page import notice
 from chaosagent.study.result import Progress, SearchResult
 from chaosagent.study.sink import Sink
 from chaosagent.studyfile import StudyFile
+from chaosagent.studyfile.located import shown
+from chaosagent.targets.target import Target
 
 ExecutorName: TypeAlias = Literal["inline", "process", "ray"]
 
@@ -51,9 +54,10 @@ def search(
         resume: Continue the unfinished study in the folder.
         executor: `"inline"`: runs happen in this process; `"process"`: in worker processes; `"ray"`: on a cluster. By
             default inline, or in worker processes if `workers` says how many.
-        workers: Worker processes; one a core by default.
+        workers: Worker processes, 1 to 256; one a core by default.
         ray_address: Of a running Ray cluster; a local one is started otherwise.
-        on_progress: Called often with how far the study is; the same object each time.
+        on_progress: Called often with how far the study is; the same object each time. What it prints goes where the
+            caller's prints go, and does not count as output of the target.
 
     Raises:
         UsageError: The study, the folder or an argument is not allowed, or worker processes could not import the
@@ -68,36 +72,44 @@ def search(
     stop_if_loading()
     file = study_file(study)
     workforce = _workforce(executor, workers, ray_address)
-    if resume and out is None:
+    kept_in = None if out is None else path_of("search", "out", out)
+    if on_progress is not None and not callable(on_progress):
+        raise UsageError(f"search(on_progress={shown(on_progress)}): on_progress must be a function of one argument.")
+    if flag_of("search", "resume", resume) and kept_in is None:
         raise UsageError("search(resume=True): there is no folder to resume from. Name it with out=...")
     remarks: list[str] = []
     with contextlib.ExitStack() as stack:
         stack.enter_context(outside_running_loop())
-        folder = Path(stack.enter_context(_temporary_folder()) if out is None else out)
+        folder = kept_in or Path(stack.enter_context(_temporary_folder()))
         printed = stack.enter_context(target_output_to_stderr(descriptors=False))
-        sinks = () if on_progress is None else (_ProgressSink(on_progress),)
+        sinks = () if on_progress is None else (_ProgressSink(on_progress, printed),)
         audience = Audience(printed, remarks.append, sinks=sinks)
         findings = run_study(file, folder, audience, workforce, resume=resume)
         if findings.result.interrupted:
             raise KeyboardInterrupt
         remarks += _remarks_on(file, findings, printed.left_out)
-        return _result_of(findings, remarks, is_kept=out is not None)
+        given = file.objects.get(file.settings.target)
+        target = given if isinstance(given, Target) else None
+        return _result_of(findings, remarks, target, is_kept=kept_in is not None)
 
 
 class _ProgressSink(Sink):
-    def __init__(self, call: Callable[[Progress], object]) -> None:
-        self._call = call
+    def __init__(self, call: Callable[[Progress], object], output: TargetOutput) -> None:
+        self._call, self._output = call, output
 
     def progress(self, progress: Progress) -> None:
-        self._call(progress)
+        with self._output.interrupted():
+            self._call(progress)
 
 
-def _workforce(executor: str | None, workers: int | None, ray_address: str) -> Workforce:
-    name = executor or ("inline" if workers is None else "process")
-    if name not in EXECUTORS:
-        raise UnknownNameError("executor", str(name), EXECUTORS, "search(executor=...)")
+def _workforce(executor: object, workers: int | None, ray_address: object) -> Workforce:
+    if executor is None:
+        executor = "inline" if workers is None else "process"
+    name = name_of("search", "executor", executor, EXECUTORS)
     if workers is not None:
-        check_whole("search", "workers", workers)
+        whole_of("search", "workers", workers, WORKERS_MAX)
+    if not isinstance(ray_address, str):
+        raise UsageError(f"search(ray_address={shown(ray_address)}): ray_address must be a text.")
     if workers is not None and name == "inline":
         raise UsageError(
             f"search(executor='inline', workers={workers}): inline means in this process, so there are no workers. "
@@ -122,7 +134,7 @@ def _remarks_on(file: StudyFile, findings: Findings, left_out: int) -> list[str]
     return remarks
 
 
-def _result_of(findings: Findings, remarks: list[str], *, is_kept: bool) -> StudyResult:
+def _result_of(findings: Findings, remarks: list[str], target: Target | None, *, is_kept: bool) -> StudyResult:
     plan, folder = findings.plan, findings.out
     if not is_kept:  # its file of answers is gone with the folder
         findings = replace(findings, plan=replace(plan, answers=None))
@@ -136,7 +148,7 @@ def _result_of(findings: Findings, remarks: list[str], *, is_kept: bool) -> Stud
         config=plan.config.name,
         budget=plan.budget,
         counterexamples=tuple(
-            Counterexample(record_of(found, plan), findings.records.get(found.id) if is_kept else None)
+            Counterexample(record_of(found, plan), findings.records.get(found.id) if is_kept else None, target)
             for found in findings.by_cost
         ),
         certificates=tuple(certificates),

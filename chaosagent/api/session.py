@@ -196,7 +196,7 @@ def _processes_for(
 def _kept(out: Path, record_count: int) -> str:
     """Say what a study leaves behind that its searcher has ended."""
     records = f", and {record_count} of what was found in {out / 'replays'}" if record_count else ""
-    return f"all runs are kept in {out}{records}; once the searcher is mended, --resume goes on from there"
+    return f"all runs are kept in {out}{records}; once the searcher is fixed, --resume continues from there"
 
 
 def _leave_out(printed: Printed, pool: ProcessExecutor) -> None:

@@ -10,7 +10,8 @@ from typing import TypeAlias, TypedDict
 
 import yaml
 
-from chaosagent.api.entries import ContractEntry, Entries, OperatorEntry, plain_of
+from chaosagent.api.arguments import path_of, plain_of
+from chaosagent.api.entries import ContractEntry, Entries, OperatorEntry
 from chaosagent.canonical import Plain
 from chaosagent.errors import UsageError
 from chaosagent.studyfile import StudyFile, load_study, parse_study
@@ -126,7 +127,7 @@ def study_file(study: Study | StudyPath) -> StudyFile:
     if isinstance(study, Study):
         return file_of(study)
     if isinstance(study, str | Path):
-        return load_study(Path(study))
+        return load_study(path_of("search", "study", study))
     hint = " Write Study(...) around the target." if isinstance(study, Target) else ""
     raise UsageError(f"a study is the path of a study file or a Study; this is {type(study).__name__}.{hint}")
 
@@ -135,12 +136,10 @@ def file_of(study: Study) -> StudyFile:
     """Return the study file that says the same as a study in Python."""
     entries = Entries(study.where)
     data: dict[str, Plain] = {"target": entries.target(study.target)}
-    for key in ("config", "tasks", "seeds", "budget", "cost", "stochastic", "search", "run"):
+    for key in ("config", "tasks", "seeds", "budget", "cost", "stochastic", "fresh", "search", "run"):
         value = getattr(study, key)
-        if value is not None:
-            data[key] = plain_of(value)
-    if study.fresh:
-        data["fresh"] = study.fresh
+        if value is not None and (key, value) != ("fresh", False):
+            data[key] = plain_of(value, f"{study.where}: {key}")
     if study.contracts is not None:
         data["contracts"] = entries.contracts(study.contracts)
     if study.operators is not None:

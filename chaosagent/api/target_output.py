@@ -17,8 +17,31 @@ _ONE_AT_A_TIME = threading.RLock()
 """Python's streams belong to the whole process: a search in another thread waits."""
 
 
+class TargetOutput(Printed):
+    """Takes what a target prints, and remembers the caller's streams.
+
+    Args:
+        stdout: Of the caller.
+        stderr: Of the caller; what is shown of the target goes there.
+    """
+
+    def __init__(self, stdout: TextIO, stderr: TextIO) -> None:
+        super().__init__(stderr, self._show_on_console)
+        self._stdout = stdout
+
+    @contextlib.contextmanager
+    def interrupted(self) -> Iterator[None]:
+        """Give the caller its streams back for a while."""
+        with contextlib.redirect_stdout(self._stdout), contextlib.redirect_stderr(self.original):
+            yield
+
+    def _show_on_console(self, line: str) -> None:
+        self.original.write(printable(line) + "\n")
+        self.original.flush()
+
+
 @contextlib.contextmanager
-def target_output_to_stderr(*, descriptors: bool) -> Iterator[Printed]:
+def target_output_to_stderr(*, descriptors: bool) -> Iterator[TargetOutput]:
     """Send what a target prints to stderr: the beginning is shown, and the rest is counted.
 
     Args:
@@ -28,17 +51,12 @@ def target_output_to_stderr(*, descriptors: bool) -> Iterator[Printed]:
     Yields:
         What takes it; its `original` is where progress goes, its `left_out` the number of bytes that were not shown.
     """
-    with _ONE_AT_A_TIME, _redirected(sys.stderr, descriptors=descriptors) as printed:
+    with _ONE_AT_A_TIME, _redirected(TargetOutput(sys.stdout, sys.stderr), descriptors=descriptors) as printed:
         yield printed
 
 
 @contextlib.contextmanager
-def _redirected(console: TextIO, *, descriptors: bool) -> Iterator[Printed]:
-    def show(line: str) -> None:
-        console.write(printable(line) + "\n")
-        console.flush()
-
-    printed = Printed(console, show)
+def _redirected(printed: TargetOutput, *, descriptors: bool) -> Iterator[TargetOutput]:
     stream = printed.stream()
     below = _descriptor_to_stderr() if descriptors else contextlib.nullcontext()
     try:

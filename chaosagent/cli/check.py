@@ -38,9 +38,9 @@ def check(
 ) -> int:
     """Check contracts on traces of production: OpenTelemetry GenAI spans. Nothing is executed.
 
-    A violation is told with file, line, trace, span, step and agent. What spans do not prove is unknown, with the
-    reason: contracts that compare with the run without injections, runs whose end is missing, arguments that were not
-    recorded. What tools commit is told by `effects` in the file of contracts: `effects: {refund: order}` makes two
+    The report names each violation with file, line, trace, span, step and agent. What spans do not prove is unknown,
+    with the reason: contracts that compare with the run without injections, runs whose end is missing, arguments that
+    were not recorded. `effects` in the file of contracts names what tools commit: `effects: {refund: order}` makes two
     refunds of one order a violation of at-most-once. Files of any size are read as a stream.
 
     Exit code: 0 nothing violated, 1 a hard contract is violated, 2 bad input, 3 nothing could be judged.

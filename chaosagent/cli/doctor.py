@@ -46,7 +46,7 @@ def doctor(
     first difference with its likely cause (clock, uuid, random numbers, order of a set, threads) and the remedy. Says
     which boundaries are crossed, what the target could declare, and which optional tools are found.
 
-    Exit code: 0 the target can be searched, 1 something is to be mended first.
+    Exit code: 0 the target can be searched, 1 something must be fixed first.
 
     [bold]Examples[/bold]
 

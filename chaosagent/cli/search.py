@@ -9,6 +9,7 @@ import typer
 
 from chaosagent.cli import output
 from chaosagent.errors import UnknownNameError
+from chaosagent.limits import WORKERS_MAX
 
 OUT = Path("chaosagent-out")
 T = TypeVar("T")
@@ -48,7 +49,8 @@ def search(
     *,
     executor: Where = "inline",
     workers: Annotated[
-        int | None, typer.Option(help="Worker processes; one a core by default.", min=1, max=256, show_default=False)
+        int | None,
+        typer.Option(help="Worker processes; one a core by default.", min=1, max=WORKERS_MAX, show_default=False),
     ] = None,
     ray_address: Annotated[
         str, typer.Option(help="Of a running Ray cluster; a local one is started otherwise.", show_default=False)

@@ -19,7 +19,9 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import inspect
+import sys
 from collections.abc import Mapping
+from types import ModuleType
 from typing import cast
 
 from chaosagent.canonical import Plain
@@ -170,14 +172,29 @@ def _from_module(name: str, place: str) -> Contract:
         loaded = import_module(module)
         hint = stop_hint(loaded)
         found = getattr(loaded, attribute)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"{place}contract {name!r} cannot be loaded: {error}.{hint}") from error
+    except AttributeError as error:
+        known = _contracts_in(sys.modules.get(module), attribute)
+        raise UsageError(f"{place}contract {name!r} cannot be loaded: {error}. {known}{hint}") from error
+    except ImportError as error:
+        known = f"The contracts that need no module are {', '.join(sorted(CONTRACTS))}."
+        raise UsageError(f"{place}contract {name!r} cannot be loaded: {error}. {known}{hint}") from error
     except (Exception, SystemExit) as error:  # plug-in loading is a seam: whatever a module raises is its own fault
         raise UsageError(f"{place}contract {name!r} fails on import: {type(error).__name__}: {error}") from error
     if not isinstance(found, Contract):
         kind = f"the function {found.__name__}" if inspect.isfunction(found) else type(found).__name__
         raise UsageError(f"{place}{name!r} is {kind}, not a contract. Decorate the function with @contract.")
     return found
+
+
+def _contracts_in(module: ModuleType | None, wanted: str) -> str:
+    """Say which contracts a module has, and which of them has the nearest name."""
+    values = {} if module is None else vars(module)
+    known = sorted(name for name, one in values.items() if isinstance(one, Contract) and not inspect.isclass(one))
+    if not known:
+        return "The module has no contract: decorate a function with @contract."
+    nearest = difflib.get_close_matches(wanted, known, n=1, cutoff=0.4)
+    hint = f"Did you mean {nearest[0]!r}? " if nearest else ""
+    return f"{hint}The contracts of the module are {', '.join(known)}."
 
 
 def _severity(contract: str, text: str) -> Severity:

@@ -197,7 +197,7 @@ def mend_answers(path: Path, remedy: str = REMEDY) -> Mended | None:
 
     Args:
         path: Of the file; it need not exist.
-        remedy: What to do about one that cannot be mended.
+        remedy: What to do about one that cannot be repaired.
 
     Returns:
         What was done; `None` when nothing was wrong.

@@ -346,7 +346,7 @@ class Mailbox:
 
 @dataclass(frozen=True, slots=True)
 class ToolList:
-    """Tools that an agent is told of, behind a door; equal lists open the same door.
+    """Tools that an agent gets, behind a door; equal lists open the same door.
 
     Attributes:
         tools: Their descriptions.

@@ -305,7 +305,7 @@ class ProcessExecutor:
         if job.policy is not None:  # nobody knows what it has chosen
             self._fail(worker, cause)
         elif job.schedule == EMPTY:
-            self._fail(worker, f"{cause}. The target hangs without any fault: mend it, or raise run.wall_seconds")
+            self._fail(worker, f"{cause}. The target hangs without any fault: fix it, or raise run.wall_seconds")
         else:
             self._end_job(worker, hung(job.schedule, cause), cause)
 

@@ -8,7 +8,7 @@ Besides the variables of functions these are the context variables that they can
 the checkpoint), the names that tasks were given, and which variables of the user's modules have changed since the
 checkpoint before (`module_changes`).
 
-It is a guess in both directions: what differs may not matter, and what matters may be out of sight (in a database, a
+It is a guess in both directions: what differs may not matter, and what matters may be invisible to it (in a database, a
 C extension, a context variable of another task). So a difference alone proves nothing.
 """
 

@@ -225,7 +225,10 @@ def adversarial_curve(searches: Iterable[SearchResult], budget_max: float) -> Cu
     against = [search for search in searches if search.contract == OBJECTIVE]
     survivals = [survival_of(search) for search in against]
     if not survivals:
-        raise UsageError(f"R(B) needs searches against the contract {OBJECTIVE!r}. Add it to the study's contracts.")
+        raise UsageError(
+            f"R(B) needs searches against the contract {OBJECTIVE!r}, and this study has none. Add it: "
+            f"contracts=['default', {OBJECTIVE!r}]."
+        )
     changes = {0.0}
     for survival in survivals:
         changes.update(bound for bound in (survival.safe_below, survival.broken_from) if bound is not None)

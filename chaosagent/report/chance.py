@@ -174,8 +174,8 @@ def _tell_confirmations(page: Page, result: StudyResult) -> None:
     if any(not confirmation.confirmed for _, confirmation in known):
         page.line(
             faint(
-                f"{MAY_BE_CHANCE}: too few more violations than without injections to tell the schedule's part "
-                "(search.alpha)"
+                f"{MAY_BE_CHANCE}: violations are not significantly more frequent with the schedule than without "
+                "injections (search.alpha)"
             ),
             indent=2,
         )

@@ -22,9 +22,9 @@ def checkup_page(title: str, remarks: Sequence[Remark]) -> Page:
         page.line(_MARKS[remark.level], strong(remark.about), f": {remark.text}", hang=4)
         if remark.remedy:
             page.line(remark.remedy, indent=4, hang=0)
-    mend, better = (sum(remark.level is level for remark in remarks) for level in (Level.BAD, Level.HINT))
-    if mend:
-        page.gap().line(bad(f"{mend} to mend before a search"), f", {better} that could be better" if better else "")
+    broken, better = (sum(remark.level is level for remark in remarks) for level in (Level.BAD, Level.HINT))
+    if broken:
+        page.gap().line(bad(f"{broken} to fix before a search"), f", {better} that could be better" if better else "")
     else:
         page.gap().line(good("Ready to be searched"), f"; {better} could be better" if better else "")
         page.line(faint(f"Next: write `target: {title}` into a file study.yaml, and search it."), hang=0)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaosagent.report.chance import MAY_BE_CHANCE, proof_by_chance, shown_below, tell_chance
+from chaosagent.report.chance import proof_by_chance, tell_chance
 from chaosagent.report.claims import tell_contradictions, tell_disproved
 from chaosagent.report.empty_proofs import gaps_of, tell_empty_proofs
 from chaosagent.report.leftovers import Leftovers, tell_records
 from chaosagent.report.nominally import tell_nominal
 from chaosagent.report.notes import FailedRuns, Notes
 from chaosagent.report.overlaps import broken_cell, broken_elsewhere, tell_overlaps
-from chaosagent.report.page import Cell, Page, Part, Span, bad, faint, good, name, notice, strong
+from chaosagent.report.page import Cell, Page, Part, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
+from chaosagent.report.proof_words import proof_of, says_a_bound
 from chaosagent.report.story import agent_of, counted, replay_command
 from chaosagent.report.undeclared import reservation_of, tell_changed, tell_undeclared, tell_unrepeated, tell_written
 from chaosagent.report.unproved import tell_unproved
 from chaosagent.report.weaknesses import contracts_table, is_unfinished, rank_of, tell_weaknesses
-from chaosagent.study.certificate import Certificate
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
@@ -200,7 +199,7 @@ def counterexamples_table(findings: Findings, *, every: bool = False) -> Page:
 
 def _rows(found: Counterexample, others: int, *, seeds: int) -> list[Sequence[Cell]]:
     """Return the rows of one counterexample: one for each injection."""
-    proof = _proof(found)
+    proof = proof_of(found, several=False)
     step, agent = place_of(found)
     lines = [str(injection) for injection in found.schedule] or ["nothing injected"]
     seed = f", seed {found.seed}" if seeds > 1 else ""
@@ -209,26 +208,6 @@ def _rows(found: Counterexample, others: int, *, seeds: int) -> list[Sequence[Ce
     cost, count = f"{found.cost:g}", str(len(found.schedule))
     first: Sequence[Cell] = (strong(found.contract), task, cost, count, proof, where, lines[0])
     return [first, *(("", "", "", "", "", "", line) for line in lines[1:])]
-
-
-def _proof(found: Counterexample) -> Span:
-    """Return in a word or two how much is proved of a counterexample."""
-    certificate = found.certificate
-    if found.confirmation is not None and not found.confirmation.confirmed:
-        return notice(MAY_BE_CHANCE)
-    if certificate.by_real_time:
-        return notice("by real time")
-    if certificate.certified:
-        return notice(shown_below(certificate)) if certificate.frozen else good("certified")
-    if _says_a_bound(certificate):
-        none = "none confirmed" if certificate.frozen else "nothing"
-        return notice(f"{none} below {certificate.lower_bound:g}")
-    return notice("minimal" if found.minimal else "none")
-
-
-def _says_a_bound(certificate: Certificate) -> bool:
-    """Whether it is proved that nothing below some cost breaks the contract."""
-    return certificate.is_repeated and 0 < certificate.lower_bound < math.inf
 
 
 def place_of(found: Counterexample) -> tuple[str, str]:
@@ -264,7 +243,7 @@ def _contract_row(findings: Findings, contract: str, elsewhere: int) -> Sequence
     if still_open:
         certificates = [search.certificate for search in still_open]
         bound = min(certificate.lower_bound for certificate in certificates)
-        told = f", nothing cheaper than {bound:g}" if all(map(_says_a_bound, certificates)) else ""
+        told = f", nothing cheaper than {bound:g}" if all(map(says_a_bound, certificates)) else ""
         left = notice(f"{len(still_open)}{told}")
     elif not searches:
         left = faint("soft, so not searched")

@@ -29,7 +29,7 @@ def tell_nominal(page: Page, result: StudyResult, notes: Notes) -> None:
     if broken:
         page.gap().line(
             bad(f"Broken without any fault: {counted(len(broken), 'search', 'searches')}"),
-            ", so no fault was looked for there. Mend the target, or the contract.",
+            ", so no fault was looked for there. Fix the target, or the contract.",
         )
         _table(page, broken, notes)
     if rare:

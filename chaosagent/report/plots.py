@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from chaosagent.extras import require
 from chaosagent.metrics.robustness import Curve, Level
+from chaosagent.report.html import page_html
+from chaosagent.report.page import Page, strong
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,9 +64,9 @@ class _Pen:
     hatch: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Robustness:
-    """The curves of one configuration.
+    """The curves of one configuration; `print` and `rich.print` show them as a table.
 
     Attributes:
         name: Of the configuration.
@@ -75,6 +77,44 @@ class Robustness:
     name: str
     adversarial: Curve
     random: Curve | None = None
+
+    def __rich__(self) -> Page:
+        budget_max = self.adversarial.budget_max
+        random = self.random
+        budgets = {level.budget for level in (*self.adversarial.levels, *(random.levels if random else ()))}
+        page = Page().line(strong(f"R(B) of configuration {self.name}"), f", up to cost {budget_max:g}")
+        rows = [
+            (f"{budget:g}", _share(self.adversarial, budget), "-" if random is None else _share(random, budget))
+            for budget in sorted(budgets)
+            if budget <= budget_max
+        ]
+        page.table(("budget from", "under cheapest faults", "under random faults"), rows)
+        area = self.adversarial.area
+        page.line(f"Mean over all budgets, under cheapest faults: {_between(area.low, area.high)}", indent=2)
+        if self.adversarial.shown is not None:
+            page.line(str(self.adversarial.shown), indent=2)
+        return page
+
+    def __str__(self) -> str:
+        return self.__rich__().text().rstrip("\n")
+
+    def __repr__(self) -> str:
+        area = self.adversarial.area
+        return f"<Robustness {self.name}: mean {_between(area.low, area.high)} up to {self.adversarial.budget_max:g}>"
+
+    def _repr_html_(self) -> str:
+        return page_html(self.__rich__())
+
+
+def _share(curve: Curve, budget: float) -> str:
+    if budget > curve.budget_max:
+        return "-"
+    level = curve.at(budget)
+    return _between(level.lower, level.upper)
+
+
+def _between(low: float, high: float) -> str:
+    return f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f}"
 
 
 def plot_robustness(curves: Sequence[Robustness], title: str, stem: Path) -> tuple[Path, ...]:

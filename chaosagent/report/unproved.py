@@ -157,7 +157,7 @@ def _tell_unjudged(page: Page, result: StudyResult, notes: Notes) -> None:
         notice(f"{counted(len(unjudged), 'search', 'searches').capitalize()} could not judge some runs, "),
         "so nothing is proved beyond the cost of the cheapest of them. A contract that looks at the outcome cannot "
         "judge a run that crashed: let it look at `end.outcome.state`, which `run.state(function)` gives at any end, "
-        "or mend the crash.",
+        "or fix the crash.",
     )
     for search in unjudged[:ROWS_MAX]:
         certificate = search.certificate

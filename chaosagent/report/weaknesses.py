@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from chaosagent.canonical import Plain
-from chaosagent.report.chance import shown_below
 from chaosagent.report.overlaps import broken_cell, broken_elsewhere
-from chaosagent.report.page import Cell, Page, Span, bad, faint, good, notice, strong
+from chaosagent.report.page import Cell, Page, bad, faint, good, notice, strong
+from chaosagent.report.proof_words import proof_of
 from chaosagent.report.story import counted
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.counterexample import Counterexample, Signature
@@ -119,7 +119,7 @@ def _kind_rows(number: int, weakness: Weakness, plan: Plan) -> list[Sequence[Cel
         str(len(weakness.schedules)),
         task,
         f"{found.cost:g}",
-        _proof(found),
+        proof_of(found, several=True),
         lines[0],
     )
     return [first, *(("", "", "", "", "", "", "", line) for line in lines[1:])]
@@ -135,16 +135,6 @@ def broken_at(signature: Signature) -> str:
 
 def _where(found: Counterexample, plan: Plan) -> str:
     return f"{found.task_id}, seed {found.seed}" if len(plan.seeds) > 1 else found.task_id
-
-
-def _proof(found: Counterexample) -> Span:
-    """Return in a word or two how much is proved of one counterexample among several."""
-    certificate = found.certificate
-    if certificate.certified:
-        return notice(shown_below(certificate)) if certificate.frozen else good("certified")
-    if certificate.is_repeated and certificate.level != "C0" and certificate.known_below >= found.cost:
-        return notice("all cheaper confirmed known") if certificate.frozen else good("all cheaper known")
-    return notice("minimal" if found.minimal else "none")
 
 
 def _tell_reach(page: Page, plan: Plan, result: StudyResult) -> None:

@@ -177,16 +177,16 @@ class Certificate:
         return f" ({'; '.join(told)})"
 
     @property
-    def _by_chance(self) -> str:
-        """Say what other draws of the answers have shown."""
-        told = "" if self.clean is None else f", {self.clean}"
+    def _by_chance(self) -> list[str]:
+        """Say what other draws of the answers have shown, a sentence each."""
+        told = [] if self.clean is None else [str(self.clean)]
         if self.worlds_searched > 1:
             further = _many(self.worlds_searched - 1, "further set")
-            told += f"; {further} of answers searched that lead elsewhere, each schedule run once there"
+            told.append(f"{further} of answers searched that lead elsewhere, each schedule run once there")
         if self.unseen:
-            told += f"; {told_unseen(self.unseen)}"
+            told.append(told_unseen(self.unseen))
         if self.broken_anyway is not None and self.cost != 0:
-            told += f"; broken without injections, too, with {self.broken_anyway}"
+            told.append(f"broken without injections, too, with {self.broken_anyway}")
         return told
 
     @property
@@ -219,78 +219,87 @@ class Certificate:
         return self.level != "C0" and self.known_below > self.budget
 
     @property
-    def _work(self) -> str:
-        """Say what was run and pruned, and how the rules did."""
-        work = f"{self.executed} executed"
-        for rule, count in self.pruned.items():
-            work += f", {count} pruned by {rule}" if count else ""
-        work += f", {self.audited} of the pruned audited, " + (
+    def _work(self) -> list[str]:
+        """Say what was run and pruned, and how the rules did, a sentence each."""
+        pruned = [f"{count} pruned by {rule}" for rule, count in self.pruned.items() if count]
+        audit = f"{self.audited} of the pruned audited, " + (
             f"{_many(self.contradictions, 'contradiction')}: {self._switched_off}"
             if self.contradictions
             else "no contradiction"
         )
-        work += self._missed
+        work = [", ".join([f"{self.executed} executed", *pruned]), audit + self._missed]
         if self.undeclared:
-            work += f", the audit began where checkpoints leave out {listed(self.undeclared)}"
+            work.append(f"the audit began where checkpoints leave out {listed(self.undeclared)}")
         if self.contradicted_by:
             left = "what rested on it is withdrawn" if self.pruned.get("R3") else "it was switched off here, too"
-            work += f", rule R3 was contradicted in the search for {self.contradicted_by}, and {left}"
+            work.append(f"rule R3 was contradicted in the search for {self.contradicted_by}, and {left}")
         if self.near_limit:
-            work += f", rule R3 was switched off as a run used {math.floor(100 * self.near_limit)} % of a limit"
+            work.append(f"rule R3 was switched off as a run used {math.floor(100 * self.near_limit)} % of a limit")
         if self.errors:
-            work += f", {_many(self.errors, 'trial')} ended as errors"
+            work.append(f"{_many(self.errors, 'trial')} ended as errors")
         if self.unknown:
-            work += f", {_many(self.unknown, 'trial')} told nothing of the contract"
+            unknown = f"{_many(self.unknown, 'trial')} told nothing of the contract"
             if self.unknown_under:
-                work += f" ({'' if self.unknown == 1 else 'such as '}{self.unknown_under})"
+                unknown += f" ({'' if self.unknown == 1 else 'such as '}{self.unknown_under})"
             if self.cost is None:
-                work += f", no violation in the {_many(self.executed - self.unknown - self.errors, 'other')}"
+                unknown += f", no violation in the {_many(self.executed - self.unknown - self.errors, 'other')}"
+            work.append(unknown)
         return work
+
+    @property
+    def _reservations(self) -> list[str]:
+        """Say what the proof does not cover, a sentence each."""
+        told: list[str] = []
+        if self.by_real_time:
+            told.append("broken by a limit of real time, which is no proof")
+        told += [text for text in (self.reads, self.cold_repeats) if text]
+        if self.written:
+            files = f"the target writes {listed(self.written, 'file')}"
+            told.append(f"{files}, and chaosagent does not reset files between runs")
+        if self.tied:
+            instant = f"in {_many(self.tied, 'run')} a time-out and an answer fell on the same instant"
+            told.append(f"{instant}, where what was set first comes first and the other order was not searched")
+        if self.frozen:
+            told.append("all this is for the frozen answers of this study")
+        return told + self._by_chance
 
     def __str__(self) -> str:
         work = self._work
         if not self.reproduced:
-            return f"{DIVERGED}: {work}"
+            return _text(DIVERGED, work)
         if self.disproved:
-            return f"{NOTHING_PROVED}: {self.disproved}: {work}"
+            return _text(f"{NOTHING_PROVED}: {self.disproved}", work)
         if self.unrepeated and self.level != "C0":
-            return f"nothing is proved yet: {UNREPEATED}: {work}"
-        if self.by_real_time:
-            work += ", broken by a limit of real time, which is no proof"
-        if self.reads:
-            work += f", {self.reads}"
-        if self.cold_repeats:
-            work += f", {self.cold_repeats}"
-        if self.written:
-            files = f"the target writes {listed(self.written, 'file')}"
-            work += f", {files}, and chaosagent does not reset files between runs"
-        if self.tied:
-            instant = f"in {_many(self.tied, 'run')} a time-out and an answer fell on the same instant"
-            work += f", {instant}, where what was set first comes first and the other order was not searched"
-        if self.frozen:
-            work += ", for the frozen answers of this study"
-        work += self._by_chance
+            return _text(f"nothing is proved yet: {UNREPEATED}", work)
+        work += self._reservations
         if self.cost == 0:
             share = "" if self.broken_anyway is None else f" with {self.broken_anyway}"
-            return f"broken without any injection{share}, so nothing was looked for: {work}"
+            return _text(f"broken without any injection{share}, so nothing was looked for", work)
         if self.answers and self.level != "C0" and self.known_below > 0:
             number = f"{self.answers} in all" if self.complete else f"{self.answers} found, dearer ones are open"
             reach = f"of cost up to {self.budget:g}" if self.complete else f"cheaper than {self.known_below:g}"
-            ended = ", ended at its limit" if self.limit_reached and not self.complete else ""
+            ended = [ENDED] if self.limit_reached and not self.complete else []
             kept = "confirmed" if self.doubted else "minimal"
-            return f"{self.level}: all {kept} counterexamples {reach} are known, {number}: {work}{ended}"
+            return _text(f"{self.level}: all {kept} counterexamples {reach} are known, {number}", work + ended)
         none = "no schedule confirmed as violating and" if self.doubted else "no violating schedule"
         if self.certified:
-            return f"{self.level}: {none} cheaper than {self.cost:g}: {work}"
+            return _text(f"{self.level}: {none} cheaper than {self.cost:g}", work)
         if self.safe:
-            return f"{self.level}: {none} of cost up to {self.budget:g}: {work}"
+            return _text(f"{self.level}: {none} of cost up to {self.budget:g}", work)
         bound = (
             "nothing is proved about cheaper schedules"
             if self.lower_bound <= 0 or math.isinf(self.lower_bound)
             else (f"{none} cheaper than {self.lower_bound:g}, dearer ones are open")
         )
-        ended = ", ended at its limit" if self.limit_reached else ""
-        return f"{self.level}: {bound}: {work}{ended}"
+        return _text(f"{self.level}: {bound}", work + ([ENDED] if self.limit_reached else []))
+
+
+ENDED = "the search ended at its limit"
+
+
+def _text(claim: str, sentences: Sequence[str]) -> str:
+    """Return a claim and what stands behind it, a sentence each; what is stored begins with the claim."""
+    return ". ".join([claim, *(f"{one[:1].upper()}{one[1:]}" for one in sentences)]) + "."
 
 
 VARIABLES_MAX = 3

@@ -33,7 +33,7 @@ EFFECTS = 'Declare what they commit, effects={...: effect("id")}, or that they c
 CHECKPOINTS = (
     "Say run.checkpoint(place, state) where the program's state is complete; a search then merges equal states."
 )
-ELSEWHERE = "Mend it first. It was run in a worker process, as a search does, which shares nothing with this one."
+ELSEWHERE = "Fix it first. It was run in a worker process, as a search does, which shares nothing with this one."
 AGAIN = "It ran before: look for what one run leaves to the next, or for what fails now and then."
 AWAIT = "Write `await` in front of the call."
 READS_MAX = 5
@@ -57,7 +57,7 @@ class Remark(NamedTuple):
     """One thing that was looked at.
 
     Attributes:
-        level: Whether something is to be mended (`BAD`) or could be better (`HINT`).
+        level: Whether something must be fixed (`BAD`) or could be better (`HINT`).
         about: What was looked at, such as a task.
         text: What was found.
         remedy: What to do about it; empty where nothing is to be done.
@@ -131,7 +131,7 @@ def _of_run(task: str, run: Execution) -> Iterator[Remark]:
     if trace.ending is not Ending.FINISHED:
         where = f", at {trace.crashed_at}" if trace.crashed_at else ""
         text = f"without any injection the run ends in {trace.ending.value}: {trace.ending_detail}{where}"
-        remedy = "Mend the target first: a search would find nothing but this."
+        remedy = "Fix the target first: a search would find nothing but this."
         if _COROUTINE.search(trace.ending_detail):
             remedy = f"What a call returns is used without having been awaited. {AWAIT}"
         yield Remark(Level.BAD, task, text, remedy)
@@ -139,7 +139,7 @@ def _of_run(task: str, run: Execution) -> Iterator[Remark]:
     broken = [verdict.contract for verdict in trace.verdicts if verdict.verdict is Verdict.VIOLATED]
     if broken:
         text = f"without any injection it breaks {', '.join(broken)}"
-        yield Remark(Level.BAD, task, text, "Mend the target or the contract: what breaks by itself is not searched.")
+        yield Remark(Level.BAD, task, text, "Fix the target or the contract: what breaks by itself is not searched.")
     else:
         success = {True: "succeeds", False: "fails", None: "does not say whether it succeeds"}[trace.outcome.success]
         steps = "one step" if len(trace.steps) == 1 else f"{len(trace.steps)} steps"

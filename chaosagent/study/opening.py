@@ -128,7 +128,7 @@ def _begun(connection: sqlite3.Connection, plan: Plan) -> Facts:
 
 
 def _opened(path: Path, plan: Plan, remedy: str) -> Opened:
-    """Open a store, and mend it if it is damaged."""
+    """Open a store, and repair it if it is damaged."""
     connection = _connected(path)
     try:
         if not objects_in(connection):

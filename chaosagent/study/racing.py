@@ -91,7 +91,7 @@ class Racer:
     # ------------------------------------------------------------------ judging
 
     def judged(self, evaluation: Evaluation, *, cost_max: float, world: int | None = None) -> Evaluation:
-        """Return what a searcher is to be told of a run: a violation that may be chance is none.
+        """Return a run as a searcher gets it: without a violation that chance may explain.
 
         Args:
             evaluation: Of a run.
@@ -339,7 +339,7 @@ class Racer:
         self._sought[place.hook, place.operation] += len(numbers)
 
     def search_world(self, world: int) -> None:
-        """Expect runs of another world that the searcher is told of."""
+        """Expect runs of another world that the searcher gets."""
         self._searched.append(world)
 
     def broken_anyway(self, *, draw: bool) -> NominalShare | None:

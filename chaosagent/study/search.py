@@ -184,7 +184,7 @@ class Search:
         return trial
 
     def judged(self, evaluation: Evaluation, world: int | None = None) -> Evaluation:
-        """Return a run as the searcher is told of it: without a violation that may be chance."""
+        """Return a run as the searcher gets it: without a violation that chance may explain."""
         if self.racer is None:
             return evaluation
         world = self.at.world if world is None else world

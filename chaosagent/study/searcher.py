@@ -131,7 +131,7 @@ class Searcher(Protocol):
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to ask, whatever it is told of what is out."""
+        """Whether nothing is left to ask, however the trials in flight end."""
         ...
 
     @property

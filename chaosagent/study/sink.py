@@ -1,4 +1,4 @@
-"""Who is told of a study while it goes on."""
+"""Who hears of a study while it runs."""
 
 from __future__ import annotations
 

@@ -310,6 +310,6 @@ class StudyStore(Sink):
         except sqlite3.Error as error:
             self._failed = True
             raise StudyError(
-                f"{self._path}: cannot be written: {error}. What was committed before is kept: when that is mended, "
-                "go on with --resume."
+                f"{self._path}: cannot be written: {error}. What was committed before is kept: when that is fixed, "
+                "continue with --resume."
             ) from error

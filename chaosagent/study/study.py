@@ -45,7 +45,7 @@ class Study:
     Args:
         plan: What it is to do.
         executor: Where its runs happen.
-        sinks: Who is told of trials, results and progress.
+        sinks: Who gets trials, results and progress.
         groups_max: How many (task, seed) pairs are searched at a time; the results do not depend on it.
         elsewhere: Starts the process of a number, each with another hash seed. The check that runs repeat makes its
             first runs in one, and some runs under faults are made again in others; without it there is only this one.

@@ -245,8 +245,30 @@ def shown(value: object) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return ".nan" if math.isnan(value) else f"{'-' if value < 0 else ''}.inf"
     written = _WORDS.get(value) if value is None or isinstance(value, bool) else None
-    text = repr(value) if written is None else written
+    text = _repr_of(value) if written is None else written
     return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}... {len(text) - SHOWN_MAX} more characters"
+
+
+def _repr_of(value: object) -> str:
+    try:
+        if not _is_huge(value):
+            return repr(value)
+    except Exception:  # anybody's `__repr__`; Python's own fails on deep nesting and on numbers of thousands of digits
+        pass
+    return f"a {type(value).__name__} that is too large to show"
+
+
+def _is_huge(value: object) -> bool:
+    """Whether a list or mapping has very many values in it; one that stands in it twice counts twice."""
+    left, count = [value], 0
+    while left and count <= VALUES_MAX:
+        inside = left.pop()
+        count += 1
+        if isinstance(inside, dict):
+            left.extend(inside.values())
+        elif isinstance(inside, list | tuple):
+            left.extend(inside)
+    return bool(left)
 
 
 _WORDS: Mapping[object, str] = {None: "empty", True: "true", False: "false"}

@@ -234,4 +234,4 @@ def _skip_line(file: BinaryIO, line: bytes) -> None:
 
 
 def _broken(place: SourcePlace, what: str) -> UsageError:
-    return UsageError(f"{place}: {what}. Mend or remove the line, or leave it out with --skip-broken.")
+    return UsageError(f"{place}: {what}. Fix or remove the line, or leave it out with --skip-broken.")

@@ -71,7 +71,7 @@ def instructions() -> str:
 
 
 def described_tools() -> list[dict[str, Plain]]:
-    """Return the tools as the model is told of them."""
+    """Return the tools with the descriptions that the model gets."""
     return [tool.described() for tool in TOOLS]
 
 

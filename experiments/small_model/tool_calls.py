@@ -25,7 +25,7 @@ class Tool:
     arguments: Mapping[str, Sequence[str]]
 
     def described(self) -> dict[str, Plain]:
-        """Return what a model is told of it, as plain data."""
+        """Return its description for a model, as plain data."""
         arguments: list[Plain] = [[name, list(values)] for name, values in self.arguments.items()]
         return {"name": self.name, "arguments": arguments}
 

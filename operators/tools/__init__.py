@@ -1,3 +1,3 @@
-"""Operators at the boundary `tools`: they act on what an agent is told of its tools."""
+"""Operators at the boundary `tools`: they change the tool descriptions that an agent gets."""
 
 __all__ = ["misleading", "missing", "poisoned", "reordered"]

@@ -1,4 +1,4 @@
-"""What an agent is told of a tool is wrong."""
+"""An agent gets a wrong description of a tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent is told of its tools in another order."""
+"""An agent gets its tools in another order."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ in the declared state. All parts of a chain are known from other runs, so rule R
 
 Which merges come first? Those of runs whose variables differed although their declared states did not
 (`Evaluation.undeclared`). The difference is a hint and no evidence: what differs need not matter, and what matters may
-be out of sight, in a database or a C extension. So only a run that contradicts a prediction disables the rule.
+be invisible, in a database or a C extension. So only a run that contradicts a prediction disables the rule.
 """
 
 from __future__ import annotations

@@ -11,6 +11,11 @@ import chaosagent
 from chaosagent.cli.main import main
 
 
+@chaosagent.contract("own")
+def own_contract(step: object) -> bool:  # noqa: ARG001
+    return True
+
+
 def span(number: int, order: str) -> str:
     """Return a line with a span of a tool that refunds an order, in a run that has ended."""
     attributes = {
@@ -63,3 +68,14 @@ def test_what_is_not_allowed_is_refused_where_it_is_said(spans: Path) -> None:
         chaosagent.check(spans, chaosagent.never("a.b", id="n"))  # type: ignore[arg-type]  # the test
     with pytest.raises(chaosagent.UsageError, match=r"does not exist\. Name files of spans"):
         chaosagent.check(spans.parent / "nothing.jsonl")
+
+
+def test_a_contract_that_does_not_exist_is_refused_with_those_that_do() -> None:
+    here = f"{__name__}:own_contracts"
+
+    with pytest.raises(chaosagent.UsageError, match=r"unknown contract 'no-leek'\. Did you mean 'no-leak'"):
+        chaosagent.check([], ["no-leek"])
+    with pytest.raises(chaosagent.UsageError, match=r"Did you mean 'own_contract'\? The contracts of the module are "):
+        chaosagent.check([], [here])
+    with pytest.raises(chaosagent.UsageError, match="The contracts that need no module are all-or-nothing"):
+        chaosagent.check([], ["no_such_module:thing"])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import chaosagent
+from chaosagent.api.study import SearchKeys
 
 
 @chaosagent.target
@@ -84,3 +86,38 @@ def test_a_record_that_is_gone_is_remarked(study: Path) -> None:
     assert loaded.counterexamples == ()
     assert "has no record in" in loaded.remarks[0]
     assert loaded.remarks[0] in str(loaded)
+
+
+@chaosagent.target(tasks=[chaosagent.Task("two")])
+async def twice(task: chaosagent.Task, run: chaosagent.Run) -> chaosagent.Outcome:  # noqa: ARG001
+    failed: set[str] = set()
+    for name in ("left", "right", "third"):
+        try:
+            await run.service(name, {"get": lambda: 1})("get")
+        except chaosagent.StatusError:
+            failed.add(name)
+    return chaosagent.Outcome("done", success="third" not in failed and not failed >= {"left", "right"})
+
+
+@pytest.mark.parametrize(
+    ("search", "expected"),
+    [
+        ({}, ["certified"]),
+        ({"all_minimal": True}, ["certified", "all cheaper ones found"]),
+        ({"searcher": "random"}, ["minimal "]),
+    ],
+)
+def test_a_loaded_study_says_of_proofs_what_the_search_said(
+    tmp_path: Path, search: SearchKeys, expected: list[str]
+) -> None:
+    study = chaosagent.Study(
+        replace(twice), contracts=["objective"], operators=["service.error_status"], budget=2.2, search=search
+    )
+    result = chaosagent.search(study, out=tmp_path)
+
+    def proofs(page: str) -> list[str]:
+        rows = [line for line in page.splitlines() if "  two  " in line]
+        return [word for row in rows for word in ("certified", "all cheaper ones found", "minimal ") if word in row]
+
+    assert proofs(str(result).partition("By contract")[0]) == expected[:1]  # those of one kind of failure share a row
+    assert proofs(str(chaosagent.load(tmp_path)).partition("By search")[0]) == expected

@@ -65,7 +65,7 @@ def test_a_target_that_only_this_process_has_is_not_repeated_elsewhere(kept: cha
 def test_what_is_not_allowed_is_refused(kept: chaosagent.StudyResult, tmp_path: Path) -> None:
     with pytest.raises(chaosagent.UsageError, match=r"replay\(mode=...\): unknown mode 'exakt'.*'exact'"):
         chaosagent.replay(kept, mode="exakt")  # type: ignore[arg-type]  # the test
-    with pytest.raises(chaosagent.UsageError, match=r"replay\(draws=0\): draws must be a whole number, 1 or more"):
+    with pytest.raises(chaosagent.UsageError, match=r"replay\(draws=0\): draws must be a whole number from 1"):
         chaosagent.replay(kept, draws=0)
     with pytest.raises(chaosagent.UsageError, match="written next to a record, and some of these have no file"):
         chaosagent.replay(kept.counterexamples[0].record, accept=True)

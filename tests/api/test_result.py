@@ -70,7 +70,7 @@ def test_to_frame_without_pandas_is_a_list_of_mappings(
     assert [row["number"] for row in trials] == [trial.number for trial in result.trials]
     assert [(row["contract"], row["cost"]) for row in found] == [("evil", result.counterexamples[0].cost)]
     assert [row["contract"] for row in proved] == ["evil"]
-    with pytest.raises(chaosagent.UsageError, match=r"to_frame\('runs'\): there are the tables 'trials'"):
+    with pytest.raises(chaosagent.UsageError, match=r"to_frame\(of='runs'\): there are the tables 'trials'"):
         result.to_frame("runs")  # type: ignore[arg-type]  # the test
 
 

@@ -122,7 +122,7 @@ def test_workers_refuse_what_they_cannot_import_in_one_sentence(python: Callable
 def test_inline_and_workers_contradict_each_other(folder: Path) -> None:
     with pytest.raises(chaosagent.UsageError, match="inline means in this process, so there are no workers"):
         chaosagent.search(chaosagent.Study(shop(), **SHORT), executor="inline", workers=2)
-    with pytest.raises(chaosagent.UsageError, match=r"search\(workers=0\): workers must be a whole number, 1 or more"):
+    with pytest.raises(chaosagent.UsageError, match=r"search\(workers=0\): workers must be a whole number from 1"):
         chaosagent.search(chaosagent.Study(shop(), **SHORT), workers=0)
     with pytest.raises(chaosagent.UsageError, match=r"search\(executor=...\): unknown executor 'proces'.*'process'"):
         chaosagent.search(chaosagent.Study(shop(), **SHORT), executor="proces")  # type: ignore[arg-type]  # the test
@@ -223,3 +223,25 @@ def test_a_search_in_python_and_one_of_the_same_file_have_the_same_rows(
     assert [found.record for found in result.counterexamples] == [found.record for found in of_cli.counterexamples]
     assert chaosagent.load("python") == result
     assert (Path("python") / "study.yaml").read_text().startswith("# Written in Python: ")
+
+
+def test_what_a_progress_callback_prints_is_the_callers(capsys: pytest.CaptureFixture[str]) -> None:
+    def report(_: object) -> None:
+        sys.stdout.write("p" * 3_000)
+        sys.stderr.write("e" * 3_000)
+
+    result = chaosagent.search(chaosagent.Study(shop(), **SHORT), on_progress=report)
+
+    printed = capsys.readouterr()
+    assert (set(printed.out), set(printed.err)) == ({"p"}, {"e"})
+    assert not any("printed" in remark for remark in result.remarks)
+
+
+def test_a_result_is_replayed_with_the_target_that_was_searched(folder: Path) -> None:
+    result = chaosagent.search(chaosagent.Study(shop(), **SHORT), out="kept")
+
+    assert chaosagent.replay(result).totals == {"VIOLATED": 1}
+    assert chaosagent.replay(result.counterexamples, mode="exact").held
+    (lost,) = chaosagent.replay(folder / "kept" / "replays")
+    assert "Name today's target with target=..." in lost.replay.detail
+    assert ".replay" not in lost.replay.detail

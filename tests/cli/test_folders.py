@@ -260,7 +260,7 @@ def test_a_full_disk_is_told_and_nothing_is_in_the_way_when_there_is_room_again(
     assert full.returncode in (2, 4), full.stderr
     assert "Traceback" not in full.stderr
     assert "This is an error of chaosagent" not in full.stderr
-    assert any(hint in full.stderr for hint in ("--out", "go on with --resume")), full.stderr
+    assert any(hint in full.stderr for hint in ("--out", "continue with --resume")), full.stderr
     assert "no transaction" not in full.stderr
     if unfinished.code == 2:  # something was kept
         assert "holds an unfinished run of this study. Go on with it (--resume)" in unfinished.err

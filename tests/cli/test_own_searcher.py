@@ -1,4 +1,4 @@
-"""A searcher of the user's own: named by its file, blamed for what it does wrong, and mended without losing a run."""
+"""A searcher of the user's own: named by its file, blamed for what it does wrong, and fixed without losing a run."""
 
 import re
 import sqlite3
@@ -48,7 +48,7 @@ def test_it_is_named_with_what_it_raised_and_what_was_run_is_kept(
     assert broken.code == 2
     assert re.search(r"searcher '\w+:Mine': tell raised AssertionError: I can count to two \(at \w+\.py:8", broken.err)
     assert "all runs are kept in found" in broken.err
-    assert "--resume goes on from there" in broken.err
+    assert "--resume continues from there" in broken.err
     assert kept > 2
     assert mended.code == honest.code == 1
     assert [line for line in mended.out.splitlines() if "certified" in line] == [

@@ -47,7 +47,7 @@ def test_a_proof_names_the_files_that_the_target_writes_behind_a_fault(chaosagen
     assert found["safe"]
     assert found["written"] == ["failed.db (agent.py:16 in agent)"]
     assert (
-        "the target writes failed.db (agent.py:16 in agent), and chaosagent does not reset files between runs"
+        "The target writes failed.db (agent.py:16 in agent), and chaosagent does not reset files between runs"
         in found["certificate"]
     )
     assert "proved, if what the target keeps in files does not matter (listed below)." in page

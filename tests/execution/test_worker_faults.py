@@ -222,7 +222,7 @@ def test_a_run_without_faults_that_takes_too_long_is_an_error(opened: Opened) ->
 
     assert evaluation.status is Status.ERROR
     assert "longer than 1 s of real time (run.wall_seconds) in each of two fresh workers" in evaluation.error
-    assert evaluation.error.endswith("The target hangs without any fault: mend it, or raise run.wall_seconds")
+    assert evaluation.error.endswith("The target hangs without any fault: fix it, or raise run.wall_seconds")
 
 
 @pytest.mark.parametrize("name", ["prints", "leaves_tasks", "leaves_threads", "polls"])

@@ -38,7 +38,7 @@ def test_what_may_be_chance_is_not_called_certified_and_is_explained(findings: F
     rows = [line for line in page.splitlines() if "may be chance" in line]
     assert len(rows) == 5
     assert [row.endswith("may be chance") for row in rows[2:4]] == [True, True]
-    assert rows[4].startswith("  may be chance: too few more violations than without injections")
+    assert rows[4].startswith("  may be chance: violations are not significantly more frequent with the schedule")
 
 
 def test_what_is_confirmed_stays_certified_and_needs_no_explanation(findings: Findings) -> None:
@@ -158,6 +158,6 @@ def test_places_that_no_search_saw_are_named(findings: Findings) -> None:
     page = findings_page(left).text()
 
     assert "another draw of the answers reached service:payments[3] (refund), which this search never saw" in page
-    assert "another draw of the answers reached service:payments[3]" in str(searches[0].certificate)
+    assert "Another draw of the answers reached service:payments[3]" in str(searches[0].certificate)
     told_in_json = json.loads(json.dumps(findings_json(left)))["searches"]
     assert told_in_json[0]["unseen"] == [{"hook": "service:payments[3]", "operation": "refund", "cost": 1.1}]

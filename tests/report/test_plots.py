@@ -112,3 +112,15 @@ def test_without_matplotlib_one_sentence_says_what_to_install(tmp_path: Path, mo
 
     with pytest.raises(MissingExtraError, match=r"run `pip install 'chaosagent\[report\]'`"):
         plot_robustness([Robustness("naive", OPEN)], "shop", tmp_path / "picture")
+
+
+def test_curves_are_shown_as_a_table_in_words() -> None:
+    curves = Robustness("naive", OPEN, DRAWN)
+
+    table, short = str(curves), repr(curves)
+
+    assert table.startswith("R(B) of configuration naive, up to cost ")
+    assert "under cheapest faults" in table
+    assert short.startswith("<Robustness naive: mean ")
+    assert len(short) < 80
+    assert "Curve(" not in table + short

@@ -235,18 +235,18 @@ def test_contracts_and_tasks_have_lists_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({}, "C1: all minimal counterexamples of cost up to 2.2 are known, 3 in all: 9 executed"),
+        ({}, "C1: all minimal counterexamples of cost up to 2.2 are known, 3 in all. 9 executed"),
         (
             {"known_below": 2.1, "limit_reached": True},
-            "C1: all minimal counterexamples cheaper than 2.1 are known, 3 found, dearer ones are open: 9 executed",
+            "C1: all minimal counterexamples cheaper than 2.1 are known, 3 found, dearer ones are open. 9 executed",
         ),
         (
             {"known_below": 0.0, "lower_bound": 0.0, "level": "C0"},
-            "C0: nothing is proved about cheaper schedules: 9 executed",
+            "C0: nothing is proved about cheaper schedules. 9 executed",
         ),
-        ({"answers": 0, "cost": None, "lower_bound": INFINITE}, "C1: no violating schedule of cost up to 2.2: 9"),
-        ({"answers": None}, "C1: no violating schedule cheaper than 1.1: 9 executed"),
-        ({"reproduced": False}, "nothing is proved: a repeated run differed: 9 executed"),
+        ({"answers": 0, "cost": None, "lower_bound": INFINITE}, "C1: no violating schedule of cost up to 2.2. 9"),
+        ({"answers": None}, "C1: no violating schedule cheaper than 1.1. 9 executed"),
+        ({"reproduced": False}, "nothing is proved: a repeated run differed. 9 executed"),
     ],
 )
 def test_a_certificate_says_how_far_all_are_known(changes: dict[str, Any], told: str) -> None:
@@ -254,5 +254,5 @@ def test_a_certificate_says_how_far_all_are_known(changes: dict[str, Any], told:
     certificate = replace(whole, **changes)
 
     assert str(certificate).startswith(told)
-    assert str(certificate).endswith(", ended at its limit") == certificate.limit_reached
+    assert str(certificate).endswith(". The search ended at its limit.") == certificate.limit_reached
     assert certificate.complete == (changes in ({}, {"answers": 0, "cost": None, "lower_bound": INFINITE}))

@@ -48,8 +48,8 @@ def test_a_trial_that_told_nothing_is_named_with_the_reason() -> None:
 @pytest.mark.parametrize(
     ("unknown", "told"),
     [
-        (1, ", 1 trial told nothing of the contract (without injections)"),
-        (3, ", 3 trials told nothing of the contract (such as without injections)"),
+        (1, ". 1 trial told nothing of the contract (without injections)"),
+        (3, ". 3 trials told nothing of the contract (such as without injections)"),
     ],
 )
 def test_the_first_of_several_such_trials_is_named(unknown: int, told: str) -> None:
@@ -64,7 +64,7 @@ def test_all_minimal_ones_are_claimed_only_where_nothing_cheaper_was_seen_and_no
         "S", 1.0, float("inf"), 1.2, executed=4, frozen=True, answers=2, known_below=float("inf"), worlds_searched=2
     )
 
-    assert str(known).startswith("S: all minimal counterexamples of cost up to 1.2 are known, 2 in all: ")
+    assert str(known).startswith("S: all minimal counterexamples of cost up to 1.2 are known, 2 in all. ")
     assert str(replace(known, doubted=True)).startswith("S: all confirmed counterexamples of cost up to 1.2 are known")
 
 
@@ -82,9 +82,9 @@ AUDITED = Certificate(
 
 def test_it_says_how_wrong_a_rule_may_be_and_still_be_missed_by_the_audit() -> None:
     assert str(AUDITED) == (
-        "C3: no violating schedule of cost up to 2: 40 executed, 30 pruned by R2, 12 pruned by monotone, "
+        "C3: no violating schedule of cost up to 2. 40 executed, 30 pruned by R2, 12 pruned by monotone. "
         "24 of the pruned audited, no contradiction (which finds R2 wrong in 18 % of what it "
-        "pruned or monotone wrong in 32 % with probability 0.95)"
+        "pruned or monotone wrong in 32 % with probability 0.95)."
     )
 
 
@@ -101,7 +101,7 @@ def test_where_all_that_a_rule_pruned_was_audited_no_share_is_left_to_be_missed(
     one = str(replace(AUDITED, pruned={"R2": 16}, audited_of={"R2": 16}))
     two = str(replace(AUDITED, pruned={"R2": 16, "monotone": 12}))
 
-    assert one.endswith("no contradiction (all that R2 pruned)")
+    assert one.endswith("no contradiction (all that R2 pruned).")
     assert "(all that R2 pruned; which finds monotone wrong in 32 % of what it pruned with probability 0.95)" in two
 
 
@@ -122,7 +122,7 @@ def test_undeclared_variables_are_named_and_many_are_counted() -> None:
     one = str(Certificate("C2", None, 2.0, 3.0, 40, undeclared=names[:1]))
     many = str(Certificate("C2", None, 2.0, 3.0, 40, undeclared=names))
 
-    assert "the audit began where checkpoints leave out v0 in agent (checkpoint 'read')" in one
+    assert "The audit began where checkpoints leave out v0 in agent (checkpoint 'read')" in one
     assert "v2 in agent (checkpoint 'read') and 2 other variables" in many
 
 

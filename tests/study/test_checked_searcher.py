@@ -119,7 +119,7 @@ STALE = parse("service:s0[1]@agent service.stale_response; service:s1[1]@agent s
 BROKEN: list[tuple[dict[str, Any], str]] = [
     (
         {"ask": fail},
-        r"'test/plugin': ask raised ValueError: no luck \(at test_checked_searcher\.py:\d+ in fail\)\. Mend",
+        r"'test/plugin': ask raised ValueError: no luck \(at test_checked_searcher\.py:\d+ in fail\)\. Fix",
     ),
     ({"ask": leave}, r"ask raised SystemExit"),
     ({"ask": lambda _: None}, r"ask returned None, not a list of Proposals"),

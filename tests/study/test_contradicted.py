@@ -52,7 +52,7 @@ def test_the_other_search_of_the_task_searches_on_without_the_rule(result: Study
     assert broken.certified
     assert (safe.level, safe.pruned.get("R3", 0), safe.contradictions) == ("C1", 0, 0)
     assert safe.safe
-    assert "rule R3 was contradicted in the search for at-most-once, and it was switched off here, too" in str(safe)
+    assert "Rule R3 was contradicted in the search for at-most-once, and it was switched off here, too" in str(safe)
 
 
 def test_the_report_says_which_search_contradicted_the_rule_and_what_to_do(plan: Plan, result: StudyResult) -> None:
@@ -85,7 +85,7 @@ def test_what_a_search_with_another_seed_proved_with_the_rule_is_withdrawn() -> 
     found = withdrawn_if_contradicted(proved, contradicted_in([proved, contradicted]))
 
     assert (found.level, found.lower_bound, found.safe) == ("C0", 0.0, False)
-    assert "rule R3 was contradicted in the search for no-crash, and what rested on it is withdrawn" in str(found)
+    assert "Rule R3 was contradicted in the search for no-crash, and what rested on it is withdrawn" in str(found)
 
 
 def test_what_does_not_rest_on_the_rule_stays_as_does_what_is_proved_of_other_tasks() -> None:

@@ -1,4 +1,4 @@
-"""A damaged store, or a damaged file of frozen answers, changes no result: it is mended, or refused with what to do."""
+"""A damaged store or file of frozen answers changes no result: it is repaired, or refused with what to do."""
 
 from __future__ import annotations
 

@@ -387,5 +387,5 @@ def test_what_breaks_without_faults_now_and_then_is_said_with_its_probability(tm
         told += share is not None
         assert share is None or share.runs >= 20
         assert share is None or share.interval.low <= 0.15 <= share.interval.high
-        assert (share is not None) == ("broken without injections, too, with P = " in str(certificate))
+        assert (share is not None) == ("Broken without injections, too, with P = " in str(certificate))
     assert told >= 4

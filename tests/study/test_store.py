@@ -95,7 +95,7 @@ def test_a_store_that_fails_later_ends_the_study(tmp_path: Path, plan: Plan) -> 
     store = StudyStore.create(tmp_path, plan, "")
     store._connection.execute("DROP TABLE trial")
 
-    with pytest.raises(StudyError, match=r"cannot be written: no such table.*go on with --resume"):
+    with pytest.raises(StudyError, match=r"cannot be written: no such table.*continue with --resume"):
         run(plan, store)
     store.give_up()
     store.close("digest")  # says nothing more of it

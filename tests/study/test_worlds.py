@@ -170,7 +170,7 @@ def test_a_place_that_was_met_and_not_searched_keeps_the_search_open_and_is_name
         assert result.counterexample is None
         assert is_open(result)
         assert 0 < result.certificate.lower_bound <= 1.3
-        assert "another draw of the answers reached service:reserve[1] (pay), which this search never saw" in str(
+        assert "Another draw of the answers reached service:reserve[1] (pay), which this search never saw" in str(
             result.certificate
         )
 

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a study file is told with file, line, key and remedy."""
+"""Every error in a study file is reported with file, line, key and remedy."""
 
 import re
 from collections.abc import Callable

@@ -142,7 +142,7 @@ def test_a_trace_of_too_many_spans_is_cut(tmp_path: Path, monkeypatch: pytest.Mo
 BROKEN = {
     "cut off": (
         '{"resourceSpans": [{"sco\n',
-        r":2: is not valid JSON: Unterminated string.*Mend or remove the line.*--skip-broken",
+        r":2: is not valid JSON: Unterminated string.*Fix or remove the line.*--skip-broken",
     ),
     "cut off behind a bracket": ('{"resourceSpans": [\n', ":2: is not valid JSON"),
     "not JSON": ("hello\n", ":2: is not valid JSON"),
@@ -177,8 +177,8 @@ def test_a_line_or_a_value_that_is_too_long_is_not_kept(tmp_path: Path, monkeypa
     found = list(values_in(path))
 
     assert [str(one).partition(": ")[2][:40] for one in found if isinstance(one, UsageError)] == [
-        "has more than 300 bytes in one line. Men",
-        "is a value of more than 300 bytes. Mend ",
+        "has more than 300 bytes in one line. Fix",
+        "is a value of more than 300 bytes. Fix o",
     ]
     last = found[-1]
     assert isinstance(last, JsonText)

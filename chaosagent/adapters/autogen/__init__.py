@@ -16,7 +16,7 @@ with what the agent remembers, one of a team with nothing said; so they may be m
 crosses as        what
 ================  =======================================================================================
 model:<model>     `complete`: each request to a model client, after its own retries; streams as whole answers
-tools:<agent>     `list`: what a model is told of the tools, once for each list
+tools:<agent>     `list`: the tool descriptions that a model gets, once for each list
 service:<tool>    `call`: each tool, and each call of a workbench such as one of an MCP server; within the
                   workbench, which tells the model of what fails
 message:handoffs  `send`: a `HandoffMessage`, as a Swarm has it, and a task for an `AgentTool` or `TeamTool`. A

@@ -56,14 +56,14 @@ def messages_of(plain: Any) -> list[Any]:
 
 
 def described(tool: Any) -> dict[str, Any]:
-    """Return what a model is told of a tool: name, description and schema of its arguments."""
+    """Return the description of a tool that a model gets: name, text and schema of its arguments."""
     schema = tool if isinstance(tool, Mapping) else tool.schema
     told = {"name": schema["name"], "description": schema.get("description", "")}
     return {**told, "parameters": schema["parameters"]} if "parameters" in schema else told
 
 
 def tools_of(told: Any, tools: Sequence[Any]) -> list[Any]:
-    """Return the tools that a model is told of, as AutoGen has them; what nobody has altered is the same object."""
+    """Return the tools that a model gets, as AutoGen has them; an unaltered one is the same object."""
     known = {described(tool)["name"]: tool for tool in tools}
     found: list[Any] = []
     for one in told if isinstance(told, list | tuple) else ():

@@ -39,12 +39,12 @@ class DoorTool(BaseTool[Any, Any]):  # type: ignore[misc]  # AutoGen is not in e
 
     @property
     def description(self) -> str:
-        """What a model is told of it."""
+        """Its description, as a model gets it."""
         return str(self.inner.description)
 
     @property
     def schema(self) -> Any:
-        """What a model is told of it, with its arguments."""
+        """Its description with its arguments, as a model gets it."""
         return self.inner.schema
 
     def args_type(self) -> Any:

@@ -31,7 +31,7 @@ Speaker = Callable[[], str]
 
 
 def tool_name(tool: Any) -> str:
-    """Return what a tool is called where a model is told of it."""
+    """Return the name of a tool in the description that a model gets."""
     return str(sanitize_tool_name(tool.name))
 
 

@@ -13,7 +13,7 @@ In a graph of one's own the same doors are put in place one by one: `doors.model
 `doors.store(...)`, `doors.checkpointer(...)`, `doors.retriever(...)`, `doors.key_values(...)`; an agent that is made
 elsewhere takes `middleware=[doors.middleware()]`.
 
-What crosses: every attempt of a model (`model:chat`, `complete`), the tools that it is told of (`tools:toolbox`, once
+What crosses: every attempt of a model (`model:chat`, `complete`), the tools that it gets (`tools:toolbox`, once
 for each list), every tool (`service:<tool>`, `call`), every operation of a store (`memory:store`) and of a checkpointer
 (`memory:checkpoints`), retrievers (`retrieval:<name>`, `search`), LangChain's key-value stores (`memory:<name>`), and
 work handed over by a tool that is declared in `handoffs` (`message:handoffs`). A tool fails inside of what LangChain

@@ -138,7 +138,7 @@ def _is_near(known: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
 
 
 def described(tool: Any) -> dict[str, Any]:
-    """Return name and description of a tool, in whatever form a model is told of it."""
+    """Return name and description of a tool, in whatever form a model gets it."""
     if not isinstance(tool, Mapping):
         return {"name": str(getattr(tool, "name", tool)), "description": str(getattr(tool, "description", ""))}
     inside = tool.get("function", tool)
@@ -147,7 +147,7 @@ def described(tool: Any) -> dict[str, Any]:
 
 
 def tools_from(told: Any, tools: Sequence[Any]) -> list[Any]:
-    """Return the tools that a model is told of, in its own form; one that nobody knows is told of as a function."""
+    """Return the tools that a model gets, in its own form; an unknown one is described as a function."""
     known = {described(tool)["name"]: tool for tool in tools}
     found: list[Any] = []
     for given in told:

@@ -84,7 +84,7 @@ class ServerDoors:
             The result that the client is told.
 
         Raises:
-            MCPError: The client is told of an error.
+            MCPError: The client gets an error.
         """
         given = dict(params)
         if isinstance(asyncio.get_running_loop(), WallLoop):

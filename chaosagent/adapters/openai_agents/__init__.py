@@ -15,7 +15,7 @@ The agents themselves stay as they are: the doors are in copies, of all agents t
 crosses as     what
 =============  ==========================================================================================
 model:<name>   `complete`: each call of a model, after the retries of its client; streams as whole answers
-tools:agents   `list`: what a model is told of the tools, once per agent
+tools:agents   `list`: the tool descriptions that a model gets, once per agent
 service:<tool> `call`: each function tool, tool of an MCP server, and agent that is a tool; within the tool's
                time-out and its handling of failures, so that what is injected has the SDK's own consequences
 message:handoffs  `send`: a hand-off; one that gets lost leaves the sender in control, its callback does not run

@@ -293,7 +293,7 @@ class AgentDoors:
                 self._asked_by[item.call_id] = artifact
 
     async def _describe(self, agent: str, tools: Sequence[Any], handoffs: Sequence[Any]) -> _Described:
-        """Return the tools as the model is told of them; what the SDK then calls stays what it is.
+        """Return the tools with the descriptions that the model gets; the SDK still calls the original tools.
 
         An agent is told once of equal tools: those of an MCP server are other objects in every turn.
         """
@@ -312,7 +312,7 @@ class AgentDoors:
 
 
 class _Described(NamedTuple):
-    """What a model is told of tools and hand-offs, and the digest of it."""
+    """The descriptions of tools and hand-offs that a model gets, and their digest."""
 
     shown: list[Any]
     digest: str

@@ -1,4 +1,4 @@
-"""What tools of the OpenAI Agents SDK answer, and what is told of them, as plain data and back."""
+"""Answers and descriptions of the tools of the OpenAI Agents SDK, as plain data and back."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def defaults_of(tool: Any) -> dict[str, Any]:
 
 
 def told_of(tool: Any) -> dict[str, Any]:
-    """Return what a model is told of a tool."""
+    """Return the description of a tool, as a model gets it."""
     return {"name": tool.name, "description": tool.description, "parameters": tool.params_json_schema}
 
 
 def shown(tool: Any, told: Mapping[str, Any]) -> Any:
-    """Return a copy of a tool as a model is told of it."""
+    """Return a copy of a tool with the description that a model gets."""
     description, schema = str(told.get("description", "")), told.get("parameters")
     return dataclasses.replace(
         tool,
@@ -82,7 +82,7 @@ def shown(tool: Any, told: Mapping[str, Any]) -> Any:
 
 
 def description(tools: Iterable[Any], handoffs: Iterable[Any]) -> str:
-    """Return the digest of what a model is told of tools and hand-offs: its answer depends on it."""
+    """Return the digest of the descriptions of tools and hand-offs: the model's answer depends on them."""
     functions = [told_of(tool) if isinstance(tool, FunctionTool) else type(tool).__name__ for tool in tools]
     others = [[handoff.tool_name, handoff.tool_description, handoff.input_json_schema] for handoff in handoffs]
     return digest_of([functions, others])

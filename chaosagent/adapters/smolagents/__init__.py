@@ -14,7 +14,7 @@ it runs in a thread: `await asyncio.to_thread(doors.agent.run, ...)`.
 crosses as        what
 ================  =======================================================================================
 model:<model_id>  `complete`: each request, after the retries of its client; streams as whole answers
-tools:<agent>     `list`: what a model is told of the tools beside its messages, once for each list; an agent that
+tools:<agent>     `list`: the tool descriptions that a model gets beside its messages, once for each list; an agent that
                   writes code reads of them in its prompt, which does not cross here
 service:<tool>    `call`: the function of each tool but `final_answer`, called by a model or by code that it wrote
 message:handoffs  `send`: a task for a managed agent

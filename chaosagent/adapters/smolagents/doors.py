@@ -158,7 +158,7 @@ class AgentDoors:
         return message_of(told, ids[: len(listed)])
 
     async def _toolbox(self, agent: str, tools: Sequence[Any]) -> list[Any]:
-        """Ask once for each list of tools what the agent is told of them."""
+        """Ask once for each list of tools which descriptions the agent gets."""
         listed = [described(tool) for tool in tools]
         key = (agent, is_behind(), *(tool["name"] for tool in listed))
         if key not in self._told:

@@ -43,12 +43,12 @@ def messages_of(told: Any, messages: Sequence[Any]) -> list[Any]:
 
 
 def described(tool: Any) -> dict[str, Any]:
-    """Return what a model is told of a tool or of a managed agent."""
+    """Return the description of a tool or of a managed agent, as a model gets it."""
     return {"name": tool.name, "description": tool.description or "", "parameters": tool.inputs}
 
 
 def tools_of(told: Any, tools: Sequence[Any]) -> list[Any]:
-    """Return the tools that a model is told of; what nobody has altered is the same object, new ones are left out."""
+    """Return the tools that a model gets; an unaltered one is the same object, new ones are left out."""
     known = {tool.name: tool for tool in tools}
     found: list[Any] = []
     for one in told if isinstance(told, list | tuple) else ():
