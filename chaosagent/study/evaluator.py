@@ -20,8 +20,7 @@ from chaosagent.faults.foresight import Foresight
 from chaosagent.faults.online import Policy, Scores
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.written_file import WrittenFile
-from chaosagent.study.divergence import Divergence, is_alike, repeated
-from chaosagent.study.likely_cause import STRANGE_OPERATOR, recognised_cause
+from chaosagent.study.divergence import Divergence, apart, is_alike, repeated
 from chaosagent.study.sharing import Sharing
 from chaosagent.vocabulary import Ending
 
@@ -334,11 +333,7 @@ class Evaluator:
         if alone is None or told.status is Status.ERROR or alone.status is Status.ERROR or alone.ending is Ending.HUNG:
             return
         if not is_alike(alone, told) and self._of_study(at) not in self.unlike:
-            landed = f"only `{told.effective}`" if told.effective else "nothing"
-            difference = difference_in_calls(alone, told)
-            cause = recognised_cause(difference) or STRANGE_OPERATOR
-            text = f"under `{told.schedule}` {landed} landed, and yet the run is another: {difference}"
-            divergence = Divergence(at.world, (told.schedule, told.effective), difference, text, cause)
+            divergence = apart(at.world, told, alone)
             self.differ(at, divergence)
             self._watch_for_cause(at, divergence)
 
