@@ -10,7 +10,7 @@ from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.written_file import WrittenFile
-from chaosagent.study.likely_cause import STRANGE_OPERATOR, likely_cause, recognised_cause
+from chaosagent.study.likely_cause import STRANGE_OPERATOR, VARYING, likely_cause, recognised_cause
 from chaosagent.trace.diff import Difference
 
 
@@ -82,7 +82,8 @@ def apart(world: int, told: Evaluation, alone: Evaluation) -> Divergence:
     landed = f"only `{told.effective}`" if told.effective else "nothing"
     difference = difference_in_calls(alone, told)
     where = f"under `{told.schedule}` {landed} landed, and yet the run is another: {difference}"
-    cause = recognised_cause(difference) or STRANGE_OPERATOR
+    is_ours = all("/" not in injection.operator_name for injection in told.schedule)
+    cause = recognised_cause(difference) or (VARYING if is_ours else STRANGE_OPERATOR)
     return Divergence(world, (told.schedule, told.effective), difference, where, cause)
 
 
