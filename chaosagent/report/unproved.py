@@ -14,6 +14,7 @@ from chaosagent.report.notes import CutOffRuns, Notes
 from chaosagent.report.page import Cell, Page, faint, notice
 from chaosagent.report.printable import printable
 from chaosagent.report.story import counted
+from chaosagent.report.undeclared import is_unrepeated
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.vocabulary import Ending
@@ -61,8 +62,10 @@ def tell_unfinished(page: Page, plan: Plan, result: StudyResult, unfinished: Seq
     # An interrupt may have come after the searches, while their runs were repeated.
     cut = [search for search in limited if result.interrupted and not _is_at_limit(search, plan, result)]
     if cut:
+        is_apart = any(map(is_unrepeated, result.searches)) and not any(map(is_unrepeated, cut))
+        other = "other " if is_apart else ""
         page.gap().line(
-            notice(f"{counted(len(cut), 'search', 'searches').capitalize()} had not finished. "),
+            notice(f"{counted(len(cut), f'{other}search', f'{other}searches').capitalize()} had not finished. "),
             f"Give the same command with --resume to go on; nothing is run again.{_of_earlier(result)}",
         )
     if len(limited) > len(cut):
