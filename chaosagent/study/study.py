@@ -161,6 +161,8 @@ class Study:
             if elsewhere is not None:
                 stack.callback(elsewhere.close)
             self._nature = examine(places, self._workbench, elsewhere, stochastic=known)
+        for at in places:
+            self._evaluator.note_written(at.task_id, self._workbench.written_in(at.task_id))
         if self._nature.stochastic and self._plan.answers is None:
             raise StudyError(
                 f"the target is stochastic: {self._nature.reason}. Its answers have to be frozen in a file that the "
@@ -312,8 +314,7 @@ class Study:
 
     def _shown(self, search: Search, violations: Sequence[Evaluation]) -> tuple[Counterexample, ...]:
         """Return counterexamples of violations, without those that fresh runs have not repeated."""
-        shown = [self._counterexample(search, violation) for violation in violations]
-        return tuple(one for one in shown if one is not None)
+        return tuple(filter(None, (self._counterexample(search, violation) for violation in violations)))
 
     def _rerun(self, search: Search, found: Evaluation) -> Rerun:
         """Return how schedules are run in the world in which a violation was seen."""
@@ -323,25 +324,24 @@ class Study:
     def _counterexample(self, search: Search, best: Evaluation) -> Counterexample | None:
         """Run what was found afresh, and list why each injection is necessary."""
         plan, at, contract, rerun = self._plan, search.at_of(best.effective), search.contract, self._rerun(search, best)
-        shown = self._afresh.show(at, best, contract.id, rerun)
-        minimal, fresh = shown.schedule, shown.execution
-        if shown.doubtful is not None:
-            search.found.drop(best, shown.doubtful)
+        minimal, fresh, cost, is_reproduced, doubtful = self._afresh.show(at, best, contract.id, rerun)
+        if doubtful is not None:
+            search.found.drop(best, doubtful)
             return None
-        self._costs.append(shown.cost)
+        self._costs.append(cost)
         return Counterexample(
             task_id=at.task_id,
             seed=at.seed,
             config=plan.config.name,
             contract=contract.id,
             schedule=minimal,
-            cost=shown.cost,
+            cost=cost,
             trace=fresh.trace,
             nominal=self._afresh.nominal_of(at) or Nominal(),
             signature=signature_of(fresh.trace, contract.id, contract.severity, minimal),
             necessity=necessity_of(minimal, contract.id, rerun),
             certificate=self._certificate(search),
-            confirmed=shown.is_reproduced,
+            confirmed=is_reproduced,
             answers=self._afresh.answers(at, fresh),
             confirmation=None if search.racer is None else search.racer.confirmation_of(minimal),
             undisturbed=self._afresh.undisturbed(at),
@@ -394,7 +394,7 @@ class Study:
             certificate = replace(certificate, cost=found.cost)
         at, told = Experimental(found.task_id, found.seed), found.confirmation
         may_draw = not (self._interrupted or self._nature.stochastic)
-        necessity = found.necessity if certificate.reproduced else ()  # a run that chance decides shows nothing
         if told is None and may_draw and self._evaluator.diverged_in(at.task_id):
             told = self._fresh.confirm(at, found.schedule, found.contract, self._plan.rates)
-        return replace(found, certificate=certificate, confirmation=told, necessity=necessity)
+        shown = found.necessity if certificate.reproduced else ()  # a run that chance decides shows nothing
+        return replace(found, certificate=certificate, confirmation=told, necessity=shown)
