@@ -85,7 +85,7 @@ class Found:
         self._shrinker.keep(evaluation)
 
     def drop(self, violation: Evaluation, doubtful: Doubtful) -> None:
-        """Take a violation for none, as it has not happened again; what else was found stays."""
+        """Drop a violation that fresh runs have not repeated; what else was found stays."""
         self.doubtful.append(doubtful)
         if self.best is not None and self.best.effective == violation.effective:
             self.best, self.best_cost = None, math.inf
