@@ -198,7 +198,9 @@ def _notes_on(watched: Evaluation) -> list[str]:
     return reads + [f"the target writes {written}, which other runs find there" for written in watched.written]
 
 
-def _explained(run: ColdRun, differing: Evaluation, difference: Difference, cold: ColdRunsOfTask, nominal: Nominal) -> str:
+def _explained(
+    run: ColdRun, differing: Evaluation, difference: Difference, cold: ColdRunsOfTask, nominal: Nominal
+) -> str:
     """Say where a repeat differs and what the likely cause is, from further repeats, of which some are watched."""
     schedule = run.schedule
     watched = cold.run([ColdRun(seed, schedule, watched=True) for seed in range(HASH_SEEDS)], nominal)
