@@ -18,7 +18,13 @@ from typing import NamedTuple
 from chaosagent.canonical import pack
 from chaosagent.contracts.contract import Nominal
 from chaosagent.errors import TargetError
-from chaosagent.execution.elsewhere import HASH_SEEDS, ColdProcesses, open_elsewhere
+from chaosagent.execution.elsewhere import (
+    HASH_SEEDS,
+    ColdProcesses,
+    open_elsewhere,
+    repeats_telling,
+    variation_of,
+)
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.frozen import FrozenAnswer
@@ -28,7 +34,7 @@ from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.replays.record import ReplayRecord
-from chaosagent.study.likely_cause import cause_of_cold_difference, likely_cause
+from chaosagent.study.likely_cause import cause_of_cold_difference
 from chaosagent.trace.diff import Difference
 
 THOROUGH_MAX = 16
@@ -145,6 +151,19 @@ class ColdRunsOfTask:
         known = {**self._undisturbed, **made}
         return [known[one] for one in runs]
 
+    def again(self, schedule: Schedule, numbers: Sequence[int], nominal: Nominal) -> list[Evaluation]:
+        """Return what further runs of one schedule did, each in a process of its own.
+
+        Args:
+            schedule: What is injected.
+            numbers: Of the processes from which they are forked.
+            nominal: The run without injections with which they are compared.
+
+        Raises:
+            StudyError: A process cannot be started.
+        """
+        return self._processes.run([(number, self._job_of(ColdRun(number, schedule), nominal)) for number in numbers])
+
     def _job_of(self, run: ColdRun, nominal: Nominal) -> Job:
         return self._job._replace(
             schedule=run.schedule, nominal=nominal, surveyed=run.watched, watched=run.watched, answers=run.answers
@@ -171,7 +190,7 @@ def cold_difference(
         _refuse_error(evaluation)
         known = made[run.schedule].evaluation
         if evaluation.digest != known.digest:
-            text = _explained(run, difference_in_calls(known, evaluation), cold, nominal)
+            text = _explained(run, evaluation, difference_in_calls(known, evaluation), cold, nominal)
             return ColdDifference(evaluation, text)
         notes.update(dict.fromkeys(_notes_on(evaluation)))
     return tuple(notes)
@@ -214,17 +233,21 @@ def _notes_on(watched: Evaluation) -> list[str]:
     return reads + [f"the target writes {written}, which other runs find there" for written in watched.written]
 
 
-def _explained(run: ColdRun, difference: Difference, cold: ColdRunsOfTask, nominal: Nominal) -> str:
-    """Say where a repeat differs and what the likely cause is, from a watched repeat and one with each hash seed."""
+def _explained(
+    run: ColdRun, differing: Evaluation, difference: Difference, cold: ColdRunsOfTask, nominal: Nominal
+) -> str:
+    """Say where a repeat differs and what the likely cause is, from further repeats, of which some are watched."""
     schedule = run.schedule
-    (watched,) = cold.run([run._replace(watched=True)], nominal)
-    if watched.reads:
-        cause = likely_cause(difference, reads=watched.reads, changed=watched.changed)
-    else:
-        again = cold.run([ColdRun(seed, schedule) for seed in range(HASH_SEEDS)], nominal)
-        repeats = again[run.hash_seed].digest == watched.digest
-        alike = len({one.digest for one in again}) == 1
-        cause = cause_of_cold_difference(difference, repeats=repeats, alike=alike, changed=watched.changed)
+    watched = cold.run([ColdRun(seed, schedule, watched=True) for seed in range(HASH_SEEDS)], nominal)
+    numbers = repeats_telling(run.hash_seed, HASH_SEEDS)
+    again = zip(numbers, cold.again(schedule, numbers, nominal), strict=True)
+    told = [(number, one.digest) for number, one in again if one.status is Status.OK]
+    cause = cause_of_cold_difference(
+        difference,
+        variation=variation_of([(run.hash_seed, differing.digest), *told]),
+        reads=tuple(dict.fromkeys(read for one in watched for read in one.reads)),
+        changed=watched[0].changed,
+    )
     return f"{name_of_run(schedule)} differs in a process of its own: {difference}. Likely cause: {cause}"
 
 

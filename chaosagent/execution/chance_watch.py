@@ -36,6 +36,7 @@ _CLOCKS_WITHOUT_ARGUMENT: Mapping[str, int] = {"localtime": 0, "gmtime": 0, "cti
 """These take the real time when they get no more arguments than that."""
 _OF_DATES = frozenset({"now", "utcnow", "today"})
 _ENTROPY = frozenset({"urandom", "getrandom"})
+_OF_SYSTEM = ("posix", "nt")
 _DRAWS = frozenset({"random", "getrandbits"})
 _SEEDING = frozenset({"seed", "setstate"})
 _PINNED_BY_C = frozenset({"time", "time_ns", "localtime", "gmtime", "strftime", "clock_gettime", "clock_gettime_ns"})
@@ -47,7 +48,7 @@ _WATCHED = (
     | _ENTROPY
     | _DRAWS
     | _SEEDING
-    | frozenset({"id", "generate_time_safe"})
+    | frozenset({"id", "generate_time_safe", "times"})
 )
 _QUIET = ("logging", "asyncio", "importlib", "warnings")
 """What these packages of the standard library read stays in them: times in log records, timers of an event loop."""
@@ -104,8 +105,10 @@ class _ChanceWatch:
             return None if pins_clocks() else (Chance.REAL_TIME, f"{owner.__name__}.{name}()")
         if isinstance(owner, random.Random):
             return self._draw_of(frame, owner, name)
-        if name in _ENTROPY and module in ("posix", "nt"):
+        if name in _ENTROPY and module in _OF_SYSTEM:
             return Chance.RANDOM, f"os.{name}()"
+        if name == "times" and module in _OF_SYSTEM:
+            return Chance.REAL_TIME, "os.times()"
         if module == "_uuid":
             return Chance.REAL_TIME, "uuid.uuid1()"
         return (Chance.ADDRESS, "id()") if name == "id" and module == "builtins" else None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.process_pool import ProcessExecutor
@@ -15,6 +17,51 @@ from chaosagent.limits import RunLimits
 
 HASH_SEEDS = 8
 """Processes, each with another hash seed, in which runs are repeated."""
+
+ROUNDS = 3
+"""So many repeats of a run in one process are to be equal before the process is held responsible for what it does."""
+
+
+class Variation(enum.IntEnum):
+    """Which repeats of one run differ, each made where nothing was run before.
+
+    `NONE`: none do. `HASH_SEED`: those with other hash seeds. `PROCESS`: also those in two processes with one hash
+    seed. `RUN`: also those in one process.
+    """
+
+    NONE = 0
+    HASH_SEED = 1
+    PROCESS = 2
+    RUN = 3
+
+
+def repeats_telling(first: int, hash_seeds: int) -> list[int]:
+    """Return the numbers of processes for repeats that tell how a run varies; see `variation_of`.
+
+    Args:
+        first: Where it was seen to differ.
+        hash_seeds: So many processes have hash seeds of their own.
+    """
+    twins = [HASH_SEEDS + seed for seed in dict.fromkeys((first, (first + 1) % hash_seeds))]
+    return [*range(hash_seeds)] * ROUNDS + twins * (ROUNDS - 1)
+
+
+def variation_of(repeats: Iterable[tuple[int, str]]) -> Variation:
+    """Return how a run varies.
+
+    Args:
+        repeats: The number of the process and the digest of each repeat.
+    """
+    by_process: dict[int, set[str]] = defaultdict(set)
+    by_seed: dict[int, set[str]] = defaultdict(set)
+    for number, digest in repeats:
+        by_process[number].add(digest)
+        by_seed[number % HASH_SEEDS].add(digest)
+    if any(len(digests) > 1 for digests in by_process.values()):
+        return Variation.RUN
+    if any(len(digests) > 1 for digests in by_seed.values()):
+        return Variation.PROCESS
+    return Variation.HASH_SEED if len(set().union(*by_seed.values())) > 1 else Variation.NONE
 
 
 def open_elsewhere(
@@ -44,7 +91,8 @@ def open_elsewhere(
 class ColdProcesses:
     """Processes with different hash seeds that load the target and run nothing themselves: runs are forked from them.
 
-    Each is started when it is needed first, and kept until `close`.
+    Each is started when it is needed first, and kept until `close`. From `HASH_SEEDS` on, the numbers belong to further
+    processes with the same hash seeds: addresses of objects differ there, and the order of texts in a set does not.
 
     Args:
         open_process: Starts the process of a number, as `open_elsewhere` does.
@@ -70,7 +118,7 @@ class ColdProcesses:
         """
         for ticket, (number, job) in enumerate(jobs):
             if number not in self._processes:
-                self._processes[number] = self._open_process(number)
+                self._processes[number] = self._open_process(number % HASH_SEEDS)
             self._processes[number].submit(ticket, job._replace(alone=True))
         made: dict[int, Evaluation] = {}
         for number, _ in jobs:

@@ -1,8 +1,8 @@
-"""Notes which files a target's code opens for writing, and which SQLite databases on disk.
+"""Notes which files a target's code opens for writing or makes, with folders and links, and SQLite databases on disk.
 
 What a run writes to a file outlives the run and its process: a repeat in a new process reads it, too, and no comparison
 of variables shows it. Python reports such calls to audit hooks. A hook cannot be removed, so it is installed with the
-first watched run of a process, and does nothing outside of watched runs.
+first run of a process that is watched for files, and does nothing outside of such runs.
 
 It cannot see files that C code opens by itself (`dbm.gnu`, a database driver), that a program opens which the target
 starts, or that were open before the run; but SQLite databases opened while the target is loaded are noted, too.
@@ -28,9 +28,13 @@ FILES_MAX = 16
 """So many different places of one run are noted."""
 
 _TEMPORARY = frozenset({"tempfile.mkdtemp", "tempfile.mkstemp"})
-_EVENTS = _TEMPORARY | {"open", "sqlite3.connect"}
+_MADE = {"os.mkdir": 0, "os.symlink": 1, "os.link": 1, "os.rename": 1, "os.truncate": 0, "os.utime": 0}
+"""Other events that leave something behind, and which of their arguments says where."""
+
+_EVENTS = _TEMPORARY | _MADE.keys() | {"open", "sqlite3.connect"}
+_DATABASES = _TEMPORARY | {"sqlite3.connect"}
 _WRITING = os.O_WRONLY | os.O_RDWR
-_QUIET = frozenset({"logging", "importlib", "linecache"})
+_QUIET = frozenset({"logging", "importlib", "linecache", "tempfile"})  # which tries whether a folder can be written
 _DEVICES = ("/dev/", "/proc/", "/sys/")
 
 _watches: list[_FileWatch] = []
@@ -48,7 +52,7 @@ def watch_files(*, databases_only: bool = False) -> Iterator[list[WrittenFile]]:
     if not _installed:
         _installed.append(True)
         sys.addaudithook(_hear)
-    watch = _FileWatch(_EVENTS - {"open"} if databases_only else _EVENTS)
+    watch = _FileWatch(_DATABASES if databases_only else _EVENTS)
     _watches.append(watch)
     try:
         yield watch.written
@@ -77,6 +81,9 @@ class _FileWatch:
         if event == "open":
             path, _, flags = arguments
             file = _path(path) if flags & _WRITING else ""
+            file = "" if os.path.isdir(file) else file
+        elif event in _MADE:
+            file = _path(arguments[_MADE[event]])
         else:
             file = _database(_path(arguments[0]))
         place = _place(frame) if file else ""
@@ -85,9 +92,9 @@ class _FileWatch:
             self.written.append(WrittenFile(_shown(file), place))
 
     def _is_kept(self, file: str) -> bool:
-        """Whether a file outlives the run: no device, no folder, and not below a temporary folder of the run's own."""
+        """Whether a file outlives the run: no device, and not below a temporary folder of the run's own."""
         real = os.path.realpath(file)
-        if real.startswith(_DEVICES) or os.path.isdir(real):
+        if real.startswith(_DEVICES):
             return False
         return self._own.isdisjoint({real, *map(str, Path(real).parents)})
 

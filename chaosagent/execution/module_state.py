@@ -18,6 +18,11 @@ from chaosagent.execution.crashed import is_users_module
 from chaosagent.execution.value_reader import ValueReader
 from chaosagent.targets.target import Target
 
+_SHARED: Mapping[str, frozenset[str]] = {name: frozenset(vars(sys.modules[name])) for name in ("builtins", "sys")}
+"""Modules that all code has, with what they hold by themselves."""
+
+_BY_PYTHON = frozenset({"_", "ps1", "ps2", "tracebacklimit", "last_exc", "last_type", "last_value", "last_traceback"})
+
 VALUES_MAX = 400_000
 """Values that are looked at in all; what is found behind them is not compared."""
 
@@ -41,6 +46,10 @@ def state_of_modules(target: Target) -> Mapping[str, bytes]:
         for name, value in list(vars(module).items()):
             for full_name, content in _of_variable(name, value, module_name):
                 reader.read_whole(f"{full_name} in {file}", content)
+    for module_name, own in _SHARED.items():
+        for name, value in list(vars(sys.modules[module_name]).items()):
+            if name not in own and name not in _BY_PYTHON:
+                reader.read_whole(f"{module_name}.{name}", value)
     reader.read_whole("os.environ", dict(os.environ))
     return reader.digests()
 

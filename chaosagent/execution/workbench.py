@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import inspect
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -58,6 +58,7 @@ class Job(NamedTuple):
         answering: How pure interfaces answer.
         policy: Chooses what is injected, instead of a schedule.
         world: Which frozen answers, when they are: each world has its own.
+        files_noted: Note files that are written, at little cost.
         watched: Note reads of the real time and other chance (`Evaluation.reads`), and files that are written
             (`Evaluation.written`); the run takes several times as long.
         surveyed: Note the variables of modules that the run changes (`Evaluation.changed`).
@@ -74,6 +75,7 @@ class Job(NamedTuple):
     policy: Policy | None = None
     world: int = 0
     watched: bool = False
+    files_noted: bool = False
     surveyed: bool = False
     alone: bool = False
     nominal: Nominal | None = None
@@ -105,6 +107,7 @@ class Workbench:
     megabytes_max: float | None = None
     _nominal: dict[tuple[str, int, bool, int], Nominal] = field(default_factory=dict)
     _modules: Mapping[str, bytes] | None = None
+    _written: dict[str, dict[WrittenFile, None]] = field(default_factory=dict)
 
     def bare(self, task_id: str, seed: int, answering: Answering = Answering.LIVE, world: int = 0) -> Experiment:
         """Return a task and seed without what its nominal run did.
@@ -125,15 +128,31 @@ class Workbench:
         bare = self.bare(task_id, seed, answering, world)
         known = self.nominal_of(task_id, seed, answering, world)
         if known is None:
-            trace = self.run(bare, EMPTY).trace
-            known = self._nominal[task_id, seed, answering is not Answering.LIVE, world] = nominal_in(trace)
+            execution = self.run(bare, EMPTY)
+            self.note_written(task_id, execution.evaluation.written)
+            key = task_id, seed, answering is not Answering.LIVE, world
+            known = self._nominal[key] = nominal_in(execution.trace)
         return replace(bare, nominal=known, answers=None if answering is Answering.FRESH else bare.answers)
 
     def run(
         self, experiment: Experiment, schedule: Schedule, fingerprinting: Fingerprinting = Fingerprinting.OFF
     ) -> Execution:
         """Run an experiment as it is, in a process of its own where each run has one; errors are raised."""
-        return self._made(experiment, lambda: execute(experiment, schedule, fingerprinting=fingerprinting))
+        return self._made(experiment, lambda: self._noting_files(experiment, schedule, fingerprinting))
+
+    def note_written(self, task_id: str, files: Iterable[WrittenFile]) -> None:
+        """Remember files that runs of a task have written: often only the first run does."""
+        self._written.setdefault(task_id, {}).update(dict.fromkeys(files))
+
+    def written_in(self, task_id: str) -> tuple[WrittenFile, ...]:
+        """Return the files that noted runs of a task have written, here and where others have noted them."""
+        return tuple(self._written.get(task_id, ()))
+
+    def _noting_files(self, experiment: Experiment, schedule: Schedule, fingerprinting: Fingerprinting) -> Execution:
+        with watch_files() as written:
+            execution = execute(experiment, schedule, fingerprinting=fingerprinting)
+        files = (*self.opened, *written)
+        return replace(execution, evaluation=replace(execution.evaluation, written=files)) if files else execution
 
     def _made(self, experiment: Experiment, call: Callable[[], Execution], *, alone: bool = False) -> Execution:
         return made(experiment, call, alone=alone or self.fresh, megabytes_max=self.megabytes_max)
@@ -159,9 +178,15 @@ class Workbench:
             experiment = replace(self.bare(job.task_id, job.seed, job.answering, job.world), nominal=job.nominal)
         if job.answers is not None:
             experiment = replace(experiment, answers=answers_of(job.answers, experiment.scope))
-        if not job.surveyed:
-            return self._made(experiment, lambda: self._observed(experiment, job, on_begun), alone=job.alone)
-        return self._made(experiment, lambda: self._surveyed(experiment, job, before), alone=job.alone)
+        if job.surveyed:
+            execution = self._made(experiment, lambda: self._surveyed(experiment, job, before), alone=job.alone)
+        else:
+            execution = self._made(experiment, lambda: self._observed(experiment, job, on_begun), alone=job.alone)
+        earlier = self.written_in(job.task_id)  # such as by the run without injections, before this one
+        if not (earlier and (job.watched or job.files_noted)):
+            return execution
+        written = tuple(dict.fromkeys((*execution.evaluation.written, *earlier)))
+        return replace(execution, evaluation=replace(execution.evaluation, written=written))
 
     def _state_of_modules(self) -> Mapping[str, bytes]:
         """Return what the user's modules hold; it is read anew when a run was made in this process since."""
@@ -188,6 +213,8 @@ class Workbench:
                 execution = execute(experiment, job.schedule, fingerprinting=fingerprinting)
             observed = replace(execution.evaluation, reads=tuple(reads), written=(*self.opened, *written))
             return replace(execution, evaluation=observed)
+        if job.files_noted:
+            return self._noting_files(experiment, job.schedule, fingerprinting)
         return execute(experiment, job.schedule, fingerprinting=fingerprinting)
 
     def hung(self, job: Job, cause: str) -> Execution:

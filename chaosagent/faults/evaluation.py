@@ -118,7 +118,7 @@ class Evaluation:
         changed: The variables of the user's modules that have changed during the run, by name; only of a run that was
             surveyed. Neither compared nor stored.
         written: The files that the target's code opened for writing and that outlive the run; only of a run that was
-            watched. Neither compared nor stored.
+            watched or among the first. Neither compared nor stored.
     """
 
     schedule: Schedule

@@ -53,6 +53,7 @@ def tell_chance(page: Page, result: StudyResult, *, declared: bool) -> None:
             page.line(printable(where, characters_max=DIFFERENCE_CHARACTERS_MAX, in_the_middle=True), indent=2)
         if not result.nature.stochastic:
             _tell_confirmations(page, result)
+            _tell_doubtful(page, result)
 
 
 def _tell_reads(page: Page, result: StudyResult) -> None:
@@ -188,11 +189,8 @@ def _tell_doubtful(page: Page, result: StudyResult) -> None:
     doubtful = [(search, one) for search in result.searches for one in search.doubtful]
     if not doubtful:
         return
-    page.line(
-        "Seen violating, but not confirmed by fresh runs, so not among the counterexamples "
-        "(search.confirmations, search.difference):",
-        indent=2,
-    )
+    settings = " (search.confirmations, search.difference)" if result.nature.stochastic else ""
+    page.line(f"Seen violating, but not confirmed by fresh runs, so not among the counterexamples{settings}:", indent=2)
     page.table(
         ("contract", "task", "cost", "with the schedule", "without injections", "", "schedule"),
         [_doubtful_row(search, one) for search, one in doubtful[:ROWS_MAX]],

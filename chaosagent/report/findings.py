@@ -19,7 +19,7 @@ from chaosagent.report.printable import printable
 from chaosagent.report.proof_words import proof_of, says_a_bound
 from chaosagent.report.story import agent_of, counted, replay_command
 from chaosagent.report.undeclared import reservation_of, tell_changed, tell_undeclared, tell_unrepeated, tell_written
-from chaosagent.report.unproved import tell_unproved
+from chaosagent.report.unproved import tell_unfinished, tell_unproved
 from chaosagent.report.weaknesses import contracts_table, is_unfinished, rank_of, tell_weaknesses
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.plan import Plan
@@ -176,9 +176,13 @@ def _tell_proof(page: Page, findings: Findings) -> None:
 
 
 def _share_of(safe: Sequence[SearchResult], searches: Sequence[SearchResult], word: str) -> str:
-    """Say how many of several searches something holds for; nothing where there is one."""
+    """Say how many of several searches something holds for, of those whose contract holds without faults."""
     if len(searches) == 1:
         return ""
+    others = sum(not search.violated_nominally for search in searches)
+    if others < len(searches):
+        kind = "other search" if others == 1 else "other searches"
+        return f" {word} the {others} {kind}" if len(safe) == others else f" {word} {len(safe)} of the {others} {kind}"
     number = f"all {len(safe)}" if len(safe) == len(searches) else f"{len(safe)} of {len(searches)}"
     return f" {word} {number} searches"
 
@@ -281,32 +285,8 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
     _tell_errors(page, findings)
     tell_unproved(page, findings.plan, findings.result, findings.notes)
     tell_empty_proofs(page, findings.plan, result, findings.notes, has_errors=findings.errors > 0)
-    limited = [search for search in findings.unfinished if search.certificate.limit_reached]
-    unreduced = sum(search.unreduced for search in limited)
-    if unreduced:
-        page.gap().line(
-            notice(f"{counted(unreduced, 'violation').capitalize()} not reduced yet: "),
-            "met before a search ended, and none of those listed is part of it; there may be more to find.",
-        )
-    if limited and result.interrupted:
-        page.gap().line(
-            notice(f"{counted(len(limited), 'search', 'searches').capitalize()} had not finished. "),
-            f"Give the same command with --resume to go on; nothing is run again.{_of_earlier(result)}",
-        )
-    elif limited:
-        page.gap().line(
-            notice(f"{counted(len(limited), 'search', 'searches').capitalize()} ended at a limit. "),
-            "Give more with --trials and --resume, which runs nothing again, or ask for less with --budget.",
-        )
-
+    tell_unfinished(page, findings.plan, result, findings.unfinished)
     tell_records(page, findings.out / "replays", findings.leftovers)
-
-
-def _of_earlier(result: StudyResult) -> str:
-    """Say how many runs of an earlier session an interrupted one has not used, so that nobody thinks them lost."""
-    if not result.unused_earlier:
-        return ""
-    return f" {_many(result.unused_earlier, 'run')} made earlier not used so far: stored, and not in what is told here."
 
 
 def _tell_errors(page: Page, findings: Findings) -> None:

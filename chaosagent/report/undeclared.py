@@ -64,9 +64,14 @@ def _named(found: Iterable[Iterable[str]]) -> list[str]:
     return list(dict.fromkeys(name for names in found for name in names))
 
 
+def is_unrepeated(search: SearchResult) -> bool:
+    """Whether a search would have proved something, had its runs been repeated."""
+    return search.certificate.unrepeated and search.certificate.level != "C0"
+
+
 def tell_unrepeated(page: Page, result: StudyResult) -> None:
     """Say that nothing is proved yet, where an interrupt came before the repeats in other processes."""
-    number = sum(search.certificate.unrepeated and search.certificate.level != "C0" for search in result.searches)
+    number = sum(map(is_unrepeated, result.searches))
     if number:
         page.gap().line(
             notice(f"Nothing is proved yet in {counted(number, 'search', 'searches')}: "),

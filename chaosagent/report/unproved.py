@@ -14,6 +14,7 @@ from chaosagent.report.notes import CutOffRuns, Notes
 from chaosagent.report.page import Cell, Page, faint, notice
 from chaosagent.report.printable import printable
 from chaosagent.report.story import counted
+from chaosagent.report.undeclared import is_unrepeated
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.vocabulary import Ending
@@ -40,6 +41,51 @@ def tell_unproved(page: Page, plan: Plan, result: StudyResult, notes: Notes) -> 
     _tell_inconclusive(page, result, notes)
     _tell_unjudged(page, result, notes)
     _tell_not_tried(page, plan)
+
+
+def tell_unfinished(page: Page, plan: Plan, result: StudyResult, unfinished: Sequence[SearchResult]) -> None:
+    """Say which searches have ended early, at a limit or as the study was interrupted, and what to do about it.
+
+    Args:
+        page: Where to say it.
+        plan: What was to be done.
+        result: What came of it.
+        unfinished: The searches that have not found or proved what was wanted of them.
+    """
+    limited = [search for search in unfinished if search.certificate.limit_reached]
+    unreduced = sum(search.unreduced for search in limited)
+    if unreduced:
+        page.gap().line(
+            notice(f"{counted(unreduced, 'violation').capitalize()} not reduced yet: "),
+            "met before a search ended, and none of those listed is part of it; there may be more to find.",
+        )
+    # An interrupt may have come after the searches, while their runs were repeated.
+    cut = [search for search in limited if result.interrupted and not _is_at_limit(search, plan, result)]
+    if cut:
+        is_apart = any(map(is_unrepeated, result.searches)) and not any(map(is_unrepeated, cut))
+        other = "other " if is_apart else ""
+        page.gap().line(
+            notice(f"{counted(len(cut), f'{other}search', f'{other}searches').capitalize()} had not finished. "),
+            f"Give the same command with --resume to go on; nothing is run again.{_of_earlier(result)}",
+        )
+    if len(limited) > len(cut):
+        page.gap().line(
+            notice(f"{counted(len(limited) - len(cut), 'search', 'searches').capitalize()} ended at a limit. "),
+            "Give more with --trials and --resume, which runs nothing again, or ask for less with --budget.",
+        )
+
+
+def _is_at_limit(search: SearchResult, plan: Plan, result: StudyResult) -> bool:
+    seconds_max = plan.limits.seconds_max
+    return search.trials >= plan.limits.trials_max or (seconds_max is not None and result.seconds > seconds_max)
+
+
+def _of_earlier(result: StudyResult) -> str:
+    """Say how many runs of an earlier session an interrupted one has not used, so that nobody thinks them lost."""
+    if not result.unused_earlier:
+        return ""
+    number = f"{result.unused_earlier:,} {'run' if result.unused_earlier == 1 else 'runs'}"
+    return f" {number} made earlier not used so far: stored, and not in what is told here."
 
 
 def _tell_above_budget(page: Page, plan: Plan, result: StudyResult) -> None:

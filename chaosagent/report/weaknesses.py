@@ -90,7 +90,9 @@ def tell_weaknesses(page: Page, plan: Plan, result: StudyResult, *, every: bool)
         every: List each schedule; by default the cheapest of each kind.
     """
     weaknesses = weaknesses_of(result.counterexamples)
-    total = counted(len(result.counterexamples), "minimal counterexample").capitalize()
+    is_repeated = all(found.certificate.reproduced for found in result.counterexamples)
+    kind = "minimal counterexample" if is_repeated else "counterexample"
+    total = counted(len(result.counterexamples), kind).capitalize()
     page.gap().line(bad(f"{total}, {counted(len(weaknesses), 'kind')} of failure"))
     rows = [
         row for number, weakness in enumerate(weaknesses[:KINDS_MAX], 1) for row in _kind_rows(number, weakness, plan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import NamedTuple
 
 from chaosagent.contracts.contract import Nominal
 from chaosagent.errors import ChaosAgentError
@@ -11,30 +11,55 @@ from chaosagent.execution.frozen import FrozenAnswer
 from chaosagent.execution.workbench import Answering, Job, Workbench
 from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.study.divergence import Divergence, repeated
-from chaosagent.study.evaluator import Experimental
+from chaosagent.study.confirmation import Confirmation
+from chaosagent.study.divergence import Divergence, apart, repeated
+from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.likely_cause import likely_cause
-from chaosagent.study.minimise import violates
+from chaosagent.study.minimise import Rerun, violates
+from chaosagent.study.plan import Plan
+from chaosagent.study.racing import Doubtful
 from chaosagent.vocabulary import ClockKind, Ending
 
 ATTEMPTS_MAX = 20
 """How often a schedule that did not repeat is run until it violates again."""
 
 
+class Shown(NamedTuple):
+    """A violation with the run that shows it.
+
+    Attributes:
+        schedule: What was injected.
+        execution: A run made afresh.
+        cost: Of the schedule.
+        is_reproduced: It went as the search has seen it.
+        doubtful: Where it did not, and no fresh run violates within the budget: what there is instead of a
+            counterexample.
+    """
+
+    schedule: Schedule
+    execution: Execution
+    cost: float
+    is_reproduced: bool
+    doubtful: Doubtful | None = None
+
+
 class Afresh:
     """Makes such runs.
 
     Args:
+        plan: Of the study.
         workbench: Of this process.
-        known: Returns what a schedule has told, `None` when it was not run.
+        evaluator: Knows what a schedule has told; records where a run has diverged.
 
     Attributes:
         answering: How pure interfaces answer.
     """
 
-    def __init__(self, workbench: Workbench, known: Callable[[Experimental, Schedule], Evaluation | None]) -> None:
-        self._workbench, self._known = workbench, known
+    def __init__(self, plan: Plan, workbench: Workbench, evaluator: Evaluator) -> None:
+        self._plan = plan
+        self._workbench, self._evaluator = workbench, evaluator
         self._kept: dict[tuple[Experimental, Schedule], Execution] = {}
         self._undisturbed: tuple[Experimental, Execution] | None = None
         self.answering = Answering.LIVE
@@ -45,7 +70,7 @@ class Afresh:
         if kept is not None:
             return kept
         job = Job(at.task_id, at.seed, schedule, answering=self.answering, world=at.world)
-        known = self._known(at, schedule)
+        known = self._evaluator.known(at, schedule)
         ends_itself = self._workbench.target.clock is ClockKind.WALL
         if known is not None and known.ending is Ending.HUNG and not ends_itself:
             return self._workbench.hung(job, known.detail)
@@ -60,29 +85,63 @@ class Afresh:
         execution = self._kept[at, schedule] = self.run(at, schedule)
         return execution
 
-    def violating(self, at: Experimental, schedule: Schedule, contract: str, first: Execution) -> Execution:
-        """Return a run that violates, of a schedule whose runs differ; the first one when none does.
+    def show(self, at: Experimental, best: Evaluation, contract: str, rerun: Rerun) -> Shown:
+        """Run what violates once more, for its whole trace; where runs do not repeat, until one violates.
+
+        Mostly that is what landed. If it does not violate alone, what did not land matters all the same, or chance
+        does. Then it is the whole schedule, unless that is above the budget.
 
         Args:
             at: Task and seed.
-            schedule: What is injected.
-            contract: Id of what is to be violated.
-            first: The first run that was made afresh.
+            best: A run that violates.
+            contract: Id of what it violates.
+            rerun: Runs a schedule as the search does.
         """
-        execution = first
-        for _ in range(ATTEMPTS_MAX):
-            if violates(execution.evaluation, contract):
-                return execution
-            execution = self.run(at, schedule)
-        return first
+        schedule, told = best.effective, rerun(best.effective)
+        if not violates(told, contract):
+            self._evaluator.differ(at, self._named(at, apart(at.world, best, told)))
+            if self._is_affordable(best.schedule) or schedule == EMPTY:
+                schedule, told = best.schedule, best
+        fresh = self.run(at, schedule)
+        is_equal = fresh.evaluation.digest == told.digest and schedule == fresh.evaluation.effective
+        if is_equal and violates(told, contract):
+            return Shown(schedule, fresh, self._cost(schedule), is_reproduced=True)
+        divergence = repeated(at.world, schedule, difference_in_calls(told, fresh.evaluation))
+        self._evaluator.differ(at, self._named(at, divergence))
+        return self._violating(at, schedule, contract, fresh)
 
-    def divergence_of(self, at: Experimental, told: Evaluation, again: Evaluation) -> Divergence:
-        """Say how a run made afresh has diverged; one more is watched for the cause."""
-        schedule, difference = again.schedule, difference_in_calls(told, again)
+    def _violating(self, at: Experimental, schedule: Schedule, contract: str, first: Execution) -> Shown:
+        """Run a schedule whose runs differ until one violates."""
+        execution, runs = first, 1
+        while not violates(execution.evaluation, contract) and runs <= ATTEMPTS_MAX:
+            execution, runs = self.run(at, schedule), runs + 1
+        violations, cost = int(violates(execution.evaluation, contract)), self._cost(schedule)
+        doubtful = None
+        if not violations or not self._is_affordable(schedule):
+            confirmation = Confirmation(violations, runs, 0, 0, evidence=1.0, undecided=True)
+            doubtful = Doubtful(schedule, cost, confirmation)
+        return Shown(schedule, execution, cost, is_reproduced=False, doubtful=doubtful)
+
+    def _cost(self, schedule: Schedule) -> float:
+        return schedule.declared_cost(self._plan.space.model)
+
+    def _is_affordable(self, schedule: Schedule) -> bool:
+        return self._cost(schedule) <= self._plan.budget + COST_TOLERANCE
+
+    def _named(self, at: Experimental, divergence: Divergence) -> Divergence:
+        """Return a divergence with what one more run, which is watched, shows of its cause."""
+        schedule = divergence.schedules[0]
+        known = self._evaluator.known(at, schedule)
+        if at._replace(world=0) in self._evaluator.unlike or (known is not None and known.ending is Ending.HUNG):
+            return divergence
         job = Job(at.task_id, at.seed, schedule, answering=self.answering, world=at.world, watched=True, surveyed=True)
         watched = self._workbench.evaluate(job)
-        cause = likely_cause(difference, reads=watched.reads, changed=watched.changed, written=watched.written)
-        return repeated(at.world, schedule, difference, watched.reads, cause)
+        if not (watched.reads or watched.changed or watched.written):
+            return divergence
+        cause = likely_cause(
+            divergence.difference, reads=watched.reads, changed=watched.changed, written=watched.written
+        )
+        return divergence._replace(cause=cause, reads=watched.reads)
 
     def answers(self, at: Experimental, execution: Execution) -> tuple[FrozenAnswer, ...]:
         """Return the frozen answers of a run and of the one without injections, by which it is judged."""

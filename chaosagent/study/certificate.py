@@ -143,7 +143,7 @@ class Certificate:
     @property
     def withdrawn(self) -> Certificate:
         """The same when a run of the task has diverged: nothing is proved."""
-        return replace(self, level="C0", lower_bound=0.0, known_below=0.0, reproduced=False, clean=None)
+        return replace(self, level="C0", lower_bound=0.0, known_below=0.0, reproduced=False, clean=None, disproved="")
 
     @property
     def _switched_off(self) -> str:

@@ -13,14 +13,15 @@ from typing import NamedTuple
 
 from chaosagent.clock import monotonic
 from chaosagent.contracts.contract import Nominal
-from chaosagent.execution.elsewhere import HASH_SEEDS, ColdProcesses
+from chaosagent.execution.elsewhere import HASH_SEEDS, ColdProcesses, Variation, repeats_telling, variation_of
 from chaosagent.execution.executor import Executor
 from chaosagent.execution.workbench import Job
+from chaosagent.faults.chance_read import ChanceRead
 from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.certificate import ColdEvidence
-from chaosagent.study.divergence import repeated
+from chaosagent.study.divergence import Divergence, repeated
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.likely_cause import cause_of_cold_difference, listed_variables
 from chaosagent.study.repeats import faulty, kinds_of
@@ -41,6 +42,22 @@ class _Repeat(NamedTuple):
     at: Experimental
     told: Evaluation
     seed: int
+
+
+class _Again(NamedTuple):
+    """What many repeats of one run have shown.
+
+    Attributes:
+        variation: Which of them differ.
+        digests: Of the runs; empty if one has told nothing.
+        reads: What they asked for that differs from run to run.
+        changed: The variables of modules that they change.
+    """
+
+    variation: Variation
+    digests: frozenset[str]
+    reads: tuple[ChanceRead, ...]
+    changed: frozenset[str]
 
 
 class ColdRepeats:
@@ -103,9 +120,9 @@ class ColdRepeats:
     def explain(self, at: Experimental) -> None:
         """Name what the process keeps between runs as the cause, where two runs of a task and seed differed by it.
 
-        Each is made twice in a process that has run nothing. If it repeats there, but not as it was made in the search,
-        that is the cause, and what it changes there is named: a circuit breaker that is open already changes no more.
-        If it repeats there, but not under other hash seeds, that is.
+        Each is made several times in processes that have run nothing. If it repeats there, but not as it was made in
+        the search, that is the cause, and what it changes there is named: a circuit breaker that is open already
+        changes no more. If it repeats there, but not under other hash seeds, that is; if it does not, chance is.
 
         Args:
             at: Task and seed.
@@ -120,22 +137,32 @@ class ColdRepeats:
             return
         begun = monotonic()
         try:
-            made = self._made([_Repeat(at, one, 0) for one in told for _ in range(2)], nominal)
-            others = self._made([_Repeat(at, one, seed) for one in told for seed in range(1, HASH_SEEDS)], nominal)
+            made = [self._made_again(_Repeat(at, one, 0), nominal) for one in told]
         finally:
             self.seconds += monotonic() - begun
-        digests = {(repeat.told.schedule, again.digest) for repeat, again in made}
-        if len(digests) > len(schedules) or any(again.status is not Status.OK for _, again in made):
+        if all(again.digests for again in made):
+            self._name_cause(at, divergence, told, made)
+
+    def _name_cause(
+        self, at: Experimental, divergence: Divergence, told: Sequence[Evaluation], made: Sequence[_Again]
+    ) -> None:
+        """Name the cause of a divergence that further repeats of its runs show."""
+        variation = max(again.variation for again in made)
+        is_as_told = all({one.digest} == again.digests for one, again in zip(told, made, strict=True))
+        if variation is Variation.NONE and is_as_told and len(told) > 1:  # the operator makes the difference, always
+            if not divergence.reads:
+                self._evaluator.name_cause(at, divergence.with_cause)
             return
-        if others and {(repeat.told.schedule, again.digest) for repeat, again in others} != digests:
-            cause = cause_of_cold_difference(divergence.difference, repeats=True, alike=False, changed=())
-            self._evaluator.name_cause(at, divergence._replace(cause=cause).with_cause)
-        elif len(schedules) == 1 or digests != {(one.schedule, one.digest) for one in told}:
-            changed = sorted({name for _, again in made for name in again.changed})
-            written = self._evaluator.written_in(at.task_id)
-            self._evaluator.name_cause(at, divergence.explained(divergence.reads, changed, written))
-        elif not divergence.reads:
-            self._evaluator.name_cause(at, divergence.with_cause)
+        cause = cause_of_cold_difference(
+            divergence.difference,
+            variation=variation,
+            reads=tuple(
+                dict.fromkeys(read for reads in (divergence.reads, *(one.reads for one in made)) for read in reads)
+            ),
+            changed=sorted({name for again in made for name in again.changed}),
+            written=self._evaluator.written_in(at.task_id),
+        )
+        self._evaluator.name_cause(at, divergence._replace(cause=cause).with_cause)
 
     def evidence_of(self, at: Experimental, *, interrupted: bool) -> ColdEvidence:
         """Return what the repeats of a task and seed have shown.
@@ -209,12 +236,15 @@ class ColdRepeats:
         return list(chosen.values())[:schedules_max]
 
     def _made(
-        self, repeats: Sequence[_Repeat], nominal: Nominal, *, surveyed: bool = True
+        self, repeats: Sequence[_Repeat], nominal: Nominal, *, surveyed: bool = True, watched: bool = False
     ) -> list[tuple[_Repeat, Evaluation]]:
         """Make repeats, in all processes at a time, and return what each told."""
         assert self._processes is not None
         jobs = [
-            (repeat.seed, self._job(repeat.at, repeat.told.schedule, nominal)._replace(surveyed=surveyed))
+            (
+                repeat.seed,
+                self._job(repeat.at, repeat.told.schedule, nominal)._replace(surveyed=surveyed, watched=watched),
+            )
             for repeat in repeats
         ]
         made = self._processes.run(jobs, self._on_progress)
@@ -242,21 +272,40 @@ class ColdRepeats:
                 return
 
     def _note(self, repeat: _Repeat, unlike: Evaluation) -> None:
-        """Note a repeat that differs; one more in each process tells what differs from what is kept between runs."""
+        """Note a repeat that differs; more of them tell chance from the hash seed and from what is kept."""
         at, told, first = repeat
-        again = self._made([_Repeat(at, told, seed) for seed in range(HASH_SEEDS)], self._nominal_of(at) or Nominal())
-        digests = {one.seed: evaluation.digest for one, evaluation in again}
+        again = self._made_again(repeat, self._nominal_of(at) or Nominal(), (first, unlike.digest))
         difference = difference_in_calls(told, unlike)
         cause = cause_of_cold_difference(
             difference,
-            repeats=digests[first] == unlike.digest,
-            alike=len(set(digests.values())) == 1,
+            variation=again.variation,
+            reads=again.reads,
             changed=unlike.changed,
             written=self._evaluator.written_in(at.task_id),
         )
         cause = f"{cause} (seen in a process of its own)"
         self._evaluator.differ(at, repeated(at.world, told.schedule, difference, cause=cause))
         self._evaluator.divergences.pop(_in_any_world(at), None)  # there is nothing more to find out
+
+    def _made_again(self, repeat: _Repeat, nominal: Nominal, *known: tuple[int, str]) -> _Again:
+        """Repeat a run often, in each process and in two more with the same hash seeds, and watch it there.
+
+        Args:
+            repeat: What was run, and where it is to be looked at most closely.
+            nominal: The run without injections.
+            known: Processes and digests of repeats that were made.
+        """
+        numbers = repeats_telling(repeat.seed, HASH_SEEDS)
+        made = self._made([repeat._replace(seed=number) for number in numbers], nominal)
+        is_watched = not self._evaluator.in_real_time  # there a watched run, which is slow, ends otherwise
+        seen = self._made([repeat._replace(seed=seed) for seed in range(HASH_SEEDS)], nominal, watched=is_watched)
+        told = [(one.seed, again.digest) for one, again in made if again.status is Status.OK]
+        return _Again(
+            variation_of([*known, *told]),
+            frozenset(digest for _, digest in told) if len(told) == len(made) else frozenset(),
+            tuple(dict.fromkeys(read for _, again in seen for read in again.reads)),
+            frozenset(name for _, again in made for name in again.changed),
+        )
 
 
 def _in_any_world(at: Experimental) -> Experimental:

@@ -169,6 +169,7 @@ def _unlike(
         if one is not None and one.status is Status.ERROR:
             uncompared.append(Uncompared(at, one.error, in_other_process=True))
             continue
+        here.note_written(at.task_id, () if one is None else one.written)
         try:
             unlike = _compared(at, here, one, answering)
         except (TargetError, PluginError) as error:
@@ -182,7 +183,8 @@ def _run_elsewhere(places: Sequence[Experimental], elsewhere: Executor, answerin
     """Return what runs told in another process, where one that never ends can be killed."""
     for ticket, at in enumerate(places):
         # A variable that only the first run in a process changes, such as a cache, can be named after that run alone.
-        elsewhere.submit(ticket, Job(at.task_id, at.seed, EMPTY, answering=answering, surveyed=True))
+        job = Job(at.task_id, at.seed, EMPTY, answering=answering, surveyed=True, files_noted=True)
+        elsewhere.submit(ticket, job)
     told: dict[int, Evaluation] = {}
     while len(told) < len(places):
         finished = elsewhere.next_finished()
@@ -211,7 +213,9 @@ def _differing_here(workbench: Workbench, bare: Experiment) -> Difference | None
 
     Two runs agree by luck where chance decides now and then, so there are more, while they are quick.
     """
-    first = workbench.run(bare, EMPTY).trace
+    execution = workbench.run(bare, EMPTY)
+    workbench.note_written(bare.task.id, execution.evaluation.written)
+    first = execution.trace
     begun = monotonic()
     for number in range(RUNS_HERE - 1):
         again = workbench.run(bare, EMPTY).trace

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from chaosagent.faults.chance_read import ChanceRead
+from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.written_file import WrittenFile
-from chaosagent.study.likely_cause import likely_cause
+from chaosagent.study.likely_cause import STRANGE_OPERATOR, VARYING, likely_cause, recognised_cause
 from chaosagent.trace.diff import Difference
 
 
@@ -68,6 +69,22 @@ def repeated(
     where = f"{f'under `{schedule}`' if schedule else 'without injections'}, {difference}"
     cause = cause or likely_cause(difference, reads=reads)
     return Divergence(world, (schedule, schedule), difference, where, cause, reads)
+
+
+def apart(world: int, told: Evaluation, alone: Evaluation) -> Divergence:
+    """Return the divergence of a run of which something did not land from the run of what landed.
+
+    Args:
+        world: Of frozen answers.
+        told: The run of which something did not land.
+        alone: The run of only what landed of it.
+    """
+    landed = f"only `{told.effective}`" if told.effective else "nothing"
+    difference = difference_in_calls(alone, told)
+    where = f"under `{told.schedule}` {landed} landed, and yet the run is another: {difference}"
+    is_ours = all("/" not in injection.operator_name for injection in told.schedule)
+    cause = recognised_cause(difference) or (VARYING if is_ours else STRANGE_OPERATOR)
+    return Divergence(world, (told.schedule, told.effective), difference, where, cause)
 
 
 def is_alike(one: Evaluation, other: Evaluation) -> bool:

@@ -7,7 +7,7 @@ stochastic targets.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from chaosagent.execution.execute import Execution
@@ -20,13 +20,15 @@ from chaosagent.faults.foresight import Foresight
 from chaosagent.faults.online import Policy, Scores
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.written_file import WrittenFile
-from chaosagent.study.divergence import Divergence, is_alike, repeated
-from chaosagent.study.likely_cause import STRANGE_OPERATOR, recognised_cause
+from chaosagent.study.divergence import Divergence, apart, is_alike, repeated
 from chaosagent.study.sharing import Sharing
 from chaosagent.vocabulary import Ending
 
 REPEATED = 64
 """One of about so many runs is repeated."""
+
+FILES_NOTED = 256
+"""So many of the first runs of a task and seed note which files they write: what they create, later ones only find."""
 
 REPEATED_FIRST = 4
 """So many of the first runs of a task and seed in which something landed are repeated, too.
@@ -96,6 +98,7 @@ class Evaluator:
         self._foresights: dict[Experimental, Foresight] = {}
         self._sharing = Sharing()
         self._repeated: dict[Experimental, int] = {}
+        self._submitted: Counter[Experimental] = Counter()
         self._next_ticket = 0
         self.executions = 0
         self.errors = 0
@@ -103,7 +106,7 @@ class Evaluator:
         self.unlike: dict[Experimental, str] = {}
         self.divergences: dict[Experimental, Divergence] = {}
         self.reads: dict[Experimental, dict[Schedule, tuple[ChanceRead, ...]]] = {}
-        self._written: dict[str, set[WrittenFile]] = {}
+        self._written: dict[str, dict[str, WrittenFile]] = {}  # by task and place in the code
         self.equal: Counter[tuple[Experimental, Schedule]] = Counter()
         self.tied: Counter[Experimental] = Counter()
         self.in_real_time = False
@@ -215,8 +218,10 @@ class Evaluator:
     ) -> int:
         ticket = self._next_ticket
         self._next_ticket += 1
+        self._submitted[at] += 1
+        is_first = self._submitted[at] <= FILES_NOTED
         job = self._job(at, schedule)._replace(answering=answering, policy=policy, watched=watched, surveyed=surveyed)
-        self._executor.submit(ticket, job)
+        self._executor.submit(ticket, job._replace(files_noted=is_first))
         return ticket
 
     def _job(self, at: Experimental, schedule: Schedule) -> Job:
@@ -263,7 +268,7 @@ class Evaluator:
     def _take_watched(self, at: Experimental, told: Evaluation, again: Evaluation) -> None:
         """Take a watched run; it is slow, so where real time matters the limit, or a time-out, may have ended it."""
         self.reads.setdefault(at, {})[told.schedule] = again.reads
-        self._written.setdefault(at.task_id, set()).update(again.written)
+        self.note_written(at.task_id, again.written)
         if again.ending is not Ending.HUNG and not self.in_real_time:
             self._compare(at, told, again)
 
@@ -314,6 +319,7 @@ class Evaluator:
         if evaluation.ending is Ending.HUNG and not evaluation.verdicts and self._judge_hung is not None:
             evaluation = self._judge_hung(self._job(*key), evaluation.detail).evaluation
         self._check_what_landed(key[0], evaluation)
+        self.note_written(key[0].task_id, evaluation.written)
         self._sharing.share(key[1], evaluation)
         self._known[key] = evaluation
         foresight = self._foresights.get(key[0])
@@ -334,17 +340,19 @@ class Evaluator:
         if alone is None or told.status is Status.ERROR or alone.status is Status.ERROR or alone.ending is Ending.HUNG:
             return
         if not is_alike(alone, told) and self._of_study(at) not in self.unlike:
-            landed = f"only `{told.effective}`" if told.effective else "nothing"
-            difference = difference_in_calls(alone, told)
-            cause = recognised_cause(difference) or STRANGE_OPERATOR
-            text = f"under `{told.schedule}` {landed} landed, and yet the run is another: {difference}"
-            divergence = Divergence(at.world, (told.schedule, told.effective), difference, text, cause)
+            divergence = apart(at.world, told, alone)
             self.differ(at, divergence)
             self._watch_for_cause(at, divergence)
 
+    def note_written(self, task_id: str, files: Iterable[WrittenFile]) -> None:
+        """Note files that runs of a task write; what writes many is named once."""
+        known = self._written.setdefault(task_id, {})
+        for written in sorted(files):
+            known.setdefault(written.place, written)
+
     def written_in(self, task_id: str) -> list[WrittenFile]:
-        """Return the files that watched repeats of a task wrote."""
-        return sorted(self._written.get(task_id, ()))
+        """Return the files that runs of a task were seen to write."""
+        return sorted(self._written.get(task_id, {}).values())
 
     def known_of(self, at: Experimental) -> list[Evaluation]:
         """Return all that is known of a task and seed, in no certain order."""

@@ -12,6 +12,7 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.counterexample import Signature
 from chaosagent.study.minimise import violates
 from chaosagent.study.plan import Plan
+from chaosagent.study.racing import Doubtful
 from chaosagent.study.result import AboveBudget
 from chaosagent.study.shrinker import Shrinker
 
@@ -31,6 +32,7 @@ class Found:
         best: The cheapest violation, `None` while there is none.
         best_cost: What it costs; infinite while there is none.
         satisfied: As many kinds of failure are known as the plan wants.
+        doubtful: Violations that fresh runs have not repeated, so they are no counterexamples.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Found:
         self.best: Evaluation | None = None
         self.best_cost = math.inf
         self.satisfied = False
+        self.doubtful: list[Doubtful] = []
         self._above: AboveBudget | None = None
         self._signatures: dict[Schedule, Signature] = {}
         self._changes_counted = 0
@@ -80,6 +83,12 @@ class Found:
         """Take a violation that was reduced to its end."""
         self.keep_best(evaluation)
         self._shrinker.keep(evaluation)
+
+    def drop(self, violation: Evaluation, doubtful: Doubtful) -> None:
+        """Drop a violation that fresh runs have not repeated; what else was found stays."""
+        self.doubtful.append(doubtful)
+        if self.best is not None and self.best.effective == violation.effective:
+            self.best, self.best_cost = None, math.inf
 
     def count_kinds(self) -> None:
         """Count the kinds of failure among what is minimal, if that has changed; see `satisfied`."""

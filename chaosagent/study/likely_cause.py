@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from chaosagent.execution.elsewhere import Variation
 from chaosagent.faults.chance_read import Chance, ChanceRead
 from chaosagent.faults.difference import NO_CALL
 from chaosagent.faults.written_file import WrittenFile
@@ -22,6 +23,10 @@ _ORDER = "the order of a set, or of what threads finish; sort it"
 STRANGE_OPERATOR = (
     "an operator that acts by a timer or a variable of its own and not through its crossing, or chance in the target"
 )
+_BY_ADDRESS = (
+    "such as the address of an object, the order of a set of objects without `__hash__`, or the id of the process"
+)
+VARYING = f"something that differs from run to run, {_BY_ADDRESS}"
 _WITHIN = (
     "create it within the target's function, or give each run a process of its own: `fresh: true` in the study file, "
     "or `@chaosagent.fresh` above the target"
@@ -30,6 +35,14 @@ READS_SHOWN = 3
 VARIABLES_SHOWN = 8
 FILES_SHOWN = 4
 INTO_A_FRESH_FOLDER = "write to a folder made in the run (`tempfile.mkdtemp()`), or to a store in memory"
+_VARYING = {
+    Variation.NONE: (
+        "what depends on earlier runs of the process, out of sight of module variables, such as a package's own cache, "
+        f"the address of an object, or the order of a set of objects without `__hash__`; {_WITHIN}"
+    ),
+    Variation.PROCESS: f"something that differs between processes with the same hash seed, {_BY_ADDRESS}",
+    Variation.RUN: VARYING,
+}
 REMEDIES = {
     Chance.REAL_TIME: f"ask run.clock.now(), {OR_PIN}",
     Chance.RANDOM: f"draw from run.rng(label), {OR_PIN}",
@@ -86,33 +99,29 @@ def likely_cause(
 def cause_of_cold_difference(
     difference: Difference,
     *,
-    repeats: bool,
-    alike: bool,
-    changed: Sequence[str],
+    variation: Variation,
+    reads: Sequence[ChanceRead] = (),
+    changed: Sequence[str] = (),
     written: Sequence[WrittenFile] = (),
 ) -> str:
     """Say what most often makes a run differ from the same one in a process of its own, and what to do about it.
 
     Args:
         difference: The first one of the two runs.
-        repeats: It does not differ when it is made again in a process with the same hash seed.
-        alike: It does not differ between processes with different hash seeds.
+        variation: Which repeats of it differ.
+        reads: What watched repeats asked for that differs from run to run.
         changed: The variables of modules that it changes.
         written: The files that runs of the task write.
     """
-    if not repeats:
-        return likely_cause(difference, written=written)
-    kept = kept_between_runs(changed) if changed else ""
-    if not alike:
-        return "the order of a set, or `hash()`, which differ from process to process; sort" + (kept and f"; or {kept}")
-    return (
-        kept
-        or (kept_in_files(written) if written else "")
-        or (
-            "what the process keeps between runs, out of sight of module variables, such as a file or a package's own "
-            f"cache; {_WITHIN}"
-        )
-    )
+    if variation is Variation.HASH_SEED:
+        kept = f"; or {kept_between_runs(changed)}" if changed else ""
+        return f"the order of a set, or `hash()`, which differ from process to process; sort{kept}"
+    changed = changed if variation is Variation.NONE else ()  # nothing was run before in those that differ
+    own = [read for read in reads if not read.package]
+    is_observed = changed or written or any(read.chance is not Chance.ADDRESS for read in own)
+    if is_observed or recognised_cause(difference):
+        return likely_cause(difference, reads=reads, changed=changed, written=written)
+    return f"{_VARYING[variation]}; or {_named(own)}" if own else _VARYING[variation]
 
 
 def kept_between_runs(changed: Sequence[str]) -> str:
@@ -151,6 +160,8 @@ def _named(reads: Sequence[ChanceRead], first: Chance | None = None) -> str:
 def _chance_in(difference: Difference) -> Chance | None:
     """Return what kind of value two runs differ in, where it can be recognised."""
     expected, got = difference.expected, difference.got
+    if difference.field == NO_CALL:
+        return None  # these are digests
     if _TIME.search(expected) and _TIME.search(got):
         return Chance.REAL_TIME
     drawn = (_UUID.search(expected) and _UUID.search(got)) or (_DRAWN.search(expected) and _DRAWN.search(got))
@@ -160,6 +171,8 @@ def _chance_in(difference: Difference) -> Chance | None:
 def recognised_cause(difference: Difference) -> str:
     """Say what makes two runs differ where the two values show it; empty where they do not."""
     expected, got = difference.expected, difference.got
+    if difference.field == NO_CALL:
+        return ""  # these are digests
     if difference.field in ("asked_at", "arrived_at", "asked at", "answered at"):
         return "real time passes into virtual time, for example through a thread; wait with run.clock.sleep"
     if _UUID.search(expected) and _UUID.search(got):

@@ -67,7 +67,7 @@ def certificate_of(
         undeclared=standing.undeclared,
         contradicted=standing.contradicted,
         contradicted_by=search.given_up.get("R3", ""),
-        disproved=search.searcher.disproved,
+        disproved=search.searcher.disproved if reproduced else "",  # chance has contradicted it
         by_real_time=any(one.ending is Ending.HUNG for one in (*filter(None, [found.best]), *found.minimal)),
         reads=reads,
         cold_repeats=cold_repeats.text,

@@ -24,7 +24,7 @@ from chaosagent.study.determinism import DETERMINISTIC, compare_with, examine
 from chaosagent.study.earlier import NOTHING_EARLIER, Earlier
 from chaosagent.study.evaluator import Evaluator, Experimental
 from chaosagent.study.expect_chance import expect_chance
-from chaosagent.study.minimise import Rerun, minimise, necessity_of, violates
+from chaosagent.study.minimise import Rerun, minimise, necessity_of
 from chaosagent.study.plan import Plan
 from chaosagent.study.proved import certificate_of, is_injectable
 from chaosagent.study.repeats import Repeats
@@ -80,7 +80,7 @@ class Study:
         self._reported, self._interrupted = float("-inf"), False
         self._nature = DETERMINISTIC
         self._costs: list[float] = []
-        self._afresh = Afresh(self._workbench, self._evaluator.known)
+        self._afresh = Afresh(plan, self._workbench, self._evaluator)
         self._cold_repeats = ColdRepeats(
             self._evaluator, elsewhere, self._afresh.nominal_of, fresh=plan.fresh, on_progress=self._report_repeats
         )
@@ -161,6 +161,8 @@ class Study:
             if elsewhere is not None:
                 stack.callback(elsewhere.close)
             self._nature = examine(places, self._workbench, elsewhere, stochastic=known)
+        for at in places:
+            self._evaluator.note_written(at.task_id, self._workbench.written_in(at.task_id))
         if self._nature.stochastic and self._plan.answers is None:
             raise StudyError(
                 f"the target is stochastic: {self._nature.reason}. Its answers have to be frozen in a file that the "
@@ -303,31 +305,29 @@ class Study:
             if found.violated_nominally:
                 return ()  # a searcher that never asked for the run without injections
         if not self._plan.wants_several:
-            return (self._counterexample(search, found.best),)
+            return self._shown(search, [found.best])
         found.keep_minimal(smallest)
         if not (self._interrupted or found.satisfied):
             for violation in found.proved_minimal(search.lower_bound):  # the search ended before it came to them
                 found.keep_minimal(minimise(violation, contract, space, self._rerun(search, violation)))
-        return tuple(self._counterexample(search, minimal) for minimal in found.minimal)
+        return self._shown(search, found.minimal)
+
+    def _shown(self, search: Search, violations: Sequence[Evaluation]) -> tuple[Counterexample, ...]:
+        """Return counterexamples of violations, without those that fresh runs have not repeated."""
+        return tuple(filter(None, (self._counterexample(search, violation) for violation in violations)))
 
     def _rerun(self, search: Search, found: Evaluation) -> Rerun:
         """Return how schedules are run in the world in which a violation was seen."""
         at = search.at_of(found.effective)
         return lambda schedule: search.judged(self._evaluator.evaluate(at, schedule), at.world)
 
-    def _counterexample(self, search: Search, best: Evaluation) -> Counterexample:
+    def _counterexample(self, search: Search, best: Evaluation) -> Counterexample | None:
         """Run what was found afresh, and list why each injection is necessary."""
         plan, at, contract, rerun = self._plan, search.at_of(best.effective), search.contract, self._rerun(search, best)
-        minimal = best.effective
-        evaluation = rerun(minimal)
-        if not violates(evaluation, contract.id):  # what did not land, by its own account, mattered all the same
-            minimal, evaluation = best.schedule, best
-        fresh = self._afresh.run(at, minimal)
-        reproduced = fresh.evaluation.digest == evaluation.digest and minimal == fresh.evaluation.effective
-        if not reproduced:
-            self._evaluator.differ(at, self._afresh.divergence_of(at, evaluation, fresh.evaluation))
-            fresh = self._afresh.violating(at, minimal, contract.id, fresh)
-        cost = minimal.declared_cost(plan.space.model)
+        minimal, fresh, cost, is_reproduced, doubtful = self._afresh.show(at, best, contract.id, rerun)
+        if doubtful is not None:
+            search.found.drop(best, doubtful)
+            return None
         self._costs.append(cost)
         return Counterexample(
             task_id=at.task_id,
@@ -341,7 +341,7 @@ class Study:
             signature=signature_of(fresh.trace, contract.id, contract.severity, minimal),
             necessity=necessity_of(minimal, contract.id, rerun),
             certificate=self._certificate(search),
-            confirmed=reproduced,
+            confirmed=is_reproduced,
             answers=self._afresh.answers(at, fresh),
             confirmation=None if search.racer is None else search.racer.confirmation_of(minimal),
             undisturbed=self._afresh.undisturbed(at),
@@ -381,7 +381,7 @@ class Study:
             injectable=is_injectable(self._evaluator.known(at, EMPTY), self._plan),
             effect_count=0 if nominal is None else len(nominal.effects),
             unreduced=len(search.found.unreduced) if self._plan.wants_several else 0,
-            doubtful=() if search.racer is None else search.racer.doubtful,
+            doubtful=(*(() if search.racer is None else search.racer.doubtful), *search.found.doubtful),
             above_budget=None if search.racer is not None else search.found.above_budget,
         )
 
@@ -396,4 +396,5 @@ class Study:
         may_draw = not (self._interrupted or self._nature.stochastic)
         if told is None and may_draw and self._evaluator.diverged_in(at.task_id):
             told = self._fresh.confirm(at, found.schedule, found.contract, self._plan.rates)
-        return replace(found, certificate=certificate, confirmation=told)
+        shown = found.necessity if certificate.reproduced else ()  # a run that chance decides shows nothing
+        return replace(found, certificate=certificate, confirmation=told, necessity=shown)

@@ -258,3 +258,38 @@ def test_a_circuit_breaker_that_stays_open_is_named_and_no_operator_is_blamed(
     (diverged,) = found.json["unlike"]
     assert "runs change BREAKER in agent.py" in diverged
     assert "an operator that acts" not in diverged
+
+
+IN_THE_OUTCOME = {
+    "address": ('f"{object()}"', "the address of an object"),
+    "entropy in a third of runs": (
+        "random.SystemRandom().random() < 0.3",
+        r"random numbers not drawn from run.rng\(label\): random.random\(\) at agent.py",
+    ),
+    "clock in a third of runs": (
+        "time.perf_counter_ns() // 7 % 10 < 3",
+        r"the wall clock: time.perf_counter_ns\(\) at agent.py",
+    ),
+    "attribute of sys": ('vars(sys).update(runs=vars(sys).get("runs", 0) + 1) or sys.runs', r"runs change .*sys.runs"),
+}
+
+
+@pytest.mark.parametrize("leak", list(IN_THE_OUTCOME))
+def test_the_cause_is_named_where_only_the_outcome_shows_the_difference(
+    chaosagent: Command, folder: Path, leak: str
+) -> None:
+    note, cause = IN_THE_OUTCOME[leak]
+    written(folder, note)
+    source = (
+        (folder / "agent.py").read_text("utf-8").replace("import time\n", "import random\nimport sys\nimport time\n")
+    )
+    source = source.replace("note=str(note)", 'note=""').replace('Outcome("paid"', 'Outcome(f"paid {note}"')
+    (folder / "agent.py").write_text(source, encoding="utf-8")
+
+    found = chaosagent("search", "study.yaml", "--json")
+
+    assert not any(search["safe"] or search["certified"] for search in found.json["searches"])
+    (diverged,) = found.json["unlike"]
+    assert re.search(f"Likely cause: .*{cause}", diverged), diverged
+    assert "the order of a set, or" not in diverged
+    assert "an operator that acts" not in diverged

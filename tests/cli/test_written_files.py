@@ -90,3 +90,41 @@ def test_a_database_that_is_opened_when_the_target_is_loaded_is_named_too(
     (found,) = chaosagent("search", "study.yaml", "--json", "--executor", executor).json["searches"]
 
     assert found["written"] == ["kept.db (agent.py:8 in <module>)"]
+
+
+ONCE = """
+from pathlib import Path
+
+from chaosagent import Outcome, Task, effect, target
+
+KEPT = Path("kept")
+
+
+@target(tasks=[Task("t")])
+async def agent(task, run):
+    bank = run.service("bank", {"pay": lambda: 1}, effects={"pay": effect()})
+    failed = ""
+    try:
+        await bank("pay")
+    except Exception:
+        failed = "after a fault"
+    if failed == WHEN and not KEPT.exists():
+        KEPT.MAKE
+    return Outcome("done", success=True)
+"""
+
+
+@pytest.mark.parametrize("executor", ["inline", "process"])
+@pytest.mark.parametrize("when", ["", "after a fault"])
+@pytest.mark.parametrize("make", ["write_text('x')", "mkdir()", "symlink_to('agent.py')"])
+def test_what_only_one_run_makes_is_a_reservation_too(
+    chaosagent: Command, folder: Path, make: str, when: str, executor: str
+) -> None:
+    source = ONCE.replace("WHEN", repr(when)).replace("MAKE", make)
+    (folder / "agent.py").write_text(source, encoding="utf-8")
+    (folder / "study.yaml").write_text(STUDY, encoding="utf-8")
+
+    (found,) = chaosagent("search", "study.yaml", "--executor", executor, "--json").json["searches"]
+
+    assert found["safe"]
+    assert found["written"] == ["kept (agent.py:18 in agent)"]

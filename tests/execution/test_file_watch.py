@@ -48,8 +48,25 @@ def database_by_uri(folder: Path) -> None:
     sqlite3.connect(f"file:{folder}/a?mode=rwc", uri=True).close()
 
 
+def touched(folder: Path) -> None:
+    (folder / "a").touch()
+
+
+def folders(folder: Path) -> None:
+    os.makedirs(folder / "a", exist_ok=True)
+
+
 @pytest.mark.parametrize(
-    "code", [append, low_level, database, database_by_uri, lambda folder: (folder / "a").write_text("x", "utf-8")]
+    "code",
+    [
+        append,
+        low_level,
+        database,
+        database_by_uri,
+        touched,
+        folders,
+        lambda folder: (folder / "a").write_text("x", "utf-8"),
+    ],
 )
 def test_a_file_that_is_written_is_noted_with_its_place(
     code: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -61,6 +78,28 @@ def test_a_file_that_is_written_is_noted_with_its_place(
     assert (elsewhere.file, here.file) == ((tmp_path / "a").as_posix(), "a")
     assert here.place.startswith("test_file_watch.py:")
     assert here.place.endswith(f" in {code.__name__}")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda folder: (folder / "a").touch(),
+        lambda folder: (folder / "a").write_text("x", "utf-8"),
+        lambda folder: (folder / "a").mkdir(),
+        lambda folder: os.makedirs(folder / "a"),
+        lambda folder: os.symlink("b", folder / "a"),
+        lambda folder: os.link(__file__, folder / "a"),
+        lambda folder: sqlite3.connect(folder / "a").close(),
+    ],
+)
+def test_what_only_the_first_run_of_a_process_makes_is_noted(make: Callable[[Path], object], tmp_path: Path) -> None:
+    def once(folder: Path) -> None:
+        if not os.path.lexists(folder / "a"):
+            make(folder)
+
+    (made,) = written_by(once, tmp_path)  # the run without injections, by which the watched one is judged, comes first
+
+    assert made.file == (tmp_path / "a").as_posix()
 
 
 def read(folder: Path) -> str:

@@ -145,3 +145,14 @@ def test_of_a_variable_that_is_too_large_the_length_is_compared(module: ModuleTy
     module.CACHE["one more"] = 1
 
     assert changed_between(before, state_of_modules(target_of(module))) == ("CACHE in shop_module.py",)
+
+
+@pytest.mark.parametrize("shared", ["sys", "builtins"])
+def test_what_the_user_keeps_in_a_module_of_python_is_found(module: ModuleType, shared: str) -> None:
+    before = state_of_modules(target_of(module))
+
+    try:
+        setattr(sys.modules[shared], "my_counter", 1)  # noqa: B010  # as a user would: mypy knows no such attribute
+        assert changed_between(before, state_of_modules(target_of(module))) == (f"{shared}.my_counter",)
+    finally:
+        delattr(sys.modules[shared], "my_counter")

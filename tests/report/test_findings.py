@@ -68,6 +68,28 @@ def test_a_limit_and_an_interrupt_are_told_apart(findings: Findings) -> None:
     assert next_page(ended).text() == ""
 
 
+def test_an_interrupt_after_the_searches_leaves_none_unfinished(findings: Findings) -> None:
+    ended = changed(findings, searches=cut_off(findings), interrupted=True)
+    limits = replace(ended.plan.limits, trials_max=min(search.trials for search in ended.result.searches))
+
+    page = findings_page(replace(ended, plan=replace(ended.plan, limits=limits))).text()
+
+    assert "had not finished" not in page
+    assert "Four searches ended at a limit." in page
+
+
+def test_what_breaks_without_faults_is_not_counted_among_what_could_be_proved(findings: Findings) -> None:
+    safe = [search for search in findings.result.searches if search.certificate.safe]
+    broken = replace(safe[0], violated_nominally=True)
+    broken = replace(broken, certificate=replace(broken.certificate, cost=0.0))
+
+    one = findings_page(changed(findings, searches=(broken, *safe[1:]))).text()
+    hollow = findings_page(changed(findings, searches=(broken, replace(safe[1], injectable=False), *safe[2:]))).text()
+
+    assert "breaks the other contracts: proved for the 3 other searches." in one
+    assert "proved for 2 of the 3 other searches." in hollow
+
+
 def test_runs_of_an_earlier_session_that_an_interrupted_one_did_not_come_to_are_not_taken_for_lost(
     findings: Findings,
 ) -> None:

@@ -110,7 +110,7 @@ def test_where_all_repeats_are_equal_the_certificate_says_what_is_read_and_how_m
     result = search(payer(by_clock(itertools.repeat(False))), tmp_path)
 
     (text,) = claims(result)
-    read = "the target asks for real time (time.monotonic_ns() at test_clock_reads.py:"
+    read = "The target asks for real time (time.monotonic_ns() at test_clock_reads.py:"
     assert read in text
     repeats = int(text.partition(" repeats of runs that do were equal")[0].rpartition(" ")[2])
     assert repeats >= READING_REPEATED

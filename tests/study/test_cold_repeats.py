@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,7 @@ from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.execution.executor import Executor, Finished
 from chaosagent.execution.inline import InlineExecutor
 from chaosagent.faults.space import Choices, Space
+from chaosagent.report.findings import Findings, findings_page
 from chaosagent.report.page import Page
 from chaosagent.report.undeclared import tell_unrepeated
 from chaosagent.study.plan import Plan
@@ -99,6 +102,17 @@ def test_nothing_is_proved_where_an_interrupt_comes_before_the_repeats_are_made(
     tell_unrepeated(page, result)
     assert "Nothing is proved yet in one search" in page.text()
     assert "--resume" in page.text()
+
+
+def test_searches_that_had_finished_are_told_from_those_that_had_not(plan: Plan) -> None:
+    two_tasks = replace(payer, tasks={"pay": Task("pay"), "pay later": Task("pay later")})
+    plan = replace(plan, target=two_tasks, tasks=tuple(two_tasks.tasks.values()))
+
+    result = search(plan, patient(plan, 1))
+
+    page = findings_page(Findings(plan, result, {}, Path("out"))).text()
+    assert "Nothing is proved yet in one search:" in page
+    assert "One other search had not finished." in page
 
 
 def test_a_study_that_is_not_interrupted_makes_them_and_shows_how_many(plan: Plan) -> None:
