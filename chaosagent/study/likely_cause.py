@@ -28,8 +28,8 @@ _BY_ADDRESS = (
 )
 VARYING = f"something that differs from run to run, {_BY_ADDRESS}"
 _WITHIN = (
-    "create it within the target's function, or give each run a process of its own: `fresh: true` in the study file, "
-    "or `@chaosagent.fresh` above the target"
+    "create it within the target's function, or give each run a process of its own: `@chaosagent.fresh` above the "
+    "target, or for a search `fresh: true` in the study file"
 )
 READS_SHOWN = 3
 VARIABLES_SHOWN = 8
@@ -37,7 +37,7 @@ FILES_SHOWN = 4
 INTO_A_FRESH_FOLDER = "write to a folder made in the run (`tempfile.mkdtemp()`), or to a store in memory"
 _VARYING = {
     Variation.NONE: (
-        "what depends on earlier runs of the process, out of sight of module variables, such as a package's own cache, "
+        "what depends on earlier runs of the process, but is in no module variable, such as a package's own cache, "
         f"the address of an object, or the order of a set of objects without `__hash__`; {_WITHIN}"
     ),
     Variation.PROCESS: f"something that differs between processes with the same hash seed, {_BY_ADDRESS}",

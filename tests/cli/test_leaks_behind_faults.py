@@ -207,7 +207,7 @@ def test_a_target_that_counts_its_runs_is_refused_and_the_variable_named(
     assert refused.code == (4 if command[0] == "search" else 1)
     told = " ".join((refused.out + refused.err).split())
     assert re.search(rf"Likely cause: .*runs change .*{name} in agent.py", told), told
-    assert "`fresh: true` in the study file, or `@chaosagent.fresh` above the target" in told
+    assert "`@chaosagent.fresh` above the target, or for a search `fresh: true` in the study file" in told
 
 
 @pytest.mark.parametrize(("decorator", "options"), [(f"@fresh\n{TARGET}", ()), (TARGET, ("--fresh",))])
