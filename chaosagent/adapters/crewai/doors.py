@@ -36,11 +36,12 @@ from chaosagent.adapters.crewai.tool import (
     result_of,
     tool_name,
 )
-from chaosagent.adapters.doors import FrameworkDoors, Tools, clean_name, is_behind, refuse_twice
+from chaosagent.adapters.doors import FrameworkDoors, Tools, clean_name, refuse_twice
 from chaosagent.adapters.translated import translated
 from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain, digest_of, pack
 from chaosagent.errors import TargetError
+from chaosagent.targets.call_handler import is_behind
 from chaosagent.targets.target import Run
 from chaosagent.virtual_time import VirtualLoop
 from chaosagent.wall import WallLoop

@@ -19,7 +19,7 @@ from pydantic_ai.toolsets import FunctionToolset
 from pydantic_core import to_jsonable_python
 
 from chaosagent.adapters.checkpoints import World
-from chaosagent.adapters.doors import FrameworkDoors, Tools, is_behind, refuse_twice
+from chaosagent.adapters.doors import FrameworkDoors, Tools, refuse_twice
 from chaosagent.adapters.pydantic_ai.agent_run import AgentRun
 from chaosagent.adapters.pydantic_ai.errors import OWN
 from chaosagent.adapters.pydantic_ai.model import behind_door
@@ -28,6 +28,7 @@ from chaosagent.adapters.pydantic_ai.tools import NamedTools, ToolsBehindDoors
 from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError
+from chaosagent.targets.call_handler import is_behind
 from chaosagent.targets.target import Run
 from chaosagent.threads import ThreadPool
 from chaosagent.virtual_time import VirtualLoop
