@@ -30,7 +30,7 @@ from chaosagent.importable import make_importable
 from chaosagent.proxy.service import Service
 from chaosagent.proxy.together import SECONDS
 from chaosagent.proxy.upstream import answers_in, base_url, canned
-from chaosagent.targets.loading import load_object
+from chaosagent.targets.references import load_object
 from chaosagent.targets.target import EffectOf, EffectRule, Target
 from chaosagent.vocabulary import Impact, Labels, SystemConfig, Task
 
