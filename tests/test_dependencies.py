@@ -11,9 +11,11 @@ import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -190,3 +192,12 @@ def test_searching_and_replaying_do_without_every_extra(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert done.stdout == "{'VIOLATED': 3} {'REPRODUCED': 3}\nTrue\n"
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = grimp.build_graph("chaosagent", cache_dir=None)
+
+    # import-linter looks for circles among the children of a package, and so misses those of a package and its modules.
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+
+    TopologicalSorter(imports).prepare()  # raises a CycleError that names the modules of a circle

@@ -23,7 +23,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from chaosagent.contracts.defaults import default_contracts
+from chaosagent.contracts.templates.defaults import default_contracts
 from chaosagent.execution.untraced import UntracedRun
 from chaosagent.experiments.benchmarks import certify
 from chaosagent.replays.outcome import ReplayOutcome

@@ -42,9 +42,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from chaosagent.adapters.mcp.server import McpServer
 from chaosagent.canonical import Plain, plain
 from chaosagent.errors import TargetError, UsageError
-from chaosagent.proxy.mcp_server import McpServer
 from chaosagent.proxy.proxy import Behind, Proxy
 from chaosagent.proxy.server import require_server
 from chaosagent.proxy.service import Service

@@ -24,13 +24,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from chaosagent.adapters.command import SECONDS_MAX, command
 from chaosagent.adapters.doors import Tools
+from chaosagent.adapters.mcp.server import McpServer
 from chaosagent.errors import UnknownNameError, UsageError
 from chaosagent.importable import make_importable
-from chaosagent.proxy.mcp_server import McpServer
 from chaosagent.proxy.service import Service
 from chaosagent.proxy.together import SECONDS
 from chaosagent.proxy.upstream import answers_in, base_url, canned
-from chaosagent.targets.loading import load_object
+from chaosagent.targets.references import load_object
 from chaosagent.targets.target import EffectOf, EffectRule, Target
 from chaosagent.vocabulary import Impact, Labels, SystemConfig, Task
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from chaosagent.adapters.doors import is_behind
+from chaosagent.targets.call_handler import is_behind
 from chaosagent.targets.target import Run
 
 DERIVED = "derived_from"

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from chaosagent.api.result import StudyResult
 from chaosagent.canonical import Plain
 from chaosagent.errors import UnknownNameError, UsageError
 from chaosagent.studyfile.located import DEPTH_MAX, VALUES_MAX, shown
 
 PLACE_MAX = 200
-NESTED_MAX = 4
 NUMBER_BITS_MAX = 4_096
 
 
@@ -37,23 +35,6 @@ def path_of(call: str, name: str, value: object) -> Path:
             why = error.strerror if isinstance(error, OSError) else "it has a character that paths cannot have"
             raise UsageError(f"{call}({name}={shown(str(value))}): {name} is no possible path: {why}.") from error
     return Path(value)
-
-
-def each_of(call: str, name: str, value: object, depth: int = 0) -> Iterator[object]:
-    """Yield what an argument gives: itself, the counterexamples of a result, or what is in a list, in lists of it, too.
-
-    Raises:
-        UsageError: Lists are nested too deeply, as those that contain themselves are.
-    """
-    if depth > NESTED_MAX:
-        raise UsageError(f"{call}({name}=...): {name} is a list that contains itself, or too many lists in each other.")
-    if isinstance(value, StudyResult):
-        yield from value.counterexamples
-    elif isinstance(value, Iterable) and not isinstance(value, str | bytes | Path | Mapping):
-        for one in value:
-            yield from each_of(call, name, one, depth + 1)
-    else:
-        yield value
 
 
 def name_of(call: str, name: str, value: object, known: Sequence[str]) -> str:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
-from chaosagent.api.arguments import each_of, flag_of, path_of, plain_of
+from chaosagent.api.arguments import flag_of, path_of, plain_of
 from chaosagent.api.checking import judge_files, judge_record, trace_files
 from chaosagent.api.counterexample import Counterexample
 from chaosagent.api.entries import ContractEntry, Entries
 from chaosagent.api.frame import frame_of
-from chaosagent.api.result import StudyResult
+from chaosagent.api.result import StudyResult, each_of
 from chaosagent.api.study import place_of_caller
 from chaosagent.api.target_output import target_output_to_stderr
 from chaosagent.canonical import Plain

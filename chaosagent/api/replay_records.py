@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from chaosagent.api.arguments import each_of, flag_of, name_of, path_of, whole_of
+from chaosagent.api.arguments import flag_of, name_of, path_of, whole_of
 from chaosagent.api.counterexample import Counterexample
 from chaosagent.api.frame import frame_of
 from chaosagent.api.replaying import (
@@ -22,7 +22,7 @@ from chaosagent.api.replaying import (
     stored_at,
     totals_of,
 )
-from chaosagent.api.result import StudyResult
+from chaosagent.api.result import StudyResult, each_of
 from chaosagent.api.running_loop import outside_running_loop
 from chaosagent.api.target_output import target_output_to_stderr
 from chaosagent.errors import UsageError

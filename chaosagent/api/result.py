@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from chaosagent.api.arguments import whole_of
 from chaosagent.api.counterexample import Counterexample
 from chaosagent.api.frame import frame_of
 from chaosagent.api.rows import Certificate, Trial, rows_in
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from chaosagent.api.frame import Frame
     from chaosagent.report.findings import Findings
     from chaosagent.report.plots import Robustness
+
+NESTED_MAX = 4
 
 Table: TypeAlias = Literal["trials", "counterexamples", "certificates"]
 TABLES: tuple[Table, ...] = ("trials", "counterexamples", "certificates")
@@ -132,7 +135,6 @@ class StudyResult:
             UsageError: The result was loaded from a folder, so that there is no target to run; the study did not search
                 `objective`, or the target does not say whether it was met; or `draws` is not allowed.
         """
-        from chaosagent.api.arguments import whole_of
         from chaosagent.api.robustness import robustness_of
 
         whole_of("robustness", "draws", draws, RUNS_MAX)
@@ -177,6 +179,23 @@ class StudyResult:
             + folded_html(f"{_many(len(self.certificates), 'certificate')}", proved)
             + folded_html("the summary in words", page_html(self._page))
         )
+
+
+def each_of(call: str, name: str, value: object, depth: int = 0) -> Iterator[object]:
+    """Yield what an argument gives: itself, the counterexamples of a result, or what is in a list, in lists of it, too.
+
+    Raises:
+        UsageError: Lists are nested too deeply, as those that contain themselves are.
+    """
+    if depth > NESTED_MAX:
+        raise UsageError(f"{call}({name}=...): {name} is a list that contains itself, or too many lists in each other.")
+    if isinstance(value, StudyResult):
+        yield from value.counterexamples
+    elif isinstance(value, Iterable) and not isinstance(value, str | bytes | Path | Mapping):
+        for one in value:
+            yield from each_of(call, name, one, depth + 1)
+    else:
+        yield value
 
 
 def _many(number: int, singular: str, plural: str = "") -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaosagent.adapters.command_file import model_of, service_of
+from chaosagent.adapters.mcp.server import McpServer
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.contracts.contract import Nominal
@@ -22,7 +23,6 @@ from chaosagent.execution.served import serve
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.importable import make_importable
 from chaosagent.limits import RunLimits
-from chaosagent.proxy.mcp_server import McpServer
 from chaosagent.proxy.proxy import Behind
 from chaosagent.proxy.server import bound_socket, require_server
 from chaosagent.proxy.service import Service

@@ -26,10 +26,10 @@ from typing import cast
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import CONTRACTS, Contract, ContractFactory
-from chaosagent.contracts.defaults import default_contracts
 from chaosagent.contracts.templates.all_or_nothing import AllOrNothing
 from chaosagent.contracts.templates.at_most_once import AtMostOnce
 from chaosagent.contracts.templates.containment import Containment
+from chaosagent.contracts.templates.defaults import default_contracts
 from chaosagent.contracts.templates.least_privilege import LeastPrivilege
 from chaosagent.contracts.templates.no_crash import NoCrash
 from chaosagent.contracts.templates.no_extra_effects import NoExtraEffects

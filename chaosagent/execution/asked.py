@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Coroutine, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chaosagent.errors import TargetError
-
-if TYPE_CHECKING:
-    from chaosagent.execution.doors import LiveDoor
+from chaosagent.execution.doors import LiveDoor
 
 
 def close_unawaited(asked: Iterable[Coroutine[Any, Any, Any]]) -> TargetError | None:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chaosagent.canonical import digest_of, pack, plain
 from chaosagent.execution.acting import ACTING
-
-if TYPE_CHECKING:
-    from chaosagent.execution.run import LiveRun
+from chaosagent.execution.run_state import RunState
 
 
 def everything_at(
-    run: LiveRun,
+    run: RunState,
     place: str,
     state: object,
     numbers: list[int],

@@ -10,18 +10,15 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeGuard, cast
 
 from chaosagent.canonical import Plain, pack, plain
 from chaosagent.errors import TargetError
 from chaosagent.execution.crashed import with_place
+from chaosagent.execution.frozen import Frozen
 from chaosagent.faults.injection import Place
 from chaosagent.targets.target import Committed, EffectOf, EffectRule, Implementation
 from chaosagent.vocabulary import Boundary, Effect
-
-if TYPE_CHECKING:
-    from chaosagent.execution.run import LiveRun
-    from chaosagent.execution.untraced import UntracedDoor
 
 
 class DoorOptions(NamedTuple):
@@ -41,6 +38,22 @@ class DoorOptions(NamedTuple):
     committed: Committed | None = None
 
 
+class DoorRun(Protocol):
+    """The part of a run that its doors use."""
+
+    frozen: Frozen | None
+
+    def enter(self, door: LiveDoor, place_of: Callable[[str], Place], operation: str, arguments: dict[str, Any]) -> Any:
+        """Cross a boundary; an awaitable, or in a synchronous target the answer itself."""
+        ...
+
+
+class NamedDoor(Protocol):
+    """A door of any run."""
+
+    interface: str
+
+
 class LiveDoor:
     """One interface of a run: counts who asks, and hands on to the crossing pipeline."""
 
@@ -48,7 +61,7 @@ class LiveDoor:
 
     def __init__(
         self,
-        run: LiveRun,
+        run: DoorRun,
         boundary: Boundary,
         name: str,
         implementation: Implementation,
@@ -61,7 +74,7 @@ class LiveDoor:
         self.options = options
         self.call = dispatcher(self.interface, implementation)
         if run.frozen is not None and options.pure:
-            self.call = run.frozen.around(self)
+            self.call = run.frozen.around(self.call, self.is_pure, options.errors)
         _check_effects(self.interface, implementation, options)
         self.counts: dict[str, int] = {}
         self.history: deque[tuple[bytes, bytes]] = deque(maxlen=8)
@@ -205,7 +218,7 @@ def by_keyword(interface: str, implementation: Implementation, operation: str, c
     return TypeError(f"{interface} takes the arguments of an operation by keyword: door({operation!r}, {shown})")
 
 
-def by_name(door: LiveDoor | UntracedDoor, name: str) -> AttributeError:
+def by_name(door: NamedDoor, name: str) -> AttributeError:
     """Return what is raised for an operation that is asked for as if it were a method, with the right call."""
     if name.startswith("_") or name == "interface":  # Python asks for such by itself, also of a door that is half made
         return AttributeError(name)
@@ -232,7 +245,7 @@ class LiveAsk:
 
     __slots__ = ("_arguments", "_attempts", "_door", "_operation", "_place", "_run")
 
-    def __init__(self, run: LiveRun, door: LiveDoor, operation: str, arguments: dict[str, Any]) -> None:
+    def __init__(self, run: DoorRun, door: LiveDoor, operation: str, arguments: dict[str, Any]) -> None:
         self._run, self._door, self._operation, self._arguments = run, door, operation, arguments
         self._place: Place | None = None
         self._attempts = 0

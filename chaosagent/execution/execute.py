@@ -227,7 +227,8 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
     try:
         state = run.final_state()
         if ending is Ending.FINISHED:
-            outcome = run.settled(outcome_of(experiment, result, state, is_faulty=run.is_faulty))
+            handed_back = outcome_of(experiment.target, experiment.task, result, state, is_faulty=run.is_faulty)
+            outcome = run.settled(handed_back)
     except TargetError as error:
         if not run.is_faulty:
             raise

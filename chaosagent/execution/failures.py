@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import builtins
 import re
-from asyncio import CancelledError
+from asyncio import CancelledError, current_task
 from collections.abc import Mapping, Sequence
 from json import JSONDecodeError
 from typing import cast
 
 from chaosagent.canonical import Plain, pack_plain, plain
 from chaosagent.errors import UsageError
+from chaosagent.virtual_time import VirtualTimeError
 from chaosagent.vocabulary import ActionBlocked, Failure, ServiceFault, StatusError
 
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
@@ -29,6 +30,20 @@ _KNOWN |= {kind.__name__: kind for kind in (ServiceFault, StatusError, ActionBlo
 MESSAGE_MAX = 2_000
 FACTS_BYTES_MAX = 20_000
 SECONDS_MAX = 1e15
+
+
+class RunEnded(BaseException):
+    """The run is over or has reached a limit; not an `Exception`, so that no target swallows it."""
+
+
+def is_answer(error: BaseException) -> bool:
+    """Whether what the world raises is its answer, as a tool's `sys.exit` is, and not the end of call or run."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(map(is_answer, error.exceptions))
+    if isinstance(error, CancelledError):  # the target gives up on the call; a world may also raise it itself
+        task = current_task()
+        return task is None or task.cancelling() == 0
+    return not isinstance(error, KeyboardInterrupt | GeneratorExit | RunEnded | VirtualTimeError)
 
 
 def failure_of(error: BaseException) -> Failure:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from chaosagent.canonical import Plain, pack, plain
 from chaosagent.errors import ChaosAgentError, UsageError
@@ -17,9 +17,6 @@ from chaosagent.execution.acting import INSIDE
 from chaosagent.execution.failures import exception_of, failure_of
 from chaosagent.faults.crossing import Request, Response
 from chaosagent.faults.dry import pack_request, pack_response, unpack_response
-
-if TYPE_CHECKING:
-    from chaosagent.execution.doors import LiveDoor
 
 KEY_BYTES = 32
 
@@ -85,12 +82,22 @@ class Frozen:
         self.used: list[FrozenAnswer] = []
         self.drawn = 0
 
-    def around(self, door: LiveDoor) -> Callable[[str, Mapping[str, Any]], Any]:
-        """Return how the operations of a door are called when those that are pure answer from here."""
-        call, errors = door.call, door.options.errors
+    def around(
+        self,
+        call: Callable[[str, Mapping[str, Any]], Any],
+        is_pure: Callable[[str], bool],
+        errors: Mapping[str, type[Exception]],
+    ) -> Callable[[str, Mapping[str, Any]], Any]:
+        """Return how the operations of a door are called when those that are pure answer from here.
+
+        Args:
+            call: How they are called otherwise.
+            is_pure: Which they are.
+            errors: That the target declares at the door, by name.
+        """
 
         def answer(operation: str, arguments: Mapping[str, Any]) -> Any:
-            if not door.is_pure(operation):
+            if not is_pure(operation):
                 return call(operation, arguments)
             place, request = str(INSIDE.get()), pack_request(Request(operation, arguments))
             known = self._known(place, request)

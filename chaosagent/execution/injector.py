@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import TYPE_CHECKING
 
+from chaosagent.execution.passage import Passage
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.schedule import Schedule
 from chaosagent.vocabulary import Boundary
-
-if TYPE_CHECKING:
-    from chaosagent.execution.passage import Passage
 
 
 class Injector:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from chaosagent.canonical import Plain, plain
 from chaosagent.errors import ChaosAgentError, TargetError
@@ -17,13 +17,11 @@ from chaosagent.execution import toxiproxy
 from chaosagent.execution.crashed import with_place
 from chaosagent.execution.doors import DoorOptions, dispatcher
 from chaosagent.execution.passage import Passage
+from chaosagent.execution.run_state import RunState
 from chaosagent.faults.crossing import Toxic
 from chaosagent.targets.target import Committed, Connect, EffectRule, Upstream
 from chaosagent.vocabulary import Effect
 from chaosagent.wall import WallLoop
-
-if TYPE_CHECKING:
-    from chaosagent.execution.run import LiveRun
 
 REACH_SECONDS = 15.0
 """How long a server may take to accept a connection before the first call."""
@@ -70,7 +68,7 @@ class Link:
         options: Of the door.
     """
 
-    def __init__(self, run: LiveRun, far: Far, options: DoorOptions) -> None:
+    def __init__(self, run: RunState, far: Far, options: DoorOptions) -> None:
         self.far, self.options = far, options
         self._run = run
         self._proxy: toxiproxy.Proxy | None = None
@@ -220,7 +218,7 @@ _Call = Callable[[str, Mapping[str, Any]], Any]
 
 
 def link_of(
-    run: LiveRun,
+    run: RunState,
     far: Far,
     effects: Mapping[str, EffectRule] | None,
     read_only: bool | Iterable[str],  # noqa: FBT001  # a set of operations, or all of them
@@ -258,7 +256,7 @@ def link_of(
     return Link(run, far, options)
 
 
-def close_links(run: LiveRun) -> None:
+def close_links(run: RunState) -> None:
     """Remove what a run has put between the target and real servers."""
     for door in run.doors.values():
         if isinstance(door.implementation, Link):

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from chaosagent.canonical import Plain, plain
 from chaosagent.errors import TargetError, UsageError
 from chaosagent.execution.crashed import RAISED, with_place
 from chaosagent.execution.failures import message_of
 from chaosagent.execution.recorder import redacted_identity
+from chaosagent.targets.target import Target
 from chaosagent.trace.redact import Redactor
 from chaosagent.trace.trace import ContractVerdict
-from chaosagent.vocabulary import Claim, Outcome
-
-if TYPE_CHECKING:
-    from chaosagent.execution.execute import Experiment
+from chaosagent.vocabulary import Claim, Outcome, Task
 
 RECORD_DEPTH = 6
 """Levels that a replay record puts around an outcome; they count against the depth that plain data may have."""
 
 
-def outcome_of(experiment: Experiment, result: object, state: Plain, *, is_faulty: bool) -> Outcome:
+def outcome_of(target: Target, task: Task, result: object, state: Plain, *, is_faulty: bool) -> Outcome:
     """Return what a target handed back as plain data, with its objective decided.
 
     Args:
-        experiment: Target and task.
+        target: The system under test.
+        task: One of its tasks.
         result: What the target handed back.
         state: Of the world, where the outcome does not say it.
         is_faulty: A fault has landed; then nobody knows whether an outcome is right that makes the objective raise.
@@ -34,7 +33,7 @@ def outcome_of(experiment: Experiment, result: object, state: Plain, *, is_fault
     Raises:
         TargetError: It is no outcome, or the objective raised without any fault.
     """
-    name, objective = experiment.target.name, experiment.target.objective
+    name, objective = target.name, target.objective
     if result is None or isinstance(result, str):
         result = Outcome(message=result or "")
     if not isinstance(result, Outcome):
@@ -49,12 +48,12 @@ def outcome_of(experiment: Experiment, result: object, state: Plain, *, is_fault
         outcome = replace(outcome, state=state)
     if outcome.success is None and objective is not None:
         try:
-            return replace(outcome, success=bool(objective(experiment.task, outcome)))
+            return replace(outcome, success=bool(objective(task, outcome)))
         except RAISED as error:  # the objective's mistake must not look like a result
             if is_faulty:
                 return outcome
             raise TargetError(
-                f"the objective of target {name!r}, task {experiment.task.id!r}, raised {with_place(error)}"
+                f"the objective of target {name!r}, task {task.id!r}, raised {with_place(error)}"
             ) from error
     return outcome
 

@@ -7,15 +7,13 @@ import random
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from contextvars import Token
-from typing import TYPE_CHECKING
 
 from chaosagent.canonical import Plain, copied, pack_plain, plain, plain_mapping
 from chaosagent.errors import ChaosAgentError, CrossingError, PluginError, TargetError, UsageError
 from chaosagent.execution.acting import INSIDE
-from chaosagent.execution.failures import failure_of, message_of
-from chaosagent.execution.late import reach_later
-from chaosagent.execution.recorder import RunEnded
-from chaosagent.execution.supervised import Supervised
+from chaosagent.execution.doors import LiveDoor
+from chaosagent.execution.failures import failure_of, is_answer, message_of
+from chaosagent.execution.run_state import RunState
 from chaosagent.faults.crossing import Exchange, Proceed, Request, Response, Toxic
 from chaosagent.faults.dry import (
     RecordedCrossing,
@@ -31,13 +29,8 @@ from chaosagent.faults.evaluation import Act
 from chaosagent.faults.injection import Injection, Place, injection_at
 from chaosagent.governance.action import Action
 from chaosagent.governance.mediator import ALLOW, Mediator
-from chaosagent.trace.step import ALLOWED, Decision
-from chaosagent.virtual_time import VirtualTimeError
+from chaosagent.trace.step import ALLOWED, Decision, StepKind
 from chaosagent.vocabulary import ActionBlocked, Boundary, Effect, Failure, Mediation
-
-if TYPE_CHECKING:
-    from chaosagent.execution.doors import LiveDoor
-    from chaosagent.execution.run import LiveRun
 
 
 class Passage:
@@ -92,7 +85,7 @@ class Passage:
     )
 
     def __init__(
-        self, run: LiveRun, door: LiveDoor, place: Place, operation: str, arguments: Mapping[str, Plain]
+        self, run: RunState, door: LiveDoor, place: Place, operation: str, arguments: Mapping[str, Plain]
     ) -> None:
         self._run = run
         self.door = door
@@ -156,14 +149,9 @@ class Passage:
             return unpack_response(self.earlier_bytes)
         return earlier_in(self.history, self.request, self.response_bytes)
 
-    async def apply(self, injection: Injection) -> Response:
-        """Let an injection act on the passage, and return what the agent is given.
-
-        Raises:
-            PluginError: Its operator does what rule R1 could not see.
-        """
+    def begin(self, injection: Injection) -> None:
+        """Take the injection that acts from now on; only the current task may use the crossing."""
         self.injection, self._task = injection, asyncio.current_task()
-        return await Supervised(injection, self)
 
     def end(self) -> None:
         """Refuse whoever uses the crossing from now on."""
@@ -207,7 +195,25 @@ class Passage:
     def defer(self, seconds: float, proceed: Proceed, request: Request) -> None:  # noqa: ARG002  # the protocol's
         self.act()
         self.deferred = True
-        reach_later(self._run, self, seconds, request)
+        late = type(self)(self._run, self.door, self.place, request.operation, request.arguments)
+        late.role, late.decision = self.role, self.decision
+        late.take_request()
+        late.asked, late.asked_at = self.asked, self.asked_at
+        self._run.loop.create_own_task(late._reach_world_after(seconds))
+
+    async def _reach_world_after(self, seconds: float) -> None:
+        """Let the request reach the world later, as a step of its own."""
+        run = self._run
+        await asyncio.sleep(seconds)
+        try:
+            waiting = self.call_world(self.operation, self.arguments)
+            if waiting is not None:
+                await waiting
+            if not run.over:
+                now = run.loop.now
+                run.recorder.append(self, StepKind.LATE, now, told=self.response_bytes, value=self.value)
+        except ChaosAgentError as error:
+            run.recorder.refuse(error)
 
     def disturbed(self, toxic: Toxic) -> AbstractAsyncContextManager[None]:
         raise PluginError(
@@ -334,7 +340,7 @@ class Passage:
             INSIDE.reset(token)
 
     def _take_error(self, error: BaseException, *, is_disturbed: bool) -> None:
-        if not _is_answer(error):
+        if not is_answer(error):
             raise error
         self.value, self.exception = None, error
         self._take_response(pack_plain((None, failure_of(error))), is_disturbed=is_disturbed)
@@ -388,13 +394,3 @@ class Passage:
             self.at_once,
         )
         return tuple.__new__(RecordedCrossing, fields)  # half the time of calling the class, at every crossing
-
-
-def _is_answer(error: BaseException) -> bool:
-    """Whether what the world raises is its answer, as a tool's `sys.exit` is, and not the end of call or run."""
-    if isinstance(error, BaseExceptionGroup):
-        return all(map(_is_answer, error.exceptions))
-    if isinstance(error, asyncio.CancelledError):  # the target gives up on the call; a world may also raise it itself
-        task = asyncio.current_task()
-        return task is None or task.cancelling() == 0
-    return not isinstance(error, KeyboardInterrupt | GeneratorExit | RunEnded | VirtualTimeError)

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 from chaosagent.canonical import Plain, plain
 from chaosagent.errors import ChaosAgentError
+from chaosagent.execution.doors import LiveDoor
+from chaosagent.execution.failures import RunEnded
 from chaosagent.execution.watch import Watch
 from chaosagent.faults.injection import Place
 from chaosagent.limits import RunLimits
 from chaosagent.trace.redact import Redactor
-from chaosagent.trace.step import Landed, Link, Step, StepKind
+from chaosagent.trace.step import Decision, Landed, Link, Step, StepKind
 from chaosagent.vocabulary import Effect, Failure
 
-if TYPE_CHECKING:
-    from chaosagent.execution.passage import Passage
 
+class Crossed(Protocol):
+    """A passage as the trace describes it; see `chaosagent.execution.passage.Passage`."""
 
-class RunEnded(BaseException):
-    """The run is over or has reached a limit; not an `Exception`, so that no target swallows it."""
+    place: Place
+    door: LiveDoor
+    role: str
+    operation: str
+    request_bytes: bytes
+    decision: Decision
+    effects: tuple[Effect, ...]
+    asked_at: float
+    inside: Place | str
 
 
 class Recorder:
@@ -74,7 +83,7 @@ class Recorder:
 
     def append(
         self,
-        passage: Passage,
+        passage: Crossed,
         kind: StepKind,
         now: float,
         *,

@@ -21,18 +21,17 @@ from chaosagent.execution.acting import ACTING, INSIDE, As, check_name
 from chaosagent.execution.checkpoint import everything_at
 from chaosagent.execution.crashed import with_place
 from chaosagent.execution.doors import DoorOptions, LiveDoor, Mailbox
-from chaosagent.execution.failures import exception_of, failure_of
-from chaosagent.execution.frozen import Frozen
+from chaosagent.execution.failures import RunEnded, exception_of, failure_of
 from chaosagent.execution.injector import Injector
 from chaosagent.execution.network import Far, NetworkPassage, link_of
 from chaosagent.execution.opening import DoorOpener
 from chaosagent.execution.outcome import RECORD_DEPTH
 from chaosagent.execution.passage import Passage
-from chaosagent.execution.recorder import Recorder, RunEnded
+from chaosagent.execution.recorder import Recorder
+from chaosagent.execution.run_state import RunState
 from chaosagent.execution.supervised import disturbed
 from chaosagent.execution.undeclared import Survey
-from chaosagent.faults.dry import RecordedCrossing
-from chaosagent.faults.evaluation import Act, Fingerprint, Fingerprinting
+from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.governance.mediator import Mediator
 from chaosagent.seeds import derive
@@ -49,7 +48,7 @@ STATE_MISSING = "run.state:"
 """How the text begins that says why the state of the world could not be found."""
 
 
-class LiveRun(DoorOpener):
+class LiveRun(RunState, DoorOpener):
     """Implements `chaosagent.targets.target.Run`.
 
     Args:
@@ -61,12 +60,6 @@ class LiveRun(DoorOpener):
         recorder: Of its steps.
         synchronous: The target is a plain function and calls its doors without `await`.
         fingerprinting: What fingerprints at checkpoints cover.
-
-    Attributes:
-        crossings: The places at which an injection could have acted.
-        acts: The injections that landed, in the order in which they began to act.
-        position: Of what acted last, among everything that acts: asks and answers of the world, counted from 1.
-        over: The target has ended; nothing crosses any more.
     """
 
     def __init__(
@@ -81,26 +74,16 @@ class LiveRun(DoorOpener):
         synchronous: bool = False,
         fingerprinting: Fingerprinting = Fingerprinting.OFF,
     ) -> None:
-        self.task, self.config, self.seed = task, config, seed
-        self.loop, self.clock = loop, Clock(loop, synchronous=synchronous)
+        super().__init__(task, config, seed, loop=loop, recorder=recorder)
+        self.clock = Clock(loop, synchronous=synchronous)
         loop.origin = INSIDE.get
-        self.recorder = recorder
-        self.payload_bytes_max = recorder.limits.payload_bytes_max
-        self.crossings: list[RecordedCrossing] = []
-        self.fingerprints: list[Fingerprint] = []
-        self.acts: list[Act] = []
         self.asked: list[Coroutine[Any, Any, Plain]] = []
-        self.over, self._injector = False, injector
+        self._injector = injector
         self._synchronous, self._thread = synchronous, threading.get_ident()
         self._fingerprinting = fingerprinting
-        self.doors: dict[str, LiveDoor] = {}
-        self.mailboxes: dict[str, Mailbox] = {}
-        self.streams: dict[str, random.Random] = {}
-        self.mediator: Mediator | None = None
         self._state: Callable[[], Any] | None = None
-        self.frozen: Frozen | None = None
         self.survey: Survey | None = None
-        self.position = self._pending = self._told_of_end = 0
+        self._pending = self._told_of_end = 0
 
     # ------------------------------------------------------------------ doors
 
@@ -341,32 +324,6 @@ class LiveRun(DoorOpener):
         except BaseException as error:  # a declaration's mistake must not look like a state
             text = f"{STATE_MISSING} the function that returns the state raised {with_place(error)}"
             raise TargetError(text) from error
-
-    # ------------------------------------------------------------------ what passages ask of their run
-
-    @property
-    def is_faulty(self) -> bool:
-        """Whether a fault has landed by now."""
-        return bool(self.acts)
-
-    def too_large(self, interface: str, size: int) -> BaseException:
-        """Return what ends the run: as inconclusive once a fault has landed, else as a mistake in the target."""
-        text = (
-            f"a payload of {size} bytes crosses {interface}; the limit is {self.payload_bytes_max} "
-            "(payload_bytes_max of RunLimits; no study file sets it). Hand over less."
-        )
-        if not self.is_faulty:
-            return TargetError(f"A{text[1:]}")
-        self.recorder.conclude(text)
-        return RunEnded(text)
-
-    def rejected(self, text: str) -> Exception:
-        """Return what is raised for something that a run cannot take.
-
-        Before any fault has landed the run is what the nominal one is, so it is a mistake in the target, and nothing
-        comes of the run. After that it is how the target behaves under a fault, which it may handle.
-        """
-        return TypeError(text) if self.is_faulty else self.recorder.refuse(TargetError(text))
 
     def _elsewhere(self, door: LiveDoor) -> ChaosAgentError:
         return self.recorder.refuse(

@@ -12,9 +12,8 @@ from chaosagent.canonical import Plain
 from chaosagent.errors import ChaosAgentError, TargetError
 from chaosagent.execution.doors import DoorOptions, LiveDoor, read_text
 from chaosagent.execution.execute import Execution, Experiment, conduct, make_run
-from chaosagent.execution.failures import exception_of
+from chaosagent.execution.failures import RunEnded, exception_of
 from chaosagent.execution.passage import Passage
-from chaosagent.execution.recorder import RunEnded
 from chaosagent.execution.run import STATE_MISSING, LiveRun
 from chaosagent.faults.dry import unpack_request, unpack_response
 from chaosagent.faults.injection import Place

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chaosagent.errors import ChaosAgentError, PluginError, UsageError
 from chaosagent.execution.crashed import RAISED
 from chaosagent.execution.failures import message_of
+from chaosagent.execution.passage import Passage
 from chaosagent.faults.crossing import Response
 from chaosagent.faults.dry import pack_response
 from chaosagent.faults.injection import Injection
-
-if TYPE_CHECKING:
-    from chaosagent.execution.passage import Passage
 
 
 async def disturbed(passage: Passage, injection: Injection) -> tuple[Response, bytes] | None:
@@ -44,8 +42,9 @@ async def disturbed(passage: Passage, injection: Injection) -> tuple[Response, b
 
 async def _applied(passage: Passage, injection: Injection) -> Response:
     """Return what an operator makes of a passage."""
+    passage.begin(injection)
     try:
-        response: object = await passage.apply(injection)
+        response: object = await Supervised(injection, passage)
     except ChaosAgentError:
         raise
     except asyncio.CancelledError as error:

@@ -20,17 +20,15 @@ import types
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 from chaosagent.execution.crashed import Owner, owner_of
 from chaosagent.execution.module_changes import ModuleChanges, context_variables, modules_of
+from chaosagent.execution.run_state import RunState
 from chaosagent.execution.value_reader import ValueReader, frame_of
 from chaosagent.faults.evaluation import Undeclared, Variable
 from chaosagent.faults.schedule import Schedule
-
-if TYPE_CHECKING:
-    from chaosagent.execution.run import LiveRun
 
 VALUES_MAX = 16_000
 """Values that are looked at in one checkpoint; what is found behind them is not compared."""
@@ -83,7 +81,7 @@ class Survey:
             with suppress(Exception):  # as below
                 self._changes.look(modules_of(_frames(caller, ())))
 
-    def look(self, run: LiveRun, place: str, state: object, caller: types.FrameType | None) -> None:
+    def look(self, run: RunState, place: str, state: object, caller: types.FrameType | None) -> None:
         """Look at a checkpoint whose fingerprint was just taken; of many only at some.
 
         Args:
@@ -101,7 +99,7 @@ class Survey:
 
     def _look(
         self,
-        run: LiveRun,
+        run: RunState,
         place: str,
         state: object,
         caller: types.FrameType | None,

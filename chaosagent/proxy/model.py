@@ -10,11 +10,11 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from chaosagent.adapters.doors import COMPLETE, handed_over, through
 from chaosagent.canonical import digest_of
 from chaosagent.proxy.dialect import Body, Dialect
 from chaosagent.proxy.together import Together
 from chaosagent.proxy.upstream import Headers, ModelUpstream
+from chaosagent.targets.call_handler import COMPLETE, handed_over, through
 from chaosagent.targets.target import Ask, Run
 
 _STREAMING = ("stream", "stream_options")

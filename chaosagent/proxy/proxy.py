@@ -26,14 +26,12 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from chaosagent.adapters.mcp import check_installed
 from chaosagent.canonical import Plain
 from chaosagent.errors import ChaosAgentError
 from chaosagent.extras import require
 from chaosagent.proxy.chat_completions import ChatCompletions
 from chaosagent.proxy.dialect import Body, Dialect
 from chaosagent.proxy.failing import ErrorAnswer, error_answer, service_error
-from chaosagent.proxy.mcp_server import McpServer
 from chaosagent.proxy.messages import Messages
 from chaosagent.proxy.model import ModelDoor
 from chaosagent.proxy.responses import Responses
@@ -41,15 +39,13 @@ from chaosagent.proxy.server import EXTRA, LOOPBACK, Connections, bound_socket, 
 from chaosagent.proxy.service import Call, Handlers, Service, ServiceDoor, refuse_unnamed
 from chaosagent.proxy.sse import written
 from chaosagent.proxy.together import SECONDS, Together
-from chaosagent.proxy.upstream import Client, Reply, Scripted, Server, Troubles, base_url
+from chaosagent.proxy.upstream import Client, Joined, McpUpstream, Reply, Scripted, Server, Troubles, base_url
 from chaosagent.targets.target import Run
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.types import ASGIApp
-
-    from chaosagent.adapters.mcp.behind import Joined
 
 T = TypeVar("T")
 
@@ -80,7 +76,7 @@ class Behind:
 
     models: Mapping[str, str | Callable[[Mapping[str, Any]], Any]] = field(default_factory=dict)
     services: Mapping[str, Service] = field(default_factory=dict)
-    mcp: Mapping[str, McpServer] = field(default_factory=dict)
+    mcp: Mapping[str, McpUpstream] = field(default_factory=dict)
     prompts: bool = False
     pure: bool = True
     together_seconds: float = SECONDS
@@ -94,8 +90,8 @@ class Behind:
             service.check()
             if isinstance(service.upstream, str):
                 base_url(service.upstream, name)
-        if self.mcp:
-            check_installed()
+        for server in self.mcp.values():
+            server.check_installed()
         for name, server in self.mcp.items():
             server.check(name)
 
@@ -147,11 +143,12 @@ class Proxy:
             opened.push_async_callback(client.close)
             self._make_doors(client)
             for name, server in self._behind.mcp.items():
-                self._mcp[name] = await opened.enter_async_context(self._joined(name, server))
+                joined = server.join(self._run, name, troubles=self.troubles, entrance=self.together, over=self.over)
+                self._mcp[name] = await opened.enter_async_context(joined)
             await opened.enter_async_context(serving(self._application(), self._connections, bound))
             yield self.variables
         for one in self._mcp.values():
-            one.doors.check()
+            one.check()
 
     @property
     def variables(self) -> dict[str, str]:
@@ -204,11 +201,6 @@ class Proxy:
         for name, service in self._behind.services.items():
             known = service if self._run.clock.of_study else replace(service, reset="")
             self._services[name] = self._service_door(name, known, together, client)
-
-    def _joined(self, name: str, server: McpServer) -> contextlib.AbstractAsyncContextManager[Joined]:
-        from chaosagent.adapters.mcp.behind import joined  # needs the SDK, which not every proxy does
-
-        return joined(self._run, name, server, troubles=self.troubles, entrance=self.together, over=self.over)
 
     def _service_door(self, name: str, service: Service, together: Together, client: Client) -> ServiceDoor:
         place = service.upstream

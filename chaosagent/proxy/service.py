@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
-from chaosagent.adapters.doors import handed_over, through
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError
 from chaosagent.proxy.routes import SAFE, Routes, check_operation, filled, names_in
 from chaosagent.proxy.together import Together
 from chaosagent.proxy.upstream import Headers, Reply, Server, called
+from chaosagent.targets.call_handler import handed_over, through
 from chaosagent.targets.target import Door, EffectRule, Run
 from chaosagent.vocabulary import StatusError
 

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 import json
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from chaosagent.errors import UsageError
 from chaosagent.extras import require
 from chaosagent.proxy.dialect import Body, Dialect, MalformedAnswerError, list_of
 from chaosagent.proxy.server import EXTRA
 from chaosagent.proxy.sse import BrokenStreamError, read
+from chaosagent.proxy.together import Together
+from chaosagent.targets.target import Run
 from chaosagent.vocabulary import StatusError
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
 
 SECONDS_MAX = 600.0
 """How long a server may be silent."""
@@ -87,6 +95,55 @@ class Troubles:
         """Return what is raised for an answer that is no answer."""
         self.tell(message)
         return StatusError(BAD_GATEWAY, message[:MESSAGE_MAX])
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """How agents reach an MCP server through the doors of a run.
+
+    Attributes:
+        command: What a client starts in the place of the server, to speak over stdio.
+        answer: Answers over streamable HTTP; `None` for a server that is a command.
+        check: Refuses what was said of tools that the server turned out not to have.
+    """
+
+    command: tuple[str, ...]
+    answer: Callable[[Request], Awaitable[Response]] | None
+    check: Callable[[], None]
+
+
+class McpUpstream(Protocol):
+    """An MCP server behind the proxy."""
+
+    def check_installed(self) -> None:
+        """Refuse it where the extra `mcp` is not installed.
+
+        Raises:
+            MissingExtraError: It is not.
+        """
+        ...
+
+    def check(self, name: str) -> None:
+        """Refuse what is neither a URL nor a command.
+
+        Raises:
+            UsageError: It is neither.
+        """
+        ...
+
+    def join(
+        self, run: Run, name: str, *, troubles: Troubles, entrance: Together, over: asyncio.Event
+    ) -> AbstractAsyncContextManager[Joined]:
+        """Let agents reach the server for as long as a `with` block lasts.
+
+        Args:
+            run: The run, in real time.
+            name: As schedules call the server.
+            troubles: Is told what goes wrong behind the doors.
+            entrance: Lets calls in, those of models and services too.
+            over: Is set when the run can go no further.
+        """
+        ...
 
 
 class Client:

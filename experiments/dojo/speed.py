@@ -10,7 +10,7 @@ import sys
 from typing import NamedTuple
 
 from chaosagent.clock import cpu
-from chaosagent.contracts.defaults import default_contracts
+from chaosagent.contracts.templates.defaults import default_contracts
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.experiments.dojo.suite import SUITES, Suite
 from chaosagent.experiments.dojo.target import target_of

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from chaosagent.contracts.defaults import default_contracts
+from chaosagent.contracts.templates.defaults import default_contracts
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.experiments.dojo.target import load
 from chaosagent.faults.schedule import EMPTY, parse

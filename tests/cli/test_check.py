@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from chaosagent.contracts.defaults import default_contracts
+from chaosagent.contracts.templates.defaults import default_contracts
 
 Command = Callable[..., Any]
 CONTRACTS = """contracts: [at-most-once, no-crash, no-leak]

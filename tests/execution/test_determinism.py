@@ -16,7 +16,7 @@ Play = Callable[..., Execution]
 
 PROGRAM = '''
 import asyncio, json, sys
-from chaosagent.contracts.defaults import default_contracts
+from chaosagent.contracts.templates.defaults import default_contracts
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.faults.schedule import parse
 from chaosagent.targets.target import effect, target

@@ -32,12 +32,13 @@ from chaosagent.adapters.autogen.model import DoorClient, Request, model_name
 from chaosagent.adapters.autogen.teams import copied_team, stop, without_trace
 from chaosagent.adapters.autogen.tools import DoorTool, DoorWorkbench, runs_agent
 from chaosagent.adapters.client_errors import client_error, crossing_error, package_of
-from chaosagent.adapters.doors import FrameworkDoors, Handler, Tools, is_behind
+from chaosagent.adapters.doors import FrameworkDoors, Tools
 from chaosagent.adapters.provenance import Provenance
 from chaosagent.adapters.translated import translated
 from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain, digest_of, pack, plain
 from chaosagent.errors import TargetError
+from chaosagent.targets.call_handler import Handler, is_behind
 from chaosagent.targets.target import Run
 from chaosagent.virtual_time import VirtualLoop
 from chaosagent.wall import WallLoop

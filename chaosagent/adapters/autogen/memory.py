@@ -12,8 +12,8 @@ from autogen_core.models import SystemMessage
 from pydantic import ValidationError
 
 from chaosagent.adapters.autogen.messages import messages_of, plain_messages
-from chaosagent.adapters.doors import Handler
 from chaosagent.canonical import Plain
+from chaosagent.targets.call_handler import Handler
 
 Cross = Callable[[str, Mapping[str, Any], Handler], Awaitable[Any]]
 """Takes an operation through the door: its name, what is asked, and what does it."""

@@ -89,10 +89,13 @@ def through_doors(
         UnknownNameError: Something is said of a tool that no agent has.
     """
     _check_installed()
+    from chaosagent.adapters.crewai.crew import Copies
     from chaosagent.adapters.crewai.doors import CrewDoors
 
     tools = Tools(effects or {}, read_only, stale or {}, tuple(errors), egress)
-    return CrewDoors(run, tools, tuple(handoffs)).crew(crew)
+    doors = CrewDoors(run, tools, tuple(handoffs))
+    doors.check(crew)
+    return Copies(doors).crew(crew)
 
 
 @cache

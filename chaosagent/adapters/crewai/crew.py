@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crewai.agents.agent_builder.utilities.base_token_process import TokenProcess
 from crewai.agents.cache.cache_handler import CacheHandler
@@ -23,9 +23,7 @@ from crewai.utilities.rpm_controller import RPMController
 from pydantic import PrivateAttr
 
 from chaosagent.adapters.crewai.copies import class_of, named_after, recast
-
-if TYPE_CHECKING:
-    from chaosagent.adapters.crewai.doors import CrewDoors
+from chaosagent.adapters.crewai.doors import CrewDoors
 
 _QUIET = {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_DISABLE_VERSION_CHECK": "true"}
 """What CrewAI reads from the environment whenever it is about to tell its makers of a run."""

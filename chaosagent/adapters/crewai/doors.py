@@ -14,7 +14,6 @@ from crewai.utilities.string_utils import sanitize_tool_name
 from pydantic import ValidationError
 
 from chaosagent.adapters.crewai.copies import recast
-from chaosagent.adapters.crewai.crew import Copies
 from chaosagent.adapters.crewai.errors import as_client_error, as_plain_error
 from chaosagent.adapters.crewai.memory import door_knowledge, door_memory
 from chaosagent.adapters.crewai.messages import (
@@ -37,11 +36,12 @@ from chaosagent.adapters.crewai.tool import (
     result_of,
     tool_name,
 )
-from chaosagent.adapters.doors import FrameworkDoors, Tools, clean_name, is_behind, refuse_twice
+from chaosagent.adapters.doors import FrameworkDoors, Tools, clean_name, refuse_twice
 from chaosagent.adapters.translated import translated
 from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain, digest_of, pack
 from chaosagent.errors import TargetError
+from chaosagent.targets.call_handler import is_behind
 from chaosagent.targets.target import Run
 from chaosagent.virtual_time import VirtualLoop
 from chaosagent.wall import WallLoop
@@ -87,15 +87,14 @@ class CrewDoors:
 
     # ------------------------------------------------------------------ what a crew is made of
 
-    def crew(self, crew: Any) -> Any:
-        """Return a copy of a crew with all doors in place.
+    def check(self, crew: Any) -> None:
+        """Refuse a crew that cannot have doors, or that has not what is said of it.
 
         Raises:
-            TargetError: Two agents share a role, or something is said of tools that cannot be so.
+            TargetError: It has no agent, two share a role, or something is said of tools that cannot be so.
             UnknownNameError: Something is said of a tool that no agent has.
         """
         _check(crew, self._tools, self._handoffs)
-        return Copies(self).crew(crew)
 
     def model(self, model: Any, speaker: Callable[[], str] = _SPEAKER.get) -> Any:
         """Return a copy of a model behind its door; what is none, as it is."""

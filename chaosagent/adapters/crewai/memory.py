@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from crewai.memory.analyze import extract_memories_from_content
 from crewai.memory.memory_scope import MemoryScope, MemorySlice
@@ -16,10 +16,8 @@ from pydantic import PrivateAttr
 from pydantic_core import to_jsonable_python
 
 from chaosagent.adapters.crewai.copies import class_of, named_after, recast
+from chaosagent.adapters.crewai.threads import Threads
 from chaosagent.canonical import Plain
-
-if TYPE_CHECKING:
-    from chaosagent.adapters.crewai.doors import CrewDoors
 
 _SCORE_DIGITS = 3
 """Of the score of what is recalled: a part of it is the age, which depends on how fast the machine is."""
@@ -28,7 +26,21 @@ _UNDER = ("categories", "importance", "metadata", "private", "root_scope", "scop
 """The arguments of `remember` that say how something is kept."""
 
 
-def door_memory(memory: Any, doors: CrewDoors) -> Any:
+class MemoryDoors(Protocol):
+    """What memories and knowledge use of the doors of a run; see `chaosagent.adapters.crewai.doors.CrewDoors`."""
+
+    threads: Threads
+
+    def model(self, model: Any) -> Any: ...
+
+    async def remember(self, operation: str, request: Mapping[str, Any], reach: Callable[[Any], Any]) -> Plain: ...
+
+    async def look_up(
+        self, name: str, query: Sequence[str], search: Callable[[Any], Any], *, native: bool = False
+    ) -> Plain: ...
+
+
+def door_memory(memory: Any, doors: MemoryDoors) -> Any:
     """Return a copy of a memory, or of a view of one, behind the door `memory:crew`; anything else as it is."""
     if isinstance(memory, MemoryScope | MemorySlice) and memory._memory is not None:
         return recast(memory, type(memory), _memory=door_memory(memory._memory, doors))
@@ -37,7 +49,7 @@ def door_memory(memory: Any, doors: CrewDoors) -> Any:
     return recast(memory, _memory_kind(class_of(memory)), _door=doors)
 
 
-def door_knowledge(knowledge: Any, doors: CrewDoors) -> Any:
+def door_knowledge(knowledge: Any, doors: MemoryDoors) -> Any:
     """Return a copy of knowledge behind the door `retrieval:<collection>`."""
     if knowledge is None or isinstance(knowledge, _DoorMark):
         return knowledge

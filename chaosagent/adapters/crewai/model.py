@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from crewai.llms.base_llm import BaseLLM
 from crewai.llms.retry import (
@@ -17,9 +17,7 @@ from crewai.llms.retry import (
 from pydantic import PrivateAttr
 
 from chaosagent.adapters.crewai.copies import class_of, named_after, recast
-
-if TYPE_CHECKING:
-    from chaosagent.adapters.crewai.doors import CrewDoors
+from chaosagent.adapters.crewai.threads import Threads
 
 _PLACES = ("tools", "callbacks", "available_functions", "from_task", "from_agent", "response_model")
 """The arguments of a call of a model behind its messages, in CrewAI's order."""
@@ -28,7 +26,25 @@ Speaker = Callable[[], str]
 """Says who asks."""
 
 
-def door_model(model: Any, doors: CrewDoors, speaker: Speaker) -> Any:
+class ModelDoors(Protocol):
+    """What models use of the doors of a run; see `chaosagent.adapters.crewai.doors.CrewDoors`."""
+
+    threads: Threads
+
+    def next_call(self) -> str: ...
+
+    async def complete(
+        self,
+        agent: str,
+        model: Any,
+        call: tuple[Any, Mapping[str, Any], str],
+        ask: Callable[[Any], Any],
+        *,
+        native: bool = False,
+    ) -> Any: ...
+
+
+def door_model(model: Any, doors: ModelDoors, speaker: Speaker) -> Any:
     """Return a copy of a model whose answers come through a door; anything else as it is."""
     if not isinstance(model, BaseLLM):
         return model
@@ -95,7 +111,7 @@ def _with(call: Callable[..., Any], given: Mapping[str, Any], messages: Any) -> 
 class Pause:
     """The pauses of CrewAI between attempts, by the run's clock; their jitter, which is random, is at its middle."""
 
-    def __init__(self, doors: CrewDoors) -> None:
+    def __init__(self, doors: ModelDoors) -> None:
         self._doors, self._attempts = doors, 0
         self._error: Exception | None = None
 

@@ -6,7 +6,7 @@ import asyncio
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from crewai.tools.agent_tools.base_agent_tools import BaseAgentTool
 from crewai.tools.base_tool import Tool
@@ -18,16 +18,24 @@ from pydantic_core import to_jsonable_python
 
 from chaosagent.adapters.annotated import is_plain
 from chaosagent.adapters.crewai.copies import class_of, named_after, recast
+from chaosagent.adapters.crewai.threads import Threads
 from chaosagent.canonical import Plain
-
-if TYPE_CHECKING:
-    from chaosagent.adapters.crewai.doors import CrewDoors
 
 _FAILURE = "$failure"
 _MODEL = "$model"
 
 Speaker = Callable[[], str]
 """Says who asks."""
+
+
+class ToolDoors(Protocol):
+    """What tools use of the doors of a run; see `chaosagent.adapters.crewai.doors.CrewDoors`."""
+
+    threads: Threads
+
+    async def use(
+        self, agent: str, tool: Any, named: Mapping[str, Any], work: Callable[[Any], Any], *, native: bool = False
+    ) -> Any: ...
 
 
 def tool_name(tool: Any) -> str:
@@ -40,7 +48,7 @@ def is_delegation(tool: Any) -> bool:
     return isinstance(tool, BaseAgentTool)
 
 
-def door_tool(tool: Any, doors: CrewDoors, speaker: Speaker) -> Any:
+def door_tool(tool: Any, doors: ToolDoors, speaker: Speaker) -> Any:
     """Return a copy of a tool whose function stands behind a door.
 
     The tools that CrewAI gives agents for its memory are left as they are: what they do crosses as memory.
@@ -55,7 +63,7 @@ def door_tool(tool: Any, doors: CrewDoors, speaker: Speaker) -> Any:
     return made
 
 
-def _crossing(made: Any, function: Callable[..., Any], doors: CrewDoors, speaker: Speaker) -> Callable[..., Any]:
+def _crossing(made: Any, function: Callable[..., Any], doors: ToolDoors, speaker: Speaker) -> Callable[..., Any]:
     """Return a function that calls another one through a door, for callers in threads."""
 
     @functools.wraps(function)
@@ -71,7 +79,7 @@ def _crossing(made: Any, function: Callable[..., Any], doors: CrewDoors, speaker
     return crossing
 
 
-def _crossing_later(made: Any, function: Callable[..., Any], doors: CrewDoors, speaker: Speaker) -> Callable[..., Any]:
+def _crossing_later(made: Any, function: Callable[..., Any], doors: ToolDoors, speaker: Speaker) -> Callable[..., Any]:
     """Return the same for callers on an event loop."""
 
     @functools.wraps(function)

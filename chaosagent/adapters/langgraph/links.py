@@ -7,8 +7,8 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
-from chaosagent.adapters.doors import is_behind
 from chaosagent.canonical import Plain
+from chaosagent.targets.call_handler import is_behind
 from chaosagent.targets.target import Run
 
 

@@ -18,9 +18,9 @@ from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command, Interrupt, Send
 
-from chaosagent.adapters.doors import is_behind
 from chaosagent.canonical import Plain, pack
 from chaosagent.errors import TargetError
+from chaosagent.targets.call_handler import is_behind
 
 _KINDS = {
     name: getattr(messages, name)

@@ -7,67 +7,58 @@ import contextlib
 import json
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import mcp_types as types
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
+from chaosagent.adapters.doors import Tools
 from chaosagent.adapters.mcp.doors import Forward, ServerDoors
 from chaosagent.adapters.mcp.http import HttpRelay
 from chaosagent.adapters.mcp.relay import listening
 from chaosagent.errors import ChaosAgentError
-from chaosagent.proxy.mcp_server import McpServer
 from chaosagent.proxy.together import Together
-from chaosagent.proxy.upstream import Troubles
+from chaosagent.proxy.upstream import Joined, Troubles
 from chaosagent.targets.target import Run
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
 
 COMPLAINT_MAX = 300
 ANSWER_SECONDS = 20.0
 """How long the end of a run waits at most for the answer that says so to be sent: its reader may have gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """How agents reach a server through the doors of a run.
-
-    Attributes:
-        doors: Of the server.
-        command: What a client starts in the place of the server, to speak over stdio.
-        answer: Answers over streamable HTTP; `None` for a server that is a command.
-    """
-
-    doors: ServerDoors
-    command: tuple[str, ...]
-    answer: Callable[[Request], Awaitable[Response]] | None
-
-
 @contextlib.asynccontextmanager
 async def joined(
-    run: Run, name: str, server: McpServer, *, troubles: Troubles, entrance: Together, over: asyncio.Event
+    run: Run,
+    name: str,
+    tools: Tools,
+    server: str | tuple[str, ...],
+    folder: Path | None,
+    *,
+    troubles: Troubles,
+    entrance: Together,
+    over: asyncio.Event,
 ) -> AsyncIterator[Joined]:
     """Let agents reach a server for as long as a `with` block lasts; what it was asked to start is ended then.
 
     Args:
         run: The run, in real time.
         name: As schedules call the server.
-        server: Where it is.
+        tools: What is known about its tools.
+        server: Its URL, or the words of the command that starts it.
+        folder: In which the command runs; the working directory when `None`.
         troubles: Is told what goes wrong behind the doors.
         entrance: Lets calls in, those of models and services too.
         over: Is set when the run can go no further.
     """
-    doors = ServerDoors(run, name, server.tools)
+    doors = ServerDoors(run, name, tools)
     watched = _Watched(doors, entrance, over)
-    place: Any = server.server
-    if not server.has_url:
-        program, *arguments = server.words
-        place = StdioServerParameters(command=program, args=arguments, env=dict(os.environ), cwd=server.folder)
+    place: Any = server
+    if not isinstance(server, str):
+        program, *arguments = server
+        place = StdioServerParameters(command=program, args=arguments, env=dict(os.environ), cwd=folder)
 
     def unreachable(error: ChaosAgentError) -> None:
         troubles.unreachable.append(str(error))
@@ -76,11 +67,11 @@ async def joined(
     async with contextlib.AsyncExitStack() as opened:
         opened.enter_context(_sdk_told_to(troubles, doors.name))
         relay = None
-        if server.has_url:
-            relay = HttpRelay(watched, server.server, troubles)
+        if isinstance(server, str):
+            relay = HttpRelay(watched, server, troubles)
             opened.push_async_callback(relay.close)
         command = await opened.enter_async_context(listening(watched, place, unreachable))
-        yield Joined(doors, tuple(command), None if relay is None else relay.answer)
+        yield Joined(tuple(command), None if relay is None else relay.answer, doors.check)
 
 
 @contextlib.contextmanager

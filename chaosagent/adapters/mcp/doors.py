@@ -11,11 +11,12 @@ from typing import Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from chaosagent.adapters.doors import FrameworkDoors, Handler, Tools, handed_over, through
+from chaosagent.adapters.doors import FrameworkDoors, Tools
 from chaosagent.adapters.mcp import answers
 from chaosagent.canonical import Plain, plain
 from chaosagent.errors import TargetError, UnknownNameError, UsageError
 from chaosagent.proxy.together import Together
+from chaosagent.targets.call_handler import Handler, handed_over, through
 from chaosagent.targets.target import EffectRule, Run
 from chaosagent.vocabulary import ActionBlocked, Effect, ServiceFault, StatusError
 from chaosagent.wall import WallLoop

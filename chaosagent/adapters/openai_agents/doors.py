@@ -17,7 +17,7 @@ from agents import Agent, FunctionTool, Model, ModelProvider, UserError
 from pydantic import PydanticUserError
 
 from chaosagent.adapters.checkpoints import World
-from chaosagent.adapters.doors import FrameworkDoors, Tools, clean_name, is_behind, refuse_twice
+from chaosagent.adapters.doors import FrameworkDoors, Tools, clean_name, refuse_twice
 from chaosagent.adapters.openai_agents.answers import Names, answer_of, as_plain, response_of
 from chaosagent.adapters.openai_agents.errors import as_plain_error, as_sdk_error
 from chaosagent.adapters.openai_agents.internals import check_internals
@@ -34,6 +34,7 @@ from chaosagent.adapters.openai_agents.tools import (
 )
 from chaosagent.canonical import Plain, digest_of, plain
 from chaosagent.errors import TargetError
+from chaosagent.targets.call_handler import is_behind
 from chaosagent.targets.target import Run
 from chaosagent.vocabulary import ServiceFault, StatusError
 

@@ -19,7 +19,8 @@ from pydantic_ai.toolsets import FunctionToolset
 from pydantic_core import to_jsonable_python
 
 from chaosagent.adapters.checkpoints import World
-from chaosagent.adapters.doors import FrameworkDoors, Tools, is_behind, refuse_twice
+from chaosagent.adapters.doors import FrameworkDoors, Tools, refuse_twice
+from chaosagent.adapters.pydantic_ai.agent_run import AgentRun
 from chaosagent.adapters.pydantic_ai.errors import OWN
 from chaosagent.adapters.pydantic_ai.model import behind_door
 from chaosagent.adapters.pydantic_ai.store import StoreBehindDoor
@@ -27,6 +28,7 @@ from chaosagent.adapters.pydantic_ai.tools import NamedTools, ToolsBehindDoors
 from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError
+from chaosagent.targets.call_handler import is_behind
 from chaosagent.targets.target import Run
 from chaosagent.threads import ThreadPool
 from chaosagent.virtual_time import VirtualLoop
@@ -116,46 +118,38 @@ DOORS = Doors()
 
 
 class OneAgentRun(AbstractCapability[Any]):  # type: ignore[misc]  # pydantic-ai is not in every checkout
-    """The doors of one run of one agent.
-
-    Attributes:
-        agent: Its name.
-        is_inside: A tool of another agent asks; an exact replay answers in its place, so that it must not add links.
-        asked_in: The artifacts of the answers in which tools were called, by the ids of the calls.
-        told: The artifacts of what the agent was told since its last request.
-    """
+    """The capability of one run of one agent."""
 
     def __init__(self, owner: AgentDoors, agent: str) -> None:
-        self.run, self.doors, self.handoffs, self.agent = owner.run, owner.doors, owner.handoffs, agent
-        self._threads, self.is_inside = owner.threads, is_behind()
-        self.asked_in: dict[str, str] = {}
-        self.told: list[str] = []
+        self._agent_run = AgentRun(owner.run, owner.doors, owner.handoffs, agent, is_inside=is_behind())
+        self._threads = owner.threads
         self._listed: list[dict[str, Plain]] | None = None
         self._step: Plain = None
-        if not self.is_inside:
+        if not self._agent_run.is_inside:
             owner.at_work[agent] = self
 
     @property
     def kept(self) -> Plain:
         """What the framework keeps of this run beside messages, and what is kept here, for checkpoints."""
-        return [self._step, list(self.asked_in.values()), list(self.told)]
+        return [self._step, list(self._agent_run.asked_in.values()), list(self._agent_run.told)]
 
     def get_wrapper_model(self, model: Any) -> Any:
         """Put the model behind its door."""
-        return behind_door(model, self)
+        return behind_door(model, self._agent_run)
 
     def get_wrapper_toolset(self, toolset: Any) -> Any:
         """Put every tool behind its door, as near to its function as the framework lets in."""
-        return NamedTools(toolset.visit_and_replace(lambda leaf: ToolsBehindDoors(leaf, self)))
+        return NamedTools(toolset.visit_and_replace(lambda leaf: ToolsBehindDoors(leaf, self._agent_run)))
 
     async def prepare_tools(self, ctx: Any, tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
         """Ask for the list of tools through its door, once; what was changed there stays so for the run."""
-        if self.doors.takes_checkpoints:
+        doors, agent = self._agent_run.doors, self._agent_run.agent
+        if doors.takes_checkpoints:
             self._step = cast("Plain", to_jsonable_python([ctx.run_step, ctx.retries, ctx.usage]))
         if self._listed is None:
             known = [_plain_tool(tool) for tool in tool_defs]
-            with self.doors.acting(self.agent):
-                told = await self.doors.listed(self.agent, lambda _: known)
+            with doors.acting(agent):
+                told = await doors.listed(agent, lambda _: known)
             self._listed = [tool for tool in told if isinstance(tool, dict)] if isinstance(told, list) else []
             self._known = {tool.name: _plain_tool(tool) for tool in tool_defs}
         return _as_listed(tool_defs, self._listed, self._known)

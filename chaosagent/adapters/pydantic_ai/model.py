@@ -7,13 +7,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic_ai.models import CompletedStreamedResponse, Model
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_core import to_jsonable_python
 
+from chaosagent.adapters.pydantic_ai.agent_run import AgentRun
 from chaosagent.adapters.pydantic_ai.errors import crossing_error, model_error
 from chaosagent.adapters.pydantic_ai.messages import (
     CallIds,
@@ -25,15 +26,12 @@ from chaosagent.adapters.pydantic_ai.messages import (
 from chaosagent.adapters.translated import translated
 from chaosagent.canonical import Plain, pack
 
-if TYPE_CHECKING:
-    from chaosagent.adapters.pydantic_ai.crossings import OneAgentRun
-
 Request = Callable[[Any, Any, Any], Awaitable[Any]]
 _SETTINGS = frozenset({"extra_headers", "extra_body"})
 """What may hold keys, and no answer should depend on."""
 
 
-def behind_door(model: Model, agent_run: OneAgentRun) -> Model:
+def behind_door(model: Model, agent_run: AgentRun) -> Model:
     """Return a model behind its door; of one that falls back to others, a copy with each of those behind its own."""
     if not isinstance(model, FallbackModel):
         return ModelBehindDoor(model, agent_run)
@@ -50,7 +48,7 @@ class ModelBehindDoor(WrapperModel):  # type: ignore[misc]  # pydantic-ai is not
         agent_run: Whose doors.
     """
 
-    def __init__(self, wrapped: Model, agent_run: OneAgentRun) -> None:
+    def __init__(self, wrapped: Model, agent_run: AgentRun) -> None:
         super().__init__(wrapped)
         self._agent_run = agent_run
 
@@ -76,7 +74,7 @@ class ModelBehindDoor(WrapperModel):  # type: ignore[misc]  # pydantic-ai is not
         yield CompletedStreamedResponse(response, model_request_parameters=model_request_parameters, replay_events=True)
 
 
-async def _asked(agent_run: OneAgentRun, model_name: str, given: tuple[Any, Any, Any], ask: Request) -> Any:
+async def _asked(agent_run: AgentRun, model_name: str, given: tuple[Any, Any, Any], ask: Request) -> Any:
     """Ask a model through its door."""
     messages, settings, parameters = given
     ids = CallIds()

@@ -7,21 +7,19 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 from pydantic_ai.toolsets import WrapperToolset
 from pydantic_ai.toolsets.function import FunctionToolsetTool
 from pydantic_core import PydanticSerializationError
 
+from chaosagent.adapters.pydantic_ai.agent_run import AgentRun
 from chaosagent.adapters.pydantic_ai.errors import crossing_error, own_error
 from chaosagent.adapters.pydantic_ai.messages import plain_arguments, plain_result, result_of
 from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain, pack
 from chaosagent.errors import TargetError
-
-if TYPE_CHECKING:
-    from chaosagent.adapters.pydantic_ai.crossings import OneAgentRun
 
 _CALLED: ContextVar[str] = ContextVar("chaosagent_pydantic_ai_tool")
 
@@ -47,7 +45,7 @@ class ToolsBehindDoors(WrapperToolset[Any]):  # type: ignore[misc]  # pydantic-a
         agent_run: Whose doors.
     """
 
-    agent_run: OneAgentRun
+    agent_run: AgentRun
 
     async def get_tools(self, ctx: Any) -> dict[str, Any]:
         """Put functions themselves behind doors: within the time limits that the toolset keeps."""
@@ -66,13 +64,11 @@ class ToolsBehindDoors(WrapperToolset[Any]):  # type: ignore[misc]  # pydantic-a
         return replace(tool, call_func=partial(_use_function, self.agent_run, tool))
 
 
-async def _use_function(agent_run: OneAgentRun, tool: Any, arguments: Any, ctx: Any) -> Any:
+async def _use_function(agent_run: AgentRun, tool: Any, arguments: Any, ctx: Any) -> Any:
     return await use(agent_run, tool, lambda given: tool.call_func(given, ctx), arguments, ctx)
 
 
-async def use(
-    agent_run: OneAgentRun, tool: Any, call: Callable[[Any], Awaitable[Any]], arguments: Any, ctx: Any
-) -> Any:
+async def use(agent_run: AgentRun, tool: Any, call: Callable[[Any], Awaitable[Any]], arguments: Any, ctx: Any) -> Any:
     """Call a tool through its door.
 
     Args:

@@ -18,7 +18,7 @@ from smolagents.utils import AgentError
 
 from chaosagent.adapters.calls import calls_of
 from chaosagent.adapters.client_errors import client_error, crossing_error, package_of
-from chaosagent.adapters.doors import FrameworkDoors, Tools, is_behind
+from chaosagent.adapters.doors import FrameworkDoors, Tools
 from chaosagent.adapters.provenance import Provenance
 from chaosagent.adapters.smolagents.messages import (
     answer_of,
@@ -34,6 +34,7 @@ from chaosagent.adapters.threads import Threads
 from chaosagent.adapters.translated import translated
 from chaosagent.canonical import Plain, digest_of, pack
 from chaosagent.errors import TargetError
+from chaosagent.targets.call_handler import is_behind
 from chaosagent.targets.target import Run
 
 HANDOFFS = "handoffs"

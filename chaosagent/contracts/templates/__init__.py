@@ -1,4 +1,4 @@
-"""Contract templates: one file each, named after the contract's id."""
+"""Contract templates: one file each, named after the contract's id; `defaults` has those that are on by default."""
 
 __all__ = [
     "all_or_nothing",

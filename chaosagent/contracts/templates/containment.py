@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import Contract, End, Monitor, Reading, Setting, needs_nominal, violated
-from chaosagent.contracts.defaults import default_contracts
+from chaosagent.contracts.templates.defaults import default_contracts
 from chaosagent.contracts.terms import BROKEN, Terms, check_whole, settle
 from chaosagent.errors import UsageError
 from chaosagent.trace.step import Step, StepKind

@@ -9,7 +9,7 @@ import statistics
 import sys
 from typing import NamedTuple
 
-from chaosagent.contracts.defaults import default_contracts
+from chaosagent.contracts.templates.defaults import default_contracts
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.experiments.dojo.closed_loop.target import target_of
 from chaosagent.experiments.dojo.suite import SUITES, Suite

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from chaosagent.contracts.defaults import default_contracts
+from chaosagent.contracts.templates.defaults import default_contracts
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.experiments.dojo.suite import SUITES
 from chaosagent.experiments.dojo.target import load
@@ -28,7 +28,7 @@ STALE_LOOK = "service:get_most_recent_transactions[2] service.stale_response"
 DIGESTS = """
 import json, sys
 from chaosagent.canonical import digest_of
-from chaosagent.contracts.defaults import default_contracts
+from chaosagent.contracts.templates.defaults import default_contracts
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.experiments.dojo.suite import Suite
 from chaosagent.experiments.dojo.target import load

@@ -21,9 +21,11 @@ from tests.lab.mutation.operators import Mutant, mutants_of
 from tests.lab.mutation.trials import Result, try_all
 
 FILES = (
+    "chaosagent/execution/failures.py",
     "chaosagent/execution/injector.py",
     "chaosagent/execution/passage.py",
     "chaosagent/execution/run.py",
+    "chaosagent/execution/run_state.py",
     "chaosagent/execution/supervised.py",
     "chaosagent/faults/dry.py",
     "searchers/proof/audit.py",
@@ -36,9 +38,13 @@ FILES = (
     "searchers/proof/supports.py",
     "searchers/proof/uniform_cost.py",
 )
-# Of the file with the whole run, what belongs to a crossing.
-CROSSING = ("enter", "cross", "pass_through", "_end", "_ask", "_disturbed", "_give_up", "too_large", "rejected")
-FUNCTIONS = {"chaosagent/execution/run.py": (*(f"LiveRun.{name}" for name in CROSSING), "_landed", "_stop")}
+# Of files that hold more, the functions that belong to a crossing.
+CROSSING = ("enter", "cross", "pass_through", "_end", "_ask", "_disturbed", "_give_up")
+FUNCTIONS = {
+    "chaosagent/execution/failures.py": ("is_answer",),
+    "chaosagent/execution/run.py": (*(f"LiveRun.{name}" for name in CROSSING), "_landed", "_stop"),
+    "chaosagent/execution/run_state.py": ("RunState.too_large", "RunState.rejected"),
+}
 LAST = ("searchers/proof/audit.py", "searchers/proof/uniform_cost.py")
 # With `--again` all quick tests of these files are run, also new ones, and those of the file named after a module.
 MORE_TESTS = {

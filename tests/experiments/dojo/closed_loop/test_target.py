@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from chaosagent.contracts.defaults import default_contracts
+from chaosagent.contracts.templates.defaults import default_contracts
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.experiments.dojo.closed_loop.target import load, target_of
 from chaosagent.experiments.dojo.suite import SUITES, VERSION, Suite
@@ -34,7 +34,7 @@ UNDONE = {
 CONFIGS = ("plain", "careful", "trusting", "tool-filter")
 LONG = 15
 DIGESTS = """
-from chaosagent.contracts.defaults import default_contracts
+from chaosagent.contracts.templates.defaults import default_contracts
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.experiments.dojo.closed_loop.target import load
 from chaosagent.faults.schedule import EMPTY, parse

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaosagent.adapters.doors import Tools
+from chaosagent.adapters.mcp import check_installed
 from chaosagent.errors import UsageError
+from chaosagent.proxy.together import Together
+from chaosagent.proxy.upstream import Joined, Troubles
+from chaosagent.targets.target import Run
 
 URLS = ("http://", "https://")
 
 
 @dataclass(frozen=True, slots=True)
 class McpServer:
-    """An MCP server behind the proxy.
+    """An MCP server behind the proxy; implements `chaosagent.proxy.upstream.McpUpstream`.
 
     Attributes:
         server: Its URL (streamable HTTP), or the command that starts it (stdio); split as a shell does it, but no shell
@@ -37,12 +43,10 @@ class McpServer:
         """The command that starts it."""
         return tuple(shlex.split(self.server))
 
-    def check(self, name: str) -> None:
-        """Refuse what is neither a URL nor a command.
+    def check_installed(self) -> None:
+        check_installed()
 
-        Raises:
-            UsageError: It is neither.
-        """
+    def check(self, name: str) -> None:
         problem = ""
         if self.has_url:
             problem = "" if self.server.partition("://")[2].strip("/") else "the URL names no host"
@@ -56,3 +60,11 @@ class McpServer:
                 f"MCP server {name}={self.server!r}: {problem}. Write a URL such as http://127.0.0.1:9000/mcp, or the "
                 "command that starts it, such as 'node shop.mjs'."
             )
+
+    def join(
+        self, run: Run, name: str, *, troubles: Troubles, entrance: Together, over: asyncio.Event
+    ) -> AbstractAsyncContextManager[Joined]:
+        from chaosagent.adapters.mcp.behind import joined  # needs the SDK
+
+        place = self.server if self.has_url else self.words
+        return joined(run, name, self.tools, place, self.folder, troubles=troubles, entrance=entrance, over=over)
