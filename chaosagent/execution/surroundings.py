@@ -1,7 +1,8 @@
 """What a run finds around it, and leaves as it was: the working folder, the mask for new files, and the process itself.
 
-A target that changes its folder would have chaosagent and all later runs look for their files elsewhere, and one that
-calls `os._exit` would end the whole search without a word, as if it had finished.
+A target that changes its folder would have chaosagent and all later runs look for their files elsewhere; one that calls
+`os._exit` would end the whole search without a word, as if it had finished; and one that forks and lets both processes
+return would double the search with each run.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _ours = os.getpid()
 
 @contextlib.contextmanager
 def kept_surroundings() -> Iterator[None]:
-    """Put back the working folder and the umask after a run. Also used as a decorator.
+    """Put back the working folder and the umask after a run, and end what it has forked. Also used as a decorator.
 
     Raises:
         TargetError: The run has called `os._exit` in a process that is not there for runs alone. In worker processes,
@@ -29,13 +30,15 @@ def kept_surroundings() -> Iterator[None]:
     """
     folder, mask = _folder(), os.umask(_OWNER_ONLY)  # which can only be read by setting it
     os.umask(mask)
-    leave, called = os._exit, list[int]()
-    if multiprocessing.parent_process() is None and os.getpid() == _ours:
+    leave, called, process = os._exit, list[int](), os.getpid()
+    if multiprocessing.parent_process() is None and process == _ours:
         os._exit = _exit_of_run(leave, called)  # type: ignore[assignment]  # whose parameter has a name
     try:
         yield
     finally:
         os._exit = leave
+        if os.getpid() != process:  # what the run has forked would continue the whole search beside this one
+            leave(0)
         os.umask(mask)
         if folder and _folder() != folder:
             with contextlib.suppress(OSError):  # the run has deleted it

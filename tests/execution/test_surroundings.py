@@ -65,6 +65,32 @@ def test_a_process_that_a_run_has_forked_may_end(play: Play) -> None:
     assert play(agent).trace.outcome.message == "3"
 
 
+FORKS = """
+import os
+from chaosagent import Outcome, target
+from chaosagent.execution.workbench import Job, Workbench
+from chaosagent.faults.schedule import EMPTY
+
+@target
+def agent(task, run):
+    os.fork()
+    return Outcome("done", success=True)
+
+workbench = Workbench(agent, agent.config("default"), ())
+for number in range(3):
+    workbench.execute(Job(next(iter(agent.tasks)), number, EMPTY))
+    print("run", number, flush=True)
+"""
+
+
+def test_what_a_run_has_forked_ends_with_the_run(tmp_path: Path) -> None:
+    (tmp_path / "forks.py").write_text(FORKS)
+
+    done = subprocess.run([sys.executable, "forks.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+
+    assert done.stdout.splitlines() == ["run 0", "run 1", "run 2"], done.stderr
+
+
 LEAVES = """
 import os
 from chaosagent import Outcome, target
