@@ -21,6 +21,7 @@ from types import FrameType
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from chaosagent import sqlite_file
 from chaosagent.execution.crashed import Owner, owner_of, place_in
 from chaosagent.faults.written_file import WrittenFile
 
@@ -120,7 +121,15 @@ def _place(frame: FrameType | None) -> str:
         if owner is Owner.OURS or (owner is Owner.PYTHON and module in _QUIET):
             return ""
         frame = frame.f_back
-    return "" if frame is None else place_in(frame, frame.f_lineno)
+    return "" if frame is None or _is_of_our_files(frame) else place_in(frame, frame.f_lineno)
+
+
+def _is_of_our_files(frame: FrameType) -> bool:
+    """Whether code of the user stands between chaosagent and a file of its own: what counts or traces connections."""
+    caller = frame.f_back
+    while caller is not None and owner_of(caller) is not Owner.OURS:
+        caller = caller.f_back
+    return caller is not None and caller.f_globals.get("__name__") == sqlite_file.__name__
 
 
 def _shown(file: str) -> str:

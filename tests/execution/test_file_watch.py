@@ -8,6 +8,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -140,13 +141,35 @@ def answers_of_ours(folder: Path) -> None:
     AnswersOnDisk(folder / "answers.db").keep(b"a", b"1")
 
 
+def answers_of_ours_traced(folder: Path) -> None:
+    connect = sqlite3.connect
+
+    def traced(*arguments: Any, **terms: Any) -> Any:  # as tracing of databases does
+        return connect(*arguments, **terms)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite3, "connect", traced)
+        answers_of_ours(folder)
+
+
 def thrown_away(_: Path) -> None:
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         nowhere.write("x")
 
 
 @pytest.mark.parametrize(
-    "code", [read, in_memory, read_database, in_own_folder, temporary_files, logged, answers_of_ours, thrown_away]
+    "code",
+    [
+        read,
+        in_memory,
+        read_database,
+        in_own_folder,
+        temporary_files,
+        logged,
+        answers_of_ours,
+        answers_of_ours_traced,
+        thrown_away,
+    ],
 )
 def test_what_is_not_kept_by_the_target_is_not_noted(code: Callable[[Path], object], tmp_path: Path) -> None:
     sqlite3.connect(tmp_path.parent / "kept.db").close()
