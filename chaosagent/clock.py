@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
-from chaosagent.virtual_time import VirtualLoop
+from chaosagent.event_loop.virtual_time import VirtualLoop
 
 T = TypeVar("T")
 

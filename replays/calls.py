@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from chaosagent.canonical import Plain
-from chaosagent.execution.doors import DoorOptions
+from chaosagent.execution.run.doors import DoorOptions
 from chaosagent.faults.dry import RecordedCrossing, unpack_request
 from chaosagent.faults.injection import Injection, Place, injection_at
 from chaosagent.replays.record import ReplayRecord

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from chaosagent.canonical import Plain, digest, digest_of, pack
 from chaosagent.contracts.contract import Contract, Nominal
-from chaosagent.execution.crashed import RAISED
+from chaosagent.execution.crash_location import RAISED
 from chaosagent.execution.execute import Experiment
-from chaosagent.execution.judging import judge
+from chaosagent.execution.trace_checks import judge
 from chaosagent.replays.declarations import UNREADABLE, Declaration, digest_of_constants, of_contract
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.targets.target import ObjectiveFunction

@@ -18,23 +18,23 @@ from typing import NamedTuple
 from chaosagent.canonical import pack
 from chaosagent.contracts.contract import Nominal
 from chaosagent.errors import TargetError
-from chaosagent.execution.elsewhere import (
+from chaosagent.execution.execute import Execution
+from chaosagent.execution.run.frozen import FrozenAnswer
+from chaosagent.execution.workers.executor import Executor
+from chaosagent.execution.workers.second_process import (
     HASH_SEEDS,
     ColdProcesses,
-    open_elsewhere,
-    repeats_telling,
+    distinguishing_repeats,
+    open_second_process,
     variation_of,
 )
-from chaosagent.execution.execute import Execution
-from chaosagent.execution.executor import Executor
-from chaosagent.execution.frozen import FrozenAnswer
-from chaosagent.execution.workbench import Job, Workbench, load_workbench
+from chaosagent.execution.workers.workbench import Job, Workbench, load_workbench
 from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.replays.record import ReplayRecord
-from chaosagent.study.likely_cause import cause_of_cold_difference
+from chaosagent.study.divergence import cause_of_cold_difference
 from chaosagent.trace.diff import Difference
 
 THOROUGH_MAX = 16
@@ -107,7 +107,7 @@ class ColdRuns:
 
     def _open(self, setup: Callable[[], Workbench], limits: RunLimits, hash_seed: int) -> Executor:
         with contextlib.chdir(self._folder):
-            return open_elsewhere(setup, hash_seed, limits=limits, environment=self._environment)
+            return open_second_process(setup, hash_seed, limits=limits, environment=self._environment)
 
 
 class ColdRunsOfTask:
@@ -239,7 +239,7 @@ def _explained(
     """Say where a repeat differs and what the likely cause is, from further repeats, of which some are watched."""
     schedule = run.schedule
     watched = cold.run([ColdRun(seed, schedule, watched=True) for seed in range(HASH_SEEDS)], nominal)
-    numbers = repeats_telling(run.hash_seed, HASH_SEEDS)
+    numbers = distinguishing_repeats(run.hash_seed, HASH_SEEDS)
     again = zip(numbers, cold.again(schedule, numbers, nominal), strict=True)
     told = [(number, one.digest) for number, one in again if one.status is Status.OK]
     cause = cause_of_cold_difference(

@@ -23,7 +23,7 @@ from chaosagent.canonical import Plain, digest, digest_of, plain
 from chaosagent.contracts.contract import Contract
 from chaosagent.contracts.templates.objective import Objective
 from chaosagent.errors import UsageError
-from chaosagent.execution.doors import DoorOptions
+from chaosagent.execution.run.doors import DoorOptions
 from chaosagent.replays.syntax import syntax_of_class, syntax_of_function
 from chaosagent.targets.target import EffectOf, EffectRule, ObjectiveFunction
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from chaosagent.execution.execute import Execution, Experiment, execute
-from chaosagent.execution.frozen import AnswersInMemory, answers_of
-from chaosagent.execution.workbench import made
+from chaosagent.execution.run.frozen import AnswersInMemory, answers_of
+from chaosagent.execution.workers.workbench import made
 from chaosagent.faults.schedule import Schedule
 from chaosagent.replays.placements import Harm, Judged
 from chaosagent.replays.record import ReplayRecord

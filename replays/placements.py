@@ -11,8 +11,8 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from chaosagent.execution.doors import DoorOptions
 from chaosagent.execution.execute import Execution
+from chaosagent.execution.run.doors import DoorOptions
 from chaosagent.faults.injection import Place
 from chaosagent.faults.schedule import Schedule, schedule
 from chaosagent.replays.calls import Call, Candidate, Fault, Kinship, RecordedCalls, calls_of, candidates, place_of

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from chaosagent.canonical import Plain, digest, digest_of, pack_plain
 from chaosagent.contracts.contract import Nominal
-from chaosagent.execution.frozen import FrozenAnswer
+from chaosagent.execution.run.frozen import FrozenAnswer
 from chaosagent.faults.schedule import Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.replays.declarations import Declaration, declarations_of
-from chaosagent.study.confirmation import Confirmation
+from chaosagent.study.chance.confirmation import Confirmation
 from chaosagent.study.counterexample import Counterexample, Signature
 from chaosagent.study.plan import Plan
 from chaosagent.trace.trace import Trace

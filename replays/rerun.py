@@ -10,12 +10,12 @@ from collections.abc import Callable, Container
 from dataclasses import replace
 
 from chaosagent.errors import ChaosAgentError, TargetError
+from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Experiment
-from chaosagent.execution.frozen import answers_of
-from chaosagent.execution.own_process import in_own_process
-from chaosagent.execution.process_pool import ProcessExecutor
-from chaosagent.execution.served import serve
-from chaosagent.execution.workbench import Job, Workbench
+from chaosagent.execution.run.frozen import answers_of
+from chaosagent.execution.workers.own_process import in_own_process
+from chaosagent.execution.workers.process_pool import ProcessExecutor
+from chaosagent.execution.workers.workbench import Job, Workbench
 from chaosagent.faults.evaluation import Status
 from chaosagent.replays.cold_runs import ColdRunsOfTask
 from chaosagent.replays.outcome import Replay, ReplayOutcome, violation_place

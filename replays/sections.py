@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from chaosagent.canonical import Plain, unpack_untrusted
 from chaosagent.errors import RecordError
-from chaosagent.execution.frozen import FrozenAnswer
+from chaosagent.execution.run.frozen import FrozenAnswer
 from chaosagent.replays.declarations import Declaration
 from chaosagent.replays.record import Undisturbed
 from chaosagent.replays.typed import ITEMS_MAX, Section
-from chaosagent.study.confirmation import ALPHA, Confirmation
+from chaosagent.study.chance.confirmation import ALPHA, Confirmation
 from chaosagent.study.counterexample import Signature
 from chaosagent.trace.step import Decision, Landed, Link, Step, StepKind
 from chaosagent.trace.trace import ContractVerdict, Violation

@@ -24,11 +24,11 @@ from chaosagent.faults.schedule import EMPTY
 from chaosagent.searchers.learning.belief import Belief, Weights
 from chaosagent.searchers.seen.ceiling import Ceiling
 from chaosagent.searchers.seen.points import Expander
-from chaosagent.searchers.seen.told import Told
+from chaosagent.searchers.seen.trial_log import TrialLog
 from chaosagent.seeds import derive
-from chaosagent.study.minimise import violates
-from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
+from chaosagent.study.searcher import Problem, Proposal, Purpose, SearchProgress
 from chaosagent.study.searcher_settings import number
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.vocabulary import Verdict
 
 REPEATS_MAX = 60
@@ -54,7 +54,7 @@ KEEN = 0.25
 """Factor on the deviations of the weights of a policy that is to use what is known."""
 
 
-class Mood(enum.Enum):
+class Exploration(enum.Enum):
     """How the weights of a policy are drawn.
 
     `CURIOUS`: as if nothing was known, so that nothing that was learned wrongly keeps anything from being tried;
@@ -69,7 +69,12 @@ class Mood(enum.Enum):
     RETURNING = "returning"
 
 
-SHARES: Mapping[Mood, float] = {Mood.CURIOUS: 0.2, Mood.OPEN: 0.3, Mood.KEEN: 0.3, Mood.RETURNING: 0.2}
+SHARES: Mapping[Exploration, float] = {
+    Exploration.CURIOUS: 0.2,
+    Exploration.OPEN: 0.3,
+    Exploration.KEEN: 0.3,
+    Exploration.RETURNING: 0.2,
+}
 """How often each mood is drawn."""
 
 
@@ -102,7 +107,7 @@ class AdversarySearcher:
         self._belief = Belief(number("adversary", "noise", noise, 0.0001, 10.0))
         self._arms, self._choices = Arms(problem.space), declared(problem.space)
         self._expander = Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
-        self._told, self._ceiling, self._foresight = Told(), Ceiling(problem), Foresight()
+        self._told, self._ceiling, self._foresight = TrialLog(), Ceiling(problem), Foresight()
         self._references: list[Evaluation] = []
         self._usable: dict[str, set[int]] = {}
         self._useless: dict[str, set[int]] = {}
@@ -152,8 +157,8 @@ class AdversarySearcher:
         return EMPTY in self._told and not self._out and (self._over or self._exhausted)
 
     @property
-    def standing(self) -> Standing:
-        return Standing()
+    def progress(self) -> SearchProgress:
+        return SearchProgress()
 
     def audit(self, count: int) -> list[Proposal]:
         del count  # it proves nothing
@@ -227,7 +232,7 @@ class AdversarySearcher:
         for repeat in range(REPEATS_MAX):
             rng = derive(self._problem.search_seed, "adversary", self._problem.contract, number, repeat)
             is_late = repeat >= REPEATS_MAX // 2
-            mood = Mood.CURIOUS if is_late else rng.choices(list(SHARES), list(SHARES.values()))[0]
+            mood = Exploration.CURIOUS if is_late else rng.choices(list(SHARES), list(SHARES.values()))[0]
             aim = self._aim(mood, rng)
             policy = self._drawn(f"{number}.{repeat}", mood, aim)
             policy = replace(policy, spread=policy.spread + DARING * repeat, dearest=self._dearest(aim.wanted, rng))
@@ -237,7 +242,7 @@ class AdversarySearcher:
                 return policy
         return None
 
-    def _aim(self, mood: Mood, rng: random.Random) -> _Aim:
+    def _aim(self, mood: Exploration, rng: random.Random) -> _Aim:
         """Draw the known run that a policy's threshold is fitted to, and how many injections it would choose there.
 
         Half of the times it is the run without injections: the others show what comes behind an injection.
@@ -246,7 +251,7 @@ class AdversarySearcher:
         most = max(1, min(INJECTIONS_MAX, int(self._ceiling.cost / cheapest)))
         count = most if rng.random() < ALL_IN else rng.randint(1, most)
         affordable = [place for place, way in self._ways.items() if self._left_behind(way) >= 0.0]
-        if mood is Mood.RETURNING and affordable:
+        if mood is Exploration.RETURNING and affordable:
             place = rng.choice(affordable)
             way = self._ways[place]
             return _Aim(way, max(count, len(way.effective) + 1), place)
@@ -266,11 +271,11 @@ class AdversarySearcher:
         model = self._problem.space.model
         return known is None or evaluation.effective.declared_cost(model) < known.effective.declared_cost(model)
 
-    def _drawn(self, name: str, mood: Mood, aim: _Aim) -> Policy:
+    def _drawn(self, name: str, mood: Exploration, aim: _Aim) -> Policy:
         """Return a policy that knows what its mood lets it know, without its threshold."""
         problem = self._problem
         model = problem.space.model
-        weights = () if mood is Mood.CURIOUS else self._belief.weights()
+        weights = () if mood is Exploration.CURIOUS else self._belief.weights()
         if aim.place:
             weights = (*weights, *self._leading(aim, weights))
         return Policy(
@@ -279,7 +284,7 @@ class AdversarySearcher:
             choices=self._choices,
             model=model,
             budget=self._ceiling.cost - COST_TOLERANCE,
-            spread=KEEN if mood is Mood.KEEN else 1.0,
+            spread=KEEN if mood is Exploration.KEEN else 1.0,
             weights=weights,
             barred=self._barred(),
             blocked=tuple(

@@ -18,13 +18,13 @@ from chaosagent.searchers.exploring.covering import CoveringStream
 from chaosagent.searchers.exploring.effects import Effects
 from chaosagent.searchers.exploring.packing import Packer
 from chaosagent.searchers.exploring.unfollowed import Unfollowed
-from chaosagent.searchers.proof.bisection import Certifying, HearingBisector
+from chaosagent.searchers.proof.bisection import Certifying, ObservingBisector
 from chaosagent.searchers.proof.frontier import Family
 from chaosagent.searchers.seen.points import Expander
-from chaosagent.searchers.seen.told import Told
+from chaosagent.searchers.seen.trial_log import TrialLog
 from chaosagent.seeds import Streams
-from chaosagent.study.minimise import violates
-from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
+from chaosagent.study.searcher import Problem, Proposal, Purpose, SearchProgress
+from chaosagent.study.shrinking.minimise import violates
 
 SHARE_MIN, SHARE_MAX, SHARE_AFTER = 0.06, 0.5, 0.25
 """Share of the upper stream: the more is left for the lower one to do, the larger; and its most behind a violation."""
@@ -81,7 +81,7 @@ def anytime(
     """
     check_switches("anytime", r1=r1, r2=r2, r3=r3, monotone=monotone)
     rules = {"R1": r1, "R2": r2, "R3": r3}
-    return HearingBisector(problem, rules, _plain) if monotone and not problem.all_minimal else _plain(problem, rules)
+    return ObservingBisector(problem, rules, _plain) if monotone and not problem.all_minimal else _plain(problem, rules)
 
 
 def _plain(problem: Problem, rules: Mapping[str, bool]) -> AnytimeSearcher:
@@ -149,7 +149,7 @@ class AnytimeSearcher:
         self._families.clear()
         self._packer.told(schedule, self._lower.lower_bound, self._lower.affordable)
 
-    def hear(self, evaluation: Evaluation) -> None:
+    def observe_other(self, evaluation: Evaluation) -> None:
         """Learn from a run that a search for another contract has asked for.
 
         Such runs count as explored, so that all such searches together explore as much as one of them would.
@@ -158,7 +158,7 @@ class AnytimeSearcher:
         self.tell(evaluation)
 
     @property
-    def _told(self) -> Told:
+    def _told(self) -> TrialLog:
         return self._lower.told
 
     def settle(self) -> None:
@@ -180,8 +180,8 @@ class AnytimeSearcher:
         return self._lower.finished
 
     @property
-    def standing(self) -> Standing:
-        return self._lower.standing
+    def progress(self) -> SearchProgress:
+        return self._lower.progress
 
     def core(self, evaluation: Evaluation) -> Schedule:
         """Return the injections of a run that most likely matter, as far as checkpoints show it."""

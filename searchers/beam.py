@@ -20,8 +20,8 @@ from chaosagent.searchers.seen.ceiling import Ceiling
 from chaosagent.searchers.seen.course import State
 from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.pool import margin_of
-from chaosagent.searchers.seen.told import Told
-from chaosagent.study.searcher import Problem, Proposal, Standing
+from chaosagent.searchers.seen.trial_log import TrialLog
+from chaosagent.study.searcher import Problem, Proposal, SearchProgress
 from chaosagent.study.searcher_settings import whole
 
 WIDTH_MAX = 10_000
@@ -88,7 +88,7 @@ class BeamSearcher:
         self._levels = [_Level() for _ in range(whole("beam", "depth", depth, 1, INJECTIONS_MAX))]
         self._expander = Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
         self._known = Ceiling(problem)
-        self._told = Told()
+        self._told = TrialLog()
         self._marks: set[State] = set()
         self._wanted: dict[Schedule, float] = {EMPTY: 0.0}
         self._next_level = 0
@@ -123,8 +123,8 @@ class BeamSearcher:
         return not self._wanted and not self._told.out
 
     @property
-    def standing(self) -> Standing:
-        return Standing()
+    def progress(self) -> SearchProgress:
+        return SearchProgress()
 
     def audit(self, count: int) -> list[Proposal]:
         del count  # it prunes nothing

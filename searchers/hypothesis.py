@@ -20,11 +20,11 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.learning.conversation import Conversation
 from chaosagent.searchers.learning.scalar import scalar_of
 from chaosagent.searchers.seen.pool import Pool
-from chaosagent.searchers.seen.told import Told
+from chaosagent.searchers.seen.trial_log import TrialLog
 from chaosagent.seeds import derive_seed
-from chaosagent.study.minimise import violates
-from chaosagent.study.searcher import Problem, Proposal, Standing
+from chaosagent.study.searcher import Problem, Proposal, SearchProgress
 from chaosagent.study.searcher_settings import whole, word
+from chaosagent.study.shrinking.minimise import violates
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
@@ -71,7 +71,7 @@ class HypothesisSearcher:
         self._shrinks = word("hypothesis", "shrinker", written, ("on", "off")) == "on"
         require("hypothesis", extra="search", needed_by="searcher hypothesis")
         self._pool = Pool(problem)
-        self._told = Told()
+        self._told = TrialLog()
         self._rounds = self._idle_rounds = 0
         self._test: _Test | None = None
         self._talk: Conversation[Schedule, None] | None = None
@@ -99,8 +99,8 @@ class HypothesisSearcher:
         return EMPTY in self._told and not self._told.out and self._wanted is None
 
     @property
-    def standing(self) -> Standing:
-        return Standing()
+    def progress(self) -> SearchProgress:
+        return SearchProgress()
 
     def audit(self, count: int) -> list[Proposal]:
         del count  # it prunes nothing
@@ -243,7 +243,9 @@ class _Test:
         found: A violation that the round has found.
     """
 
-    def __init__(self, problem: Problem, pool: Pool, told: Told, *, offer: _Offer, seed: int, examples: int) -> None:
+    def __init__(
+        self, problem: Problem, pool: Pool, told: TrialLog, *, offer: _Offer, seed: int, examples: int
+    ) -> None:
         self._problem, self._pool, self._told, self._offer = problem, pool, told, offer
         self._seed, self._examples = seed, examples
         self._hypothesis: Any = require("hypothesis", extra="search", needed_by="searcher hypothesis")

@@ -18,8 +18,8 @@ from chaosagent.faults.schedule import Schedule
 from chaosagent.searchers.drawing.draft import Draft
 from chaosagent.searchers.drawing.searcher import DrawingSearcher
 from chaosagent.searchers.drawing.uniform import drawn
+from chaosagent.searchers.learning.optuna_mirror import OptunaMirror, quiet
 from chaosagent.searchers.learning.scalar import scalar_of
-from chaosagent.searchers.learning.shelf import Shelf, quiet
 from chaosagent.searchers.seen.points import Candidate
 from chaosagent.study.searcher import Problem
 from chaosagent.study.searcher_settings import whole
@@ -81,7 +81,7 @@ class TpeSearcher(DrawingSearcher):
         )
         self._words = _Words()
         settings = (injections_max, startup, candidates, window)
-        self._shelf = Shelf(storage, problem, settings) if storage else None
+        self._shelf = OptunaMirror(storage, problem, settings) if storage else None
 
     def _learn(self, evaluation: Evaluation, fresh: Sequence[Candidate]) -> None:
         scalar = scalar_of(evaluation, self._problem.contract, self._problem.space.model)

@@ -23,7 +23,7 @@ def one_cold_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
     Tests of these repeats have a fixture of the same name that does nothing.
     """
-    monkeypatch.setattr("chaosagent.study.cold_repeats.HASH_SEEDS", 1)
+    monkeypatch.setattr("chaosagent.study.determinism.cold_repeats.HASH_SEEDS", 1)
     monkeypatch.setattr("chaosagent.replays.cold_runs.HASH_SEEDS", 1)
 
 

@@ -23,7 +23,7 @@ VAGUE_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc"}
 MAY_PRINT = ("chaosagent/cli/", "experiments/", "tests/lab/")
 MAY_LOOK_AT_THE_CLOCK = (
     "chaosagent/clock.py",
-    "tests/execution/test_chance_watch.py",
+    "tests/execution/hidden_state/test_chance_watch.py",
     "tests/lab/clocks/targets.py",
     "tests/targets/test_deterministic.py",
 )

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from chaosagent import virtual_time, works
-from chaosagent.callback import Callback
-from chaosagent.threads import ThreadPool
-from chaosagent.virtual_time import virtual_loop
+from chaosagent.event_loop import thread_jobs as works
+from chaosagent.event_loop import virtual_time
+from chaosagent.event_loop.callback import Callback
+from chaosagent.event_loop.thread_jobs import ThreadPool
+from chaosagent.event_loop.virtual_time import virtual_loop
 
 FAR_SECONDS = 60.0
 """For what takes milliseconds, on a machine that may stand still meanwhile."""
@@ -121,7 +122,7 @@ def test_what_a_thread_asks_comes_when_nothing_else_is_ready() -> None:
 
 INTERRUPTED = """
 import asyncio, threading
-from chaosagent.virtual_time import virtual_loop
+from chaosagent.event_loop.virtual_time import virtual_loop
 
 async def play():
     await asyncio.to_thread(lambda: (print("begun", flush=True), threading.Event().wait(600.0)))
@@ -272,7 +273,7 @@ class _StandsStill(threading.Event):
 
 
 def test_a_machine_that_stands_still_is_not_taken_for_a_thread_that_waits() -> None:
-    pool, handed, go_on = ThreadPool(1), works.Works(1), threading.Event()
+    pool, handed, go_on = ThreadPool(1), works.ThreadJobs(1), threading.Event()
     handed.woken = woken = _StandsStill(go_on)
     work = handed.submit(pool.submit, go_on.wait, FAR_SECONDS)
     work.add_done_callback(lambda _: woken.set())

@@ -45,10 +45,10 @@ from typing import IO, Any
 from chaosagent.adapters.mcp.server import McpServer
 from chaosagent.canonical import Plain, plain
 from chaosagent.errors import TargetError, UsageError
-from chaosagent.proxy.proxy import Behind, Proxy
+from chaosagent.proxy.concurrency import AgentProcesses
+from chaosagent.proxy.proxy import Backends, Proxy
 from chaosagent.proxy.server import require_server
 from chaosagent.proxy.service import Service
-from chaosagent.proxy.together import Session
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Claim, Outcome, SystemConfig, Task
 
@@ -94,7 +94,7 @@ class Command:
     """
 
     argv: tuple[str, ...]
-    behind: Behind
+    behind: Backends
     folder: Path | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     seconds_max: float = SECONDS_MAX
@@ -137,7 +137,7 @@ class Command:
                 process = await self._started(environment, reading, asked.name, (said, complained))
             finally:
                 os.close(reading)
-            proxy.together.busy = Session(process.pid).busy
+            proxy.together.busy = AgentProcesses(process.pid).busy
             try:
                 code = await self._waited(process, proxy)
             finally:
@@ -204,7 +204,7 @@ def command(
         mcp: MCP servers, by name; needs the extra `mcp`.
         tasks: The task instances.
         configs: The configurations.
-        options: `prompts`, `pure` and `together_seconds` as in `chaosagent.proxy.proxy.Behind`; `folder`,
+        options: `prompts`, `pure` and `together_seconds` as in `chaosagent.proxy.proxy.Backends`; `folder`,
             `environment` and `seconds_max` as in `Command`; `name`, `objective` and `secrets` as of
             `chaosagent.target`.
 
@@ -235,7 +235,7 @@ def command(
     of_command = {name: options[name] for name in ("environment", "seconds_max") if name in options}
     of_target = {name: options[name] for name in ("objective", "secrets") if name in options}
     folder = Path(options["folder"]).resolve() if options.get("folder") else None
-    behind = Behind(dict(models or {}), dict(services or {}), dict(mcp or {}), **of_behind)
+    behind = Backends(dict(models or {}), dict(services or {}), dict(mcp or {}), **of_behind)
     program = Command(words, behind, folder, files=tuple(_files(words, folder)), **of_command)
     called = options.get("name") or Path(words[0]).name
     return target(name=called, tasks=tasks, configs=configs, clock="wall", **of_target)(program)

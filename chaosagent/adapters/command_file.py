@@ -27,8 +27,8 @@ from chaosagent.adapters.doors import Tools
 from chaosagent.adapters.mcp.server import McpServer
 from chaosagent.errors import UnknownNameError, UsageError
 from chaosagent.importable import make_importable
+from chaosagent.proxy.concurrency import SECONDS
 from chaosagent.proxy.service import Service
-from chaosagent.proxy.together import SECONDS
 from chaosagent.proxy.upstream import answers_in, base_url, canned
 from chaosagent.targets.references import load_object
 from chaosagent.targets.target import EffectOf, EffectRule, Target

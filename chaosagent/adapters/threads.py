@@ -9,8 +9,8 @@ from typing import Any
 
 from chaosagent.adapters.caller import CALLER, is_running_here, served
 from chaosagent.errors import TargetError
-from chaosagent.virtual_time import VirtualLoop
-from chaosagent.wall import WallLoop
+from chaosagent.event_loop.real_time_loop import RealTimeLoop
+from chaosagent.event_loop.virtual_time import VirtualLoop
 
 
 class Threads:
@@ -60,7 +60,7 @@ class Threads:
         context = contextvars.copy_context()
         if caller is not None:
             return await caller.do(lambda: context.run(function))
-        if not isinstance(loop, VirtualLoop | WallLoop):
+        if not isinstance(loop, VirtualLoop | RealTimeLoop):
             return await loop.run_in_executor(None, context.run, function)
         async with self._turn:
             return await loop.run_in_executor(None, context.run, function)

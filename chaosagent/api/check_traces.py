@@ -1,4 +1,4 @@
-"""`chaosagent.check`: contracts on traces that are there already; nothing is executed."""
+"""`chaosagent.check`: contracts on finished traces from files and records; nothing is executed."""
 
 from __future__ import annotations
 
@@ -8,28 +8,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 from chaosagent.api.arguments import flag_of, path_of, plain_of
-from chaosagent.api.checking import judge_files, judge_record, trace_files
 from chaosagent.api.counterexample import Counterexample
 from chaosagent.api.entries import ContractEntry, Entries
-from chaosagent.api.frame import frame_of
 from chaosagent.api.result import StudyResult, each_of
+from chaosagent.api.rows import frame_of
 from chaosagent.api.study import place_of_caller
 from chaosagent.api.target_output import target_output_to_stderr
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import Contract
 from chaosagent.errors import UsageError
-from chaosagent.execution.checking import Checks, Count, Finding, Tally
+from chaosagent.execution.trace_checks import Case, Checks, Count, Finding, Tally
 from chaosagent.importable import stop_if_loading
 from chaosagent.replays.record import ReplayRecord
-from chaosagent.report.checked import checked_page
-from chaosagent.report.html import folded_html, page_html, table_html
-from chaosagent.report.page import Page
+from chaosagent.replays.store import SUFFIX, read_record
+from chaosagent.report.page import Page, folded_html, page_html, table_html
+from chaosagent.report.trace_checks_page import trace_checks_page
 from chaosagent.studyfile.checks import load_checks, parse_checks
 from chaosagent.studyfile.located import Located, shown
-from chaosagent.trace.span_files import Reading
+from chaosagent.trace.genai import ImportedRun, StepPlace, run_of
+from chaosagent.trace.genai_content import Gaps
+from chaosagent.trace.otlp import SourcePlace
+from chaosagent.trace.span_files import Reading, read_groups
 
 if TYPE_CHECKING:
-    from chaosagent.api.frame import Frame
+    from chaosagent.api.rows import Frame
 
 TraceSource: TypeAlias = "str | Path | Counterexample | ReplayRecord"
 
@@ -137,7 +139,7 @@ def check(
         violated=tally.violated,
         judged=tally.judged,
         broken=tuple(reading.broken),
-        _page=checked_page(title, tally, reading),
+        _page=trace_checks_page(title, tally, reading),
     )
 
 
@@ -196,3 +198,75 @@ def _row(finding: Finding) -> dict[str, Plain]:
         "agent": finding.agent,
         "unfair": finding.unfair,
     }
+
+
+SPAN_SUFFIXES = (".jsonl", ".json", ".ndjson")
+
+
+def trace_files(traces: Iterable[Path]) -> list[Path]:
+    """Return the files named, and those in the folders named, each once.
+
+    Raises:
+        UsageError: A path does not exist, or a folder holds no traces.
+    """
+    found: dict[Path, None] = {}
+    for path in traces:
+        if path.is_dir():
+            inside = sorted(child for child in path.rglob("*") if child.suffix in (*SPAN_SUFFIXES, SUFFIX))
+            if not inside:
+                endings = ", ".join(f"*{suffix}" for suffix in (*SPAN_SUFFIXES, SUFFIX))
+                raise UsageError(f"{path} holds no traces ({endings}). Name files of spans, or replay records.")
+            found.update(dict.fromkeys(inside))
+        elif path.exists():
+            found[path] = None
+        else:
+            raise UsageError(f"{path} does not exist. Name files of spans (*.jsonl, *.json), or replay records.")
+    return list(found)
+
+
+def judge_files(paths: Iterable[Path], tally: Tally, reading: Reading, *, skip_broken: bool) -> None:
+    """Judge the traces of all files; those of spans together, as the spans of one trace may be in several.
+
+    Args:
+        paths: Of files of spans and of replay records.
+        tally: Counts each trace.
+        reading: Counts what the files hold.
+        skip_broken: Note what cannot be read, and continue.
+
+    Raises:
+        UsageError: Something cannot be read, and is not to be skipped.
+        PluginError: A contract raised something.
+    """
+    listed = list(paths)
+    for path in [path for path in listed if path.suffix == SUFFIX]:
+        try:
+            judge_record(read_record(path), str(path), tally)
+        except UsageError as error:
+            if not skip_broken:
+                raise
+            reading.note(error)
+    spans = [path for path in listed if path.suffix != SUFFIX]
+    for group in read_groups(spans, reading, skip_broken=skip_broken):
+        try:
+            run = run_of(group.trace_id, group.spans, tally.checks.rules)
+        except UsageError as error:
+            if not skip_broken:
+                raise
+            reading.note(error)
+            continue
+        tally.lossy = reading.broken_count > 0
+        tally.add(run._replace(unfinished=run.unfinished or group.cut))
+
+
+def judge_record(record: ReplayRecord, name: str, tally: Tally) -> None:
+    """Judge the trace of a replay record, which knows its task and the run without injections.
+
+    Args:
+        record: The record.
+        name: What findings call its place.
+        tally: Counts its trace.
+    """
+    place = StepPlace("", SourcePlace(name, 0))
+    places = (place,) * len(record.trace.steps)
+    run = ImportedRun("", record.trace, places, place, "", Gaps(), foreign=False, tools={})
+    tally.add(run, Case(record.task, record.nominal))

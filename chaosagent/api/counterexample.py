@@ -8,8 +8,7 @@ from pathlib import Path
 from chaosagent.canonical import Plain
 from chaosagent.faults.schedule import Schedule
 from chaosagent.replays.record import ReplayRecord
-from chaosagent.report.html import page_html
-from chaosagent.report.page import Page
+from chaosagent.report.page import Page, page_html
 from chaosagent.report.printable import printable
 from chaosagent.report.story import story_of, violation_of
 from chaosagent.study.counterexample import Signature

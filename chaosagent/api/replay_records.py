@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from chaosagent.api.arguments import flag_of, name_of, path_of, whole_of
 from chaosagent.api.counterexample import Counterexample
-from chaosagent.api.frame import frame_of
 from chaosagent.api.replaying import (
     MODES,
-    Rerun,
-    Stored,
-    Words,
+    OptionNames,
+    ReplayedRecord,
+    StoredRecord,
     exit_code_of,
     is_explained,
     page_of,
@@ -23,6 +22,7 @@ from chaosagent.api.replaying import (
     totals_of,
 )
 from chaosagent.api.result import StudyResult, each_of
+from chaosagent.api.rows import frame_of
 from chaosagent.api.running_loop import outside_running_loop
 from chaosagent.api.target_output import target_output_to_stderr
 from chaosagent.errors import UsageError
@@ -30,13 +30,12 @@ from chaosagent.importable import stop_if_loading
 from chaosagent.limits import RUNS_MAX
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.rerun import DRAWS, PLACEMENTS
-from chaosagent.report.html import folded_html, page_html, table_html
-from chaosagent.report.page import Page
+from chaosagent.report.page import Page, folded_html, page_html, table_html
 from chaosagent.studyfile.located import shown
 from chaosagent.targets.target import Target
 
 if TYPE_CHECKING:
-    from chaosagent.api.frame import Frame
+    from chaosagent.api.rows import Frame
 
 EXPLAINED = "; the target has changed and holds now"
 Mode: TypeAlias = Literal["schedule", "exact", "both"]
@@ -51,7 +50,7 @@ class ReplayResult:
         reruns: Each replay of each record, with its `path`, `record` and `replay`, which has `outcome` and `detail`.
     """
 
-    reruns: tuple[Rerun, ...]
+    reruns: tuple[ReplayedRecord, ...]
 
     @property
     def held(self) -> bool:
@@ -84,7 +83,7 @@ class ReplayResult:
             for one in self.reruns
         )
 
-    def __iter__(self) -> Iterator[Rerun]:
+    def __iter__(self) -> Iterator[ReplayedRecord]:
         return iter(self.reruns)
 
     def __len__(self) -> int:
@@ -172,20 +171,20 @@ def replay(
             draws=draws,
             placements=placements,
             accept=accept,
-            words=Words(target="target=...", config="config=..."),
+            words=OptionNames(target="target=...", config="config=..."),
         )
     return ReplayResult(tuple(reruns))
 
 
-def _stored(records: object) -> Iterator[Stored]:
+def _stored(records: object) -> Iterator[StoredRecord]:
     for one in each_of("replay", "records", records):
         if isinstance(one, str | Path):
             yield from stored_at([path_of("replay", "records", one)])
         elif isinstance(one, Counterexample):
             name = Path(one.record.file_name)
-            yield Stored(one.path or name, one.record, one.path is not None, one.searched_target)
+            yield StoredRecord(one.path or name, one.record, one.path is not None, one.searched_target)
         elif isinstance(one, ReplayRecord):
-            yield Stored(Path(one.file_name), one, has_file=False)
+            yield StoredRecord(Path(one.file_name), one, has_file=False)
         else:
             raise UsageError(
                 f"replay(records={shown(one)}): give the result of a search, counterexamples, records, or paths of "

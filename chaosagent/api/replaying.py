@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from chaosagent.api.references import Reference, reference_of
+from chaosagent.api.entries import Reference, reference_of
 from chaosagent.api.trusted_records import refuse_foreign_code, refuse_other_target
 from chaosagent.canonical import Plain
 from chaosagent.errors import ChaosAgentError, RecordError, StudyError, TargetError, UsageError
-from chaosagent.execution.workbench import load_workbench
+from chaosagent.execution.workers.workbench import load_workbench
 from chaosagent.importable import make_importable
 from chaosagent.replays.accepted import read_accepted, write_accepted
 from chaosagent.replays.changes import Change
@@ -34,7 +34,7 @@ SOUND = frozenset({ReplayOutcome.HELD, ReplayOutcome.REPRODUCED})
 OPEN = frozenset({ReplayOutcome.DIVERGED, ReplayOutcome.CHANGED, ReplayOutcome.MOVED, ReplayOutcome.NOT_LANDED})
 
 
-class Stored(NamedTuple):
+class StoredRecord(NamedTuple):
     """A record to be replayed.
 
     Attributes:
@@ -58,18 +58,18 @@ class Stored(NamedTuple):
         return read_record(self.path) if self.record is None else self.record
 
 
-class Words(NamedTuple):
+class OptionNames(NamedTuple):
     """How messages name what the caller can give: options, or parameters of `chaosagent.replay`."""
 
     target: str = "--target"
     config: str = "--config"
 
 
-OPTIONS = Words()
+OPTIONS = OptionNames()
 
 
 @dataclass(frozen=True, slots=True)
-class Rerun:
+class ReplayedRecord:
     """One replay of one record.
 
     Attributes:
@@ -83,17 +83,17 @@ class Rerun:
     replay: Replay
 
 
-def stored_at(paths: Iterable[Path]) -> Iterator[Stored]:
+def stored_at(paths: Iterable[Path]) -> Iterator[StoredRecord]:
     """Yield the records named, and those below the folders named, in the order of their paths.
 
     Raises:
         UsageError: A path does not exist, or a folder has no record.
     """
-    yield from map(Stored, find_records(paths))
+    yield from map(StoredRecord, find_records(paths))
 
 
 def replay_all(
-    stored: Iterable[Stored],
+    stored: Iterable[StoredRecord],
     *,
     mode: str,
     config: str | None = None,
@@ -101,8 +101,8 @@ def replay_all(
     draws: int = DRAWS,
     placements: int = PLACEMENTS,
     accept: bool = False,
-    words: Words = OPTIONS,
-) -> list[Rerun]:
+    words: OptionNames = OPTIONS,
+) -> list[ReplayedRecord]:
     """Replay records, in their order.
 
     A record may come from a stranger. It is refused, and nothing is imported for it, when it names code by a path that
@@ -124,7 +124,7 @@ def replay_all(
     if accept and mode == "exact":
         raise UsageError("--accept is for schedules, and --mode is exact. Leave out one of them.")
     targets: dict[str, Target] = {}
-    reruns: list[Rerun] = []
+    reruns: list[ReplayedRecord] = []
     shared = UndisturbedRuns()
     with closing(ColdRuns(Path.cwd())) as cold:
         for one in stored:
@@ -136,7 +136,8 @@ def replay_all(
                 refuse_other_target(record, loaded, words.target)
                 accepted = _reviewed(path, record, is_replaced=accept) if one.has_file else ()
             except RecordError as error:
-                reruns.append(Rerun(path, None, Replay(ReplayOutcome.REFUSED, mode, None, _without(path, error))))
+                refused = Replay(ReplayOutcome.REFUSED, mode, None, _without(path, error))
+                reruns.append(ReplayedRecord(path, None, refused))
                 continue
             for way in _modes(record, mode):
                 named = _named(given, record)
@@ -144,7 +145,7 @@ def replay_all(
                 replay = _replay(record, loaded, way, asked)
                 if accept and replay.changes:
                     replay = _accepted(path, record, loaded, asked, replay)
-                reruns.append(Rerun(path, record, replay))
+                reruns.append(ReplayedRecord(path, record, replay))
     return reruns
 
 
@@ -211,7 +212,7 @@ class _Asked(NamedTuple):
     accepted: tuple[Change, ...]
     shared: UndisturbedRuns
     cold: ColdRuns
-    words: Words
+    words: OptionNames
 
 
 def _replay(record: ReplayRecord, target: Target | ChaosAgentError, mode: str, asked: _Asked) -> Replay:
@@ -284,7 +285,7 @@ def _load(reference: str, where: str) -> Target:
     return load_target(reference, where=where)
 
 
-def exit_code_of(reruns: Sequence[Rerun]) -> int:
+def exit_code_of(reruns: Sequence[ReplayedRecord]) -> int:
     """Return 1 if something is violated, else 2 if a record is refused, 4 if a run failed, 3 if one is open."""
     outcomes = {rerun.replay.outcome for rerun in reruns if not is_explained(rerun, reruns)}
     if ReplayOutcome.VIOLATED in outcomes:
@@ -296,14 +297,14 @@ def exit_code_of(reruns: Sequence[Rerun]) -> int:
     return 3 if outcomes & OPEN else 0
 
 
-def is_explained(rerun: Rerun, reruns: Sequence[Rerun]) -> bool:
+def is_explained(rerun: ReplayedRecord, reruns: Sequence[ReplayedRecord]) -> bool:
     """Whether a divergence is the trace of a fix: the same record's schedule held in today's target."""
     return rerun.replay.outcome is ReplayOutcome.DIVERGED and any(
         other.path == rerun.path and other.replay.outcome is ReplayOutcome.HELD for other in reruns
     )
 
 
-def page_of(reruns: Sequence[Rerun]) -> Page:
+def page_of(reruns: Sequence[ReplayedRecord]) -> Page:
     """Return a line for each replay, and the totals."""
     page = Page()
     page.table((), [_row(rerun, reruns) for rerun in reruns], indent=0)
@@ -314,7 +315,7 @@ def page_of(reruns: Sequence[Rerun]) -> Page:
     return page
 
 
-def _row(rerun: Rerun, reruns: Sequence[Rerun]) -> Sequence[Cell]:
+def _row(rerun: ReplayedRecord, reruns: Sequence[ReplayedRecord]) -> Sequence[Cell]:
     replay = rerun.replay
     detail: list[str | Span] = [replay.detail, *(faint(f"; {note}") for note in replay.notes)]
     if is_explained(rerun, reruns):
@@ -328,18 +329,18 @@ def _coloured(outcome: ReplayOutcome) -> Span:
     return notice(outcome.value) if outcome in OPEN else bad(outcome.value)
 
 
-def totals_of(reruns: Iterable[Rerun]) -> dict[str, int]:
+def totals_of(reruns: Iterable[ReplayedRecord]) -> dict[str, int]:
     """Return how often each outcome came, in the order of their declaration."""
     counts = Counter(rerun.replay.outcome for rerun in reruns)
     return {outcome.value: counts[outcome] for outcome in ReplayOutcome if counts[outcome]}
 
 
-def to_json(reruns: Sequence[Rerun]) -> dict[str, Plain]:
+def to_json(reruns: Sequence[ReplayedRecord]) -> dict[str, Plain]:
     """Return the replays as plain data."""
     return {"records": [_record_json(rerun) for rerun in reruns], "totals": {**totals_of(reruns)}}
 
 
-def _record_json(rerun: Rerun) -> Plain:
+def _record_json(rerun: ReplayedRecord) -> Plain:
     replay, record = rerun.replay, rerun.record
     return {
         "path": str(rerun.path),

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from chaosagent.api.arguments import whole_of
 from chaosagent.api.counterexample import Counterexample
-from chaosagent.api.frame import frame_of
-from chaosagent.api.rows import Certificate, Trial, rows_in
+from chaosagent.api.rows import Certificate, Trial, frame_of, rows_in
 from chaosagent.errors import UsageError
 from chaosagent.limits import RUNS_MAX
-from chaosagent.report.html import folded_html, page_html, table_html
-from chaosagent.report.page import Page
+from chaosagent.report.page import Page, folded_html, page_html, table_html
 from chaosagent.report.printable import printable
 from chaosagent.studyfile.located import shown
 
 if TYPE_CHECKING:
-    from chaosagent.api.frame import Frame
+    from chaosagent.api.rows import Frame
     from chaosagent.report.findings import Findings
     from chaosagent.report.plots import Robustness
 

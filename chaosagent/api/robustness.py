@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaosagent.canonical import Plain
-from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.metrics.robustness import adversarial_curve, random_curve
 from chaosagent.report.findings import Findings
 from chaosagent.report.plots import Robustness

@@ -1,22 +1,27 @@
-"""What a study's folder says of its trials and searches, as typed rows."""
+"""The trials and searches in a study's folder as typed rows, and rows as a table."""
 
 from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from chaosagent.canonical import Plain
 from chaosagent.errors import UsageError
 from chaosagent.study.certificate import DIVERGED, NOTHING_PROVED
-from chaosagent.study.facts import Facts
-from chaosagent.study.reading import opened_to_read
-from chaosagent.study.store import FILE_NAME
+from chaosagent.study.store.facts import Facts
+from chaosagent.study.store.reading import opened_to_read
+from chaosagent.study.store.study_store import FILE_NAME
 from chaosagent.studyfile import load_study
 from chaosagent.vocabulary import Verdict
+
+if TYPE_CHECKING:
+    import pandas
+
+    Frame: TypeAlias = pandas.DataFrame | list[dict[str, Plain]]
 
 STUDY_NAME = "study.yaml"
 LEVELS = ("C0", "C1", "C2", "C3", "C4", "S")
@@ -222,3 +227,13 @@ def _certificates(
             trials=trials,
             text=text,
         )
+
+
+def frame_of(rows: Iterable[dict[str, Plain]]) -> Frame:
+    """Return rows as a `pandas.DataFrame`, or as they are where pandas is not installed."""
+    listed = list(rows)
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        return listed
+    return pandas.DataFrame(listed)

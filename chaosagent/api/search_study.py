@@ -14,7 +14,7 @@ from chaosagent.api.counterexample import Counterexample
 from chaosagent.api.result import StudyResult, TrialSource
 from chaosagent.api.rows import Certificate, rows_in
 from chaosagent.api.running_loop import outside_running_loop
-from chaosagent.api.session import EXECUTORS, Audience, Workforce, run_study
+from chaosagent.api.session import EXECUTORS, Listeners, WorkerSettings, run_study
 from chaosagent.api.study import Study, StudyPath, study_file
 from chaosagent.api.target_output import TargetOutput, target_output_to_stderr
 from chaosagent.errors import UsageError
@@ -23,7 +23,7 @@ from chaosagent.limits import WORKERS_MAX
 from chaosagent.replays.record import record_of
 from chaosagent.report.findings import Findings, findings_page, is_proved
 from chaosagent.report.page import notice
-from chaosagent.study.result import Progress, SearchResult
+from chaosagent.study.result import SearchResult, StudyProgress
 from chaosagent.study.sink import Sink
 from chaosagent.studyfile import StudyFile
 from chaosagent.studyfile.located import shown
@@ -40,7 +40,7 @@ def search(
     executor: ExecutorName | None = None,
     workers: int | None = None,
     ray_address: str = "",
-    on_progress: Callable[[Progress], object] | None = None,
+    on_progress: Callable[[StudyProgress], object] | None = None,
 ) -> StudyResult:
     """Find the cheapest schedule of faults that breaks each contract, and prove that nothing cheaper does.
 
@@ -83,7 +83,7 @@ def search(
         folder = kept_in or Path(stack.enter_context(_temporary_folder()))
         printed = stack.enter_context(target_output_to_stderr(descriptors=False))
         sinks = () if on_progress is None else (_ProgressSink(on_progress, printed),)
-        audience = Audience(printed, remarks.append, sinks=sinks)
+        audience = Listeners(printed, remarks.append, sinks=sinks)
         findings = run_study(file, folder, audience, workforce, resume=resume)
         if findings.result.interrupted:
             raise KeyboardInterrupt
@@ -94,15 +94,15 @@ def search(
 
 
 class _ProgressSink(Sink):
-    def __init__(self, call: Callable[[Progress], object], output: TargetOutput) -> None:
+    def __init__(self, call: Callable[[StudyProgress], object], output: TargetOutput) -> None:
         self._call, self._output = call, output
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: StudyProgress) -> None:
         with self._output.interrupted():
             self._call(progress)
 
 
-def _workforce(executor: object, workers: int | None, ray_address: object) -> Workforce:
+def _workforce(executor: object, workers: int | None, ray_address: object) -> WorkerSettings:
     if executor is None:
         executor = "inline" if workers is None else "process"
     name = name_of("search", "executor", executor, EXECUTORS)
@@ -115,7 +115,7 @@ def _workforce(executor: object, workers: int | None, ray_address: object) -> Wo
             f"search(executor='inline', workers={workers}): inline means in this process, so there are no workers. "
             "Leave out one of them."
         )
-    return Workforce(name, workers, ray_address)
+    return WorkerSettings(name, workers, ray_address)
 
 
 def _temporary_folder() -> tempfile.TemporaryDirectory[str]:

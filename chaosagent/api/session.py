@@ -11,27 +11,26 @@ from pathlib import Path
 
 from chaosagent.api.records import RecordSink
 from chaosagent.errors import ChaosAgentError, OtherStudyError, SearcherError, UsageError
-from chaosagent.execution.elsewhere import open_elsewhere
-from chaosagent.execution.executor import Executor
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.printed import Printed
-from chaosagent.execution.process_pool import ProcessExecutor
+from chaosagent.execution.captured_output import CapturedOutput
+from chaosagent.execution.workers.executor import Executor, InlineExecutor
+from chaosagent.execution.workers.process_pool import ProcessExecutor
+from chaosagent.execution.workers.second_process import open_second_process
 from chaosagent.extras import require
 from chaosagent.report.findings import Findings
-from chaosagent.report.leftovers import Leftovers
 from chaosagent.report.notes import Notes
-from chaosagent.study.earlier import NOTHING_EARLIER
+from chaosagent.report.stale_records import StaleRecords
+from chaosagent.study.loop.resume_state import NOTHING_EARLIER
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.sink import Sink
-from chaosagent.study.store import ANSWERS_NAME, StudyStore
-from chaosagent.study.study import Study
+from chaosagent.study.store.study_store import ANSWERS_NAME, StudyStore
 from chaosagent.studyfile import StudyFile, difference_of, plan_of, worker_setup
 
 EXECUTORS = ("inline", "process", "ray")
 
 
 @dataclass(frozen=True, slots=True)
-class Workforce:
+class WorkerSettings:
     """Where the runs of a study happen.
 
     Attributes:
@@ -71,12 +70,12 @@ class Workforce:
         setup, limits = worker_setup(study, plan), plan.run_limits
         if self.executor == "process":
             return ProcessExecutor(setup, workers=self.size, limits=limits)
-        from chaosagent.execution.ray_pool import RayExecutor
+        from chaosagent.execution.workers.ray_pool import RayExecutor
 
         return RayExecutor(setup, workers=self.size, limits=limits, address=self.ray_address)
 
 
-INLINE = Workforce()
+INLINE = WorkerSettings()
 
 
 class Display(Sink):
@@ -90,7 +89,7 @@ class Display(Sink):
 
 
 @dataclass(frozen=True, slots=True)
-class Audience:
+class Listeners:
     """Who hears of a study while it runs.
 
     Attributes:
@@ -100,14 +99,14 @@ class Audience:
         sinks: Who else takes trials, results and progress.
     """
 
-    printed: Printed
+    printed: CapturedOutput
     remark: Callable[[str], object]
     display: Callable[[Plan], Display] | None = None
     sinks: Sequence[Sink] = ()
 
 
 def run_study(
-    study: StudyFile, out: Path, audience: Audience, workforce: Workforce = INLINE, *, resume: bool = False
+    study: StudyFile, out: Path, audience: Listeners, workforce: WorkerSettings = INLINE, *, resume: bool = False
 ) -> Findings:
     """Run a study and store it; records of earlier runs of it that it no longer finds are removed.
 
@@ -170,11 +169,11 @@ def run_study(
         records.written,
         out,
         notes,
-        Leftovers(removed, records.kept, records.others, records.unwritten),
+        StaleRecords(removed, records.kept, records.others, records.unwritten),
     )
 
 
-def _refuse_workers(study: StudyFile, workforce: Workforce) -> None:
+def _refuse_workers(study: StudyFile, workforce: WorkerSettings) -> None:
     """Refuse worker processes for what only this process has, before anything is written."""
     if study.only_here and workforce.executor != "inline":
         raise UsageError(
@@ -190,7 +189,7 @@ def _processes_for(
     if study.only_here:
         return None
     setup = worker_setup(study, plan)
-    return lambda number: open_elsewhere(setup, number, limits=plan.run_limits, environment=environment)
+    return lambda number: open_second_process(setup, number, limits=plan.run_limits, environment=environment)
 
 
 def _kept(out: Path, record_count: int) -> str:
@@ -199,7 +198,7 @@ def _kept(out: Path, record_count: int) -> str:
     return f"all runs are kept in {out}{records}; once the searcher is fixed, --resume continues from there"
 
 
-def _leave_out(printed: Printed, pool: ProcessExecutor) -> None:
+def _leave_out(printed: CapturedOutput, pool: ProcessExecutor) -> None:
     """Count what was printed in worker processes with what was printed here."""
     printed.left_out += pool.printed_bytes
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from typing import TextIO
 
-from chaosagent.execution.printed import Printed
+from chaosagent.execution.captured_output import CapturedOutput
 from chaosagent.report.printable import printable
 
 STDOUT, STDERR = 1, 2
@@ -17,7 +17,7 @@ _ONE_AT_A_TIME = threading.RLock()
 """Python's streams belong to the whole process: a search in another thread waits."""
 
 
-class TargetOutput(Printed):
+class TargetOutput(CapturedOutput):
     """Takes what a target prints, and remembers the caller's streams.
 
     Args:

@@ -53,9 +53,9 @@ def check(
 
     chaosagent check chaosagent-out/triage/replays
     """
-    from chaosagent.api.checking import judge_files, trace_files
-    from chaosagent.execution.checking import Tally
-    from chaosagent.report.checked import checked_json, checked_page, junit_of
+    from chaosagent.api.check_traces import judge_files, trace_files
+    from chaosagent.execution.trace_checks import Tally
+    from chaosagent.report.trace_checks_page import checked_json, junit_of, trace_checks_page
     from chaosagent.studyfile.checks import load_checks
     from chaosagent.trace.span_files import Reading
 
@@ -70,5 +70,5 @@ def check(
         output.answer_json(checked_json(tally, reading))
     else:
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-        output.answer(checked_page(f"{paths[0]}{more}", tally, reading))
+        output.answer(trace_checks_page(f"{paths[0]}{more}", tally, reading))
     return VIOLATED if tally.violated else HELD if tally.judged else UNJUDGED

@@ -11,13 +11,13 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from chaosagent.api.replaying import Rerun, replay_all, stored_at, totals_of
+from chaosagent.api.replaying import ReplayedRecord, replay_all, stored_at, totals_of
 from chaosagent.api.robustness import curves_json, robustness_of
 from chaosagent.canonical import Plain
 from chaosagent.cli.output import remark, stdout_for_answers
 from chaosagent.cli.session import run_study
 from chaosagent.clock import monotonic
-from chaosagent.execution.interrupts import ignore_interrupts, interrupts_held
+from chaosagent.execution.workers.process_tree import hold_interrupts, ignore_interrupts
 from chaosagent.extras import require
 from chaosagent.metrics.robustness import Curve
 from chaosagent.replays.outcome import ReplayOutcome
@@ -29,7 +29,7 @@ from chaosagent.report.plots import Robustness, chance_notes, plot_robustness
 from chaosagent.report.story import counted, story_of
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.plan import Plan
-from chaosagent.study.store import StudyStore
+from chaosagent.study.store.study_store import StudyStore
 from chaosagent.studyfile import Overrides, load_study, plan_of
 
 FIRST, REPAIRED = "naive", "hardened"
@@ -52,7 +52,7 @@ class Promise:
 
 
 @dataclass(frozen=True, slots=True)
-class Repaired:
+class RepairedResult:
     """What the study of the repaired version brought; plain data, since it comes from another process.
 
     Attributes:
@@ -73,7 +73,7 @@ class Repaired:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class DemoResult:
     """What the demonstration has shown.
 
     Attributes:
@@ -87,8 +87,8 @@ class Shown:
     """
 
     findings: Findings
-    repaired: Repaired
-    reruns: Sequence[Rerun]
+    repaired: RepairedResult
+    reruns: Sequence[ReplayedRecord]
     curves: Sequence[Robustness]
     pictures: Sequence[Path]
     promises: Sequence[Promise]
@@ -124,7 +124,7 @@ class Demonstration:
     def __init__(self, out: Path, tell: Callable[[Page], None]) -> None:
         self._out, self._tell = out, tell
 
-    def run(self) -> Shown:
+    def run(self) -> DemoResult:
         """Do all of it.
 
         Raises:
@@ -140,7 +140,7 @@ class Demonstration:
             make_room(study, FIRST_STUDY, self._out)
             make_room(study, REPAIRED_STUDY, self._out / REPAIRED)
             try:
-                with interrupts_held():  # from the process beside: this one decides what becomes of it
+                with hold_interrupts():  # from the process beside: this one decides what becomes of it
                     awaited = beside.submit(search_repaired, study, self._out / REPAIRED)
                 found = self._search(study)
                 self._tell_story(found)
@@ -153,7 +153,7 @@ class Demonstration:
                 raise
         pictures = self._draw(found.plan, curves)
         promises = promises_of(found, repaired, reruns, pictures)
-        shown = Shown(found, repaired, reruns, curves, pictures, promises, monotonic() - begun)
+        shown = DemoResult(found, repaired, reruns, curves, pictures, promises, monotonic() - begun)
         self._tell_end(shown)
         return shown
 
@@ -195,7 +195,7 @@ class Demonstration:
         page = Page().line(strong(f"2  The story of one, which needs {faults}")).gap()
         self._tell(page.add_below(story_of(read_record(path))).gap())
 
-    def _replay(self, found: Findings) -> list[Rerun]:
+    def _replay(self, found: Findings) -> list[ReplayedRecord]:
         records = list(found.records.values())  # the folder may hold some of an earlier version, too
         with stdout_for_answers():
             exact = replay_all(stored_at(records), mode="exact")
@@ -213,7 +213,7 @@ class Demonstration:
         self._tell(page.gap())
         return [*exact, *schedule]
 
-    def _await(self, awaited: Future[Repaired]) -> Repaired:
+    def _await(self, awaited: Future[RepairedResult]) -> RepairedResult:
         """Wait for the search of the repaired version, which has everything to refute and ends last."""
         page = Page().line(strong(f"4  Is that all? The repaired version ({REPAIRED}), searched in the same way"))
         self._tell(page)
@@ -229,7 +229,7 @@ class Demonstration:
         self._tell(page.line(faint(repaired.work), indent=3).gap())
         return repaired
 
-    def _measure(self, found: Findings, repaired: Repaired) -> list[Robustness]:
+    def _measure(self, found: Findings, repaired: RepairedResult) -> list[Robustness]:
         with stdout_for_answers():
             curves = [robustness_of(found), repaired.robustness]
         budget = f"{found.plan.budget:g}"
@@ -256,7 +256,7 @@ class Demonstration:
         self._tell(Page().line("drawn in ", *drawn, f"; the numbers are in {numbers}", indent=3).gap())
         return pictures
 
-    def _tell_end(self, shown: Shown) -> None:
+    def _tell_end(self, shown: DemoResult) -> None:
         page = Page().line(strong("What was promised, and what happened"))
         page.table(
             (), [(good("✓") if promise.kept else bad("✗"), promise.text) for promise in shown.promises], indent=3
@@ -292,14 +292,14 @@ def make_room(study: Path, settings: Overrides, out: Path) -> None:
     StudyStore.remove(out, plan_of(load_study(study, settings)), unfinished_too=True)
 
 
-def search_repaired(study: Path, out: Path) -> Repaired:
+def search_repaired(study: Path, out: Path) -> RepairedResult:
     """Search the repaired version; for a process of its own."""
     ignore_interrupts()
     findings = run_study(load_study(study, REPAIRED_STUDY), out)
     certificates = [search.certificate for search in findings.result.searches]
     with stdout_for_answers():
         robustness = robustness_of(findings)
-    return Repaired(
+    return RepairedResult(
         robustness,
         findings.plan.budget,
         sum(certificate.safe for certificate in certificates),
@@ -315,7 +315,7 @@ def hardest(found: Findings) -> Counterexample | None:
 
 
 def promises_of(
-    found: Findings, repaired: Repaired, reruns: Sequence[Rerun], pictures: Sequence[Path]
+    found: Findings, repaired: RepairedResult, reruns: Sequence[ReplayedRecord], pictures: Sequence[Path]
 ) -> list[Promise]:
     """Return what the demonstration promises and whether it happened."""
     counterexamples = found.result.counterexamples
@@ -343,7 +343,7 @@ def _all(outcomes: Sequence[ReplayOutcome], wanted: ReplayOutcome, count_min: in
     return len(outcomes) >= max(1, count_min) and set(outcomes) == {wanted}
 
 
-def _totals(reruns: Sequence[Rerun]) -> str:
+def _totals(reruns: Sequence[ReplayedRecord]) -> str:
     return ", ".join(f"{count} {outcome}" for outcome, count in totals_of(reruns).items()) or "nothing to replay"
 
 

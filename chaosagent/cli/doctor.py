@@ -13,7 +13,7 @@ from chaosagent.cli import output
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chaosagent.study.checkup import Remark
+    from chaosagent.study.determinism.preflight import Remark
 
 READY, TO_MEND = 0, 1
 SECONDS_MAX = 30.0
@@ -54,8 +54,8 @@ def doctor(
 
     chaosagent doctor triage --config hardened --task refund-damaged --json
     """
-    from chaosagent.report.checkup import checkup_page
-    from chaosagent.study.checkup import Level
+    from chaosagent.report.preflight_page import preflight_page
+    from chaosagent.study.determinism.preflight import Level
 
     with output.stdout_for_answers(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "coroutine .* was never awaited")  # the remarks say it, once
@@ -66,7 +66,7 @@ def doctor(
     if json:
         output.answer_json({"target": target, "remarks": [remark.to_json() for remark in remarks]})
     else:
-        output.answer(checkup_page(target, remarks))
+        output.answer(preflight_page(target, remarks))
     return TO_MEND if any(remark.level is Level.BAD for remark in remarks) else READY
 
 
@@ -74,11 +74,11 @@ def _remarks(
     reference: str, config: str | None, tasks: list[str] | None, seed: int, *, fresh: bool
 ) -> Iterator[Remark]:
     from chaosagent.contracts.catalogue import default_contracts
-    from chaosagent.execution.elsewhere import open_elsewhere
+    from chaosagent.execution.workers.second_process import open_second_process
     from chaosagent.importable import make_importable
     from chaosagent.limits import RunLimits
     from chaosagent.report.story import counted
-    from chaosagent.study.checkup import Level, Place, Remark, checkup
+    from chaosagent.study.determinism.preflight import Level, PreflightSetup, Remark, preflight
     from chaosagent.studyfile.plan import WorkerSetup
     from chaosagent.targets.loading import load_target
 
@@ -94,7 +94,7 @@ def _remarks(
     kind = "a plain function" if found.synchronous else "an asynchronous function"
     text = f"{found.name}, {kind}, {found.clock.value} time, {counted(len(names), 'task')}, configuration {chosen!r}"
     yield Remark(Level.GOOD, "target", text)
-    yield from checkup(Place(names, seed, here, lambda: open_elsewhere(setup, limits=limits)))
+    yield from preflight(PreflightSetup(names, seed, here, lambda: open_second_process(setup, limits=limits)))
 
 
 def _installed(*, network: bool) -> Iterator[Remark]:
@@ -105,7 +105,7 @@ def _installed(*, network: bool) -> Iterator[Remark]:
     """
     from importlib.util import find_spec
 
-    from chaosagent.study.checkup import Level, Remark
+    from chaosagent.study.determinism.preflight import Level, Remark
 
     extras = {
         "report": "matplotlib",
@@ -132,7 +132,7 @@ def _toxiproxy() -> Remark:
     """Say which Toxiproxy server is found; one that has to be started is, for as long as it takes to ask it."""
     from chaosagent.errors import UsageError
     from chaosagent.execution.toxiproxy import found
-    from chaosagent.study.checkup import Level, Remark
+    from chaosagent.study.determinism.preflight import Level, Remark
 
     try:
         server = found()

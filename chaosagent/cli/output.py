@@ -12,7 +12,7 @@ from typing import TextIO
 
 from chaosagent.api.target_output import target_output_to_stderr
 from chaosagent.canonical import Plain
-from chaosagent.execution.printed import Printed
+from chaosagent.execution.captured_output import CapturedOutput
 from chaosagent.report.page import Look, Page
 from chaosagent.report.printable import printable
 
@@ -55,7 +55,7 @@ def make_safe(*streams: TextIO) -> None:
 
 
 @contextlib.contextmanager
-def stdout_for_answers() -> Iterator[Printed]:
+def stdout_for_answers() -> Iterator[CapturedOutput]:
     """Send what a target prints to stderr, the beginning of it: stdout holds the answer and nothing else.
 
     Yields:

@@ -10,7 +10,7 @@ from chaosagent.api.session import Display
 from chaosagent.clock import monotonic
 from chaosagent.report.printable import printable
 from chaosagent.study.plan import Plan
-from chaosagent.study.result import Progress
+from chaosagent.study.result import StudyProgress
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -34,7 +34,7 @@ class LineDisplay(Display):
         self._plan, self._title, self._stream, self._every = plan, title, stream, every
         self._printed = monotonic()
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: StudyProgress) -> None:
         now = monotonic()
         if now - self._printed >= self._every:
             self._printed = now
@@ -53,7 +53,7 @@ class LiveDisplay(Display):
         from rich.live import Live
 
         self._plan, self._title = plan, title
-        self._progress = Progress()
+        self._progress = StudyProgress()
         self._started = monotonic()
         self._live = Live(
             console=Console(file=stream, highlight=False),
@@ -65,7 +65,7 @@ class LiveDisplay(Display):
         )
         self._live.start()
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: StudyProgress) -> None:
         self._progress = progress
 
     def say(self, line: str) -> None:
@@ -93,13 +93,13 @@ class LiveDisplay(Display):
         )
 
 
-def summary_of(progress: Progress, plan: Plan) -> str:
+def summary_of(progress: StudyProgress, plan: Plan) -> str:
     """Return how far a study is in one line."""
     repeats = [] if progress.repeats is None else [_repeats(progress)]
     return "  ".join([*_found(progress, plan), *_work(progress, plan), *repeats])
 
 
-def _found(progress: Progress, plan: Plan) -> list[str]:
+def _found(progress: StudyProgress, plan: Plan) -> list[str]:
     best = "none yet" if progress.best_cost is None else f"{progress.best_cost:g}"
     bound = f"{progress.lower_bound:g}" if progress.lower_bound < float("inf") else "the budget"
     return [
@@ -109,7 +109,7 @@ def _found(progress: Progress, plan: Plan) -> list[str]:
     ]
 
 
-def _repeats(progress: Progress) -> str:
+def _repeats(progress: StudyProgress) -> str:
     """Say how many runs were repeated behind the searches; empty while none are."""
     if progress.repeats is None:
         return ""
@@ -117,13 +117,13 @@ def _repeats(progress: Progress) -> str:
     return f"repeating faulty runs in fresh processes: {made} of {total}"
 
 
-def _known(progress: Progress, plan: Plan) -> str:
+def _known(progress: StudyProgress, plan: Plan) -> str:
     if progress.stochastic:
         return "all confirmed ones known" if plan.wants_several else "none confirmed"
     return "all known" if plan.wants_several else "proved"
 
 
-def _work(progress: Progress, plan: Plan) -> list[str]:
+def _work(progress: StudyProgress, plan: Plan) -> list[str]:
     rate = f"{progress.trials / progress.seconds:,.0f}/s" if progress.seconds > 0 else "-/s"
     errors = "1 error" if progress.errors == 1 else f"{progress.errors} errors"
     trials_max = plan.limits.trials_max * progress.searches

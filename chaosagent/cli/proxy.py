@@ -77,9 +77,9 @@ def proxy(
 
     chaosagent proxy --replay session.replay --port 8787
     """
-    from chaosagent.cli.proxying import Wish, serve_session
+    from chaosagent.cli.proxying import ProxyOptions, serve_session
 
-    wish = Wish(
+    wish = ProxyOptions(
         models=_pairs(upstream if upstream or service or mcp else list(USUAL), "--upstream"),
         services=_pairs(service, "--service"),
         mcp=_pairs(mcp, "--mcp", "NAME=URL or NAME='command args', such as shop='node shop.mjs'"),

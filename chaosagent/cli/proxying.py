@@ -17,13 +17,13 @@ from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.contracts.contract import Nominal
 from chaosagent.errors import TargetError, UsageError
 from chaosagent.execution.answers_on_disk import AnswersOnDisk, mend_answers
+from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, conduct, make_run
-from chaosagent.execution.run import LiveRun
-from chaosagent.execution.served import serve
+from chaosagent.execution.run.live_run import LiveRun
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.importable import make_importable
 from chaosagent.limits import RunLimits
-from chaosagent.proxy.proxy import Behind
+from chaosagent.proxy.proxy import Backends
 from chaosagent.proxy.server import bound_socket, require_server
 from chaosagent.proxy.service import Service
 from chaosagent.proxy.session import NAME, REFERENCE, TASK, Session
@@ -43,7 +43,7 @@ HELD, DIVERGED = 0, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ProxyOptions:
     """What was asked for on the command line; see `chaosagent.cli.proxy`."""
 
     models: Mapping[str, str]
@@ -112,7 +112,7 @@ class SessionEnd:
         }
 
 
-def serve_session(wish: Wish, tell: Callable[[str], None]) -> SessionEnd:
+def serve_session(wish: ProxyOptions, tell: Callable[[str], None]) -> SessionEnd:
     """Serve until the session is ended, and return what came of it.
 
     Args:
@@ -153,18 +153,18 @@ def _memo(path: Path, tell: Callable[[str], None]) -> AnswersOnDisk:
     return AnswersOnDisk(path)
 
 
-def _behind(wish: Wish) -> Behind:
+def _behind(wish: ProxyOptions) -> Backends:
     here = Path.cwd()
     make_importable(here)
     models = {name: model_of(place, here, f"--upstream {name}") for name, place in wish.models.items()}
     services = {name: Service(service_of(place, here, f"--service {name}")) for name, place in wish.services.items()}
     try:
-        return Behind(models, services, _mcp_servers(wish), prompts=wish.prompts)
+        return Backends(models, services, _mcp_servers(wish), prompts=wish.prompts)
     except TargetError as error:  # of names: here they are the caller's
         raise UsageError(str(error)) from error
 
 
-def _mcp_servers(wish: Wish) -> dict[str, McpServer]:
+def _mcp_servers(wish: ProxyOptions) -> dict[str, McpServer]:
     """Return the MCP servers; nothing is started before somebody asks one, so a program that is not there is told now.
 
     Raises:

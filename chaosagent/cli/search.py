@@ -101,7 +101,7 @@ def search(
 
     chaosagent search study.yaml --executor process --workers 8 --json > found.json
     """
-    from chaosagent.cli.session import EXECUTORS, Workforce, exit_code_of, run_study
+    from chaosagent.cli.session import EXECUTORS, WorkerSettings, exit_code_of, run_study
     from chaosagent.report.findings import findings_page, next_page
     from chaosagent.report.findings_json import findings_json
     from chaosagent.studyfile import Overrides, load_study
@@ -113,7 +113,7 @@ def search(
     file = load_study(study, asked)
     name = f"{file.name}-{config}" if config else file.name
     findings = run_study(
-        file, out or OUT / name, Workforce(executor, workers, ray_address), title=file.name, resume=resume
+        file, out or OUT / name, WorkerSettings(executor, workers, ray_address), title=file.name, resume=resume
     )
     if json:
         output.answer_json(findings_json(findings))

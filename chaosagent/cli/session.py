@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chaosagent.api.session import EXECUTORS, INLINE, Audience, Workforce
+from chaosagent.api.session import EXECUTORS, INLINE, Listeners, WorkerSettings
 from chaosagent.api.session import run_study as run_study_for
 from chaosagent.cli.output import remark, stdout_for_answers
 from chaosagent.cli.progress import display_for
-from chaosagent.cli.termination import termination_as_interrupt
+from chaosagent.cli.sigterm import sigterm_as_interrupt
 from chaosagent.report.findings import Findings
 from chaosagent.studyfile import StudyFile
 
-__all__ = ["EXECUTORS", "Workforce", "exit_code_of", "run_study"]
+__all__ = ["EXECUTORS", "WorkerSettings", "exit_code_of", "run_study"]
 
 EXIT_HELD, EXIT_VIOLATED, EXIT_INCONCLUSIVE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 3, 4, 130
 
 
 def run_study(
-    study: StudyFile, out: Path, workforce: Workforce = INLINE, *, title: str | None = None, resume: bool = False
+    study: StudyFile, out: Path, workforce: WorkerSettings = INLINE, *, title: str | None = None, resume: bool = False
 ) -> Findings:
     """Run a study and store it; SIGTERM ends it as Ctrl-C does.
 
@@ -35,8 +35,8 @@ def run_study(
     for limit in ("wall_seconds", "memory_megabytes") if workforce.executor == "inline" else ():
         if study.sets("run", limit):
             remark(f"chaosagent: only worker processes enforce run.{limit}; for that, add --executor process")
-    with termination_as_interrupt(), stdout_for_answers() as printed:
-        audience = Audience(
+    with sigterm_as_interrupt(), stdout_for_answers() as printed:
+        audience = Listeners(
             printed,
             lambda text: remark(f"chaosagent: {text}"),
             None if title is None else lambda plan: display_for(plan, title, printed.original),

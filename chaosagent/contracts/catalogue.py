@@ -26,6 +26,7 @@ from typing import cast
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import CONTRACTS, Contract, ContractFactory
+from chaosagent.contracts.settings import ContractSettings
 from chaosagent.contracts.templates.all_or_nothing import AllOrNothing
 from chaosagent.contracts.templates.at_most_once import AtMostOnce
 from chaosagent.contracts.templates.containment import Containment
@@ -45,14 +46,13 @@ from chaosagent.contracts.templates.role_boundary import RoleBoundary
 from chaosagent.contracts.templates.supported_claims import SupportedClaims
 from chaosagent.contracts.templates.termination import Termination
 from chaosagent.contracts.templates.verify_before_acting import VerifyBeforeActing
-from chaosagent.contracts.terms import Terms
 from chaosagent.errors import UsageError
 from chaosagent.importable import import_module, stop_hint
 from chaosagent.vocabulary import Severity
 
 __all__ = ["Template", "default_contracts", "entries", "parse_contract"]
 
-TEMPLATES: tuple[type[Terms], ...] = (
+TEMPLATES: tuple[type[ContractSettings], ...] = (
     AllOrNothing,
     AtMostOnce,
     Containment,
@@ -88,7 +88,7 @@ class Template:
         summary: What it says, in one line.
     """
 
-    def __init__(self, kind: type[Terms]) -> None:
+    def __init__(self, kind: type[ContractSettings]) -> None:
         self._kind = kind
         self._fields = {field.name: field for field in dataclasses.fields(kind)}
         self.name = str(self._fields["id"].default)

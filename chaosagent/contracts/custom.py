@@ -28,7 +28,7 @@ from typing import Literal, TypeAlias, cast, overload
 from chaosagent.canonical import Plain
 from chaosagent.contracts.at_end import AtEnd
 from chaosagent.contracts.contract import HOLDS, Contract, End, Monitor, Reading, Setting, violated
-from chaosagent.contracts.terms import BROKEN, Terms
+from chaosagent.contracts.settings import BROKEN, ContractSettings
 from chaosagent.errors import UsageError
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Severity
@@ -101,7 +101,7 @@ def contract(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionContract(Terms):
+class FunctionContract(ContractSettings):
     """A contract that a function decides.
 
     Attributes:

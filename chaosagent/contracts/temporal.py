@@ -23,14 +23,14 @@ from typing import Required, TypedDict, Unpack
 
 from chaosagent.contracts.contract import Contract, Monitor, Setting
 from chaosagent.contracts.pattern import Predicate, predicate
-from chaosagent.contracts.terms import Terms, check_texts, check_whole, settle
+from chaosagent.contracts.settings import ContractSettings, check_texts, check_whole, settle
 from chaosagent.contracts.watches import CountWatch, NeverWatch, SinceWatch, UntilWatch, WithinWatch
 from chaosagent.errors import UsageError
 from chaosagent.vocabulary import Severity
 
 
-class TermsGiven(TypedDict, total=False):
-    """What every contract has; see `chaosagent.contracts.terms.Terms`."""
+class ContractKeys(TypedDict, total=False):
+    """What every contract has; see `chaosagent.contracts.settings.ContractSettings`."""
 
     id: Required[str]
     severity: Severity
@@ -38,17 +38,19 @@ class TermsGiven(TypedDict, total=False):
     requires: Contract | None
 
 
-def always(condition: Predicate | str, **terms: Unpack[TermsGiven]) -> Contract:
+def always(condition: Predicate | str, **terms: Unpack[ContractKeys]) -> Contract:
     """Return the contract that a condition holds at every step, also at notes and late steps."""
     return Never(unwanted=condition, inverted=True, **terms)
 
 
-def never(unwanted: Predicate | str, **terms: Unpack[TermsGiven]) -> Contract:
+def never(unwanted: Predicate | str, **terms: Unpack[ContractKeys]) -> Contract:
     """Return the contract that something holds at no step."""
     return Never(unwanted=unwanted, **terms)
 
 
-def within(trigger: Predicate | str, response: Predicate | str, *, steps: int, **terms: Unpack[TermsGiven]) -> Contract:
+def within(
+    trigger: Predicate | str, response: Predicate | str, *, steps: int, **terms: Unpack[ContractKeys]
+) -> Contract:
     """Return the contract that every trigger is followed by a response.
 
     Args:
@@ -70,7 +72,7 @@ def since(
     *,
     steps: int | None = None,
     same: str | tuple[str, ...] = (),
-    **terms: Unpack[TermsGiven],
+    **terms: Unpack[ContractKeys],
 ) -> Contract:
     """Return the contract that every action is preceded by something.
 
@@ -88,7 +90,7 @@ def since(
 
 
 def until(
-    condition: Predicate | str, release: Predicate | str, *, must_come: bool = False, **terms: Unpack[TermsGiven]
+    condition: Predicate | str, release: Predicate | str, *, must_come: bool = False, **terms: Unpack[ContractKeys]
 ) -> Contract:
     """Return the contract that a condition holds at every step before the first release.
 
@@ -102,7 +104,7 @@ def until(
 
 
 def count(
-    what: Predicate | str, *, at_most: int | None = None, at_least: int | None = None, **terms: Unpack[TermsGiven]
+    what: Predicate | str, *, at_most: int | None = None, at_least: int | None = None, **terms: Unpack[ContractKeys]
 ) -> Contract:
     """Return the contract that something holds at so many steps.
 
@@ -119,14 +121,14 @@ def count(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Never(Terms):
+class Never(ContractSettings):
     """See `never`, and inverted `always`."""
 
     unwanted: Predicate | str
     inverted: bool = False
 
     def __post_init__(self) -> None:
-        Terms.__post_init__(self)
+        ContractSettings.__post_init__(self)
         predicate(self.id, self.unwanted)
 
     def monitor(self, setting: Setting) -> Monitor:  # noqa: ARG002  # the protocol's
@@ -135,7 +137,7 @@ class Never(Terms):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Within(Terms):
+class Within(ContractSettings):
     """See `within`."""
 
     trigger: Predicate | str
@@ -143,7 +145,7 @@ class Within(Terms):
     steps: int
 
     def __post_init__(self) -> None:
-        Terms.__post_init__(self)
+        ContractSettings.__post_init__(self)
         predicate(self.id, self.trigger), predicate(self.id, self.response)
         check_whole(self.id, "steps", self.steps)
 
@@ -153,7 +155,7 @@ class Within(Terms):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Since(Terms):
+class Since(ContractSettings):
     """See `since`."""
 
     action: Predicate | str
@@ -162,7 +164,7 @@ class Since(Terms):
     same: str | tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        Terms.__post_init__(self)
+        ContractSettings.__post_init__(self)
         predicate(self.id, self.action), predicate(self.id, self.earlier)
         if self.steps is not None:
             check_whole(self.id, "steps", self.steps)
@@ -175,7 +177,7 @@ class Since(Terms):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Until(Terms):
+class Until(ContractSettings):
     """See `until`."""
 
     condition: Predicate | str
@@ -183,7 +185,7 @@ class Until(Terms):
     must_come: bool = False
 
     def __post_init__(self) -> None:
-        Terms.__post_init__(self)
+        ContractSettings.__post_init__(self)
         predicate(self.id, self.condition), predicate(self.id, self.release)
 
     def monitor(self, setting: Setting) -> Monitor:  # noqa: ARG002  # the protocol's
@@ -193,7 +195,7 @@ class Until(Terms):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Count(Terms):
+class Count(ContractSettings):
     """See `count`."""
 
     what: Predicate | str
@@ -201,7 +203,7 @@ class Count(Terms):
     at_least: int | None = None
 
     def __post_init__(self) -> None:
-        Terms.__post_init__(self)
+        ContractSettings.__post_init__(self)
         predicate(self.id, self.what)
         if self.at_most is None and self.at_least is None:
             raise UsageError(f"{self.id}: count needs at_most, at_least or both.")

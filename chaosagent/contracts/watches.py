@@ -12,7 +12,7 @@ from __future__ import annotations
 from chaosagent.canonical import Plain, digest_of
 from chaosagent.contracts.contract import HOLDS, End, Reading, violated
 from chaosagent.contracts.pattern import Predicate
-from chaosagent.contracts.terms import BROKEN
+from chaosagent.contracts.settings import BROKEN
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Verdict
 

@@ -10,29 +10,35 @@ from typing import NamedTuple, TypeVar
 from chaosagent.canonical import Plain, pack
 from chaosagent.contracts.contract import Contract, Nominal, Setting, end_of
 from chaosagent.errors import PluginError, StoredDataError, StudyError, TargetError, UsageError
-from chaosagent.execution.asked import close_unawaited, close_unbegun
-from chaosagent.execution.crashed import place_of_crash
-from chaosagent.execution.doors import DoorOptions
+from chaosagent.event_loop.real_time_loop import RealTimeLoop
+from chaosagent.event_loop.virtual_time import (
+    Deadlock,
+    Livelock,
+    TimeLimitReached,
+    VirtualLoop,
+    virtual_loop,
+)
+from chaosagent.execution.crash_location import crash_location
 from chaosagent.execution.failures import message_of
-from chaosagent.execution.frozen import Answers, Frozen, FrozenAnswer, asked_of
-from chaosagent.execution.injector import Injector
-from chaosagent.execution.network import close_links
-from chaosagent.execution.outcome import outcome_of, redacted_claims, redacted_verdict
-from chaosagent.execution.recorder import Recorder
-from chaosagent.execution.run import LiveRun
-from chaosagent.execution.surroundings import kept_surroundings
-from chaosagent.execution.undeclared import survey_of
-from chaosagent.execution.usage import support_of, usage_of
-from chaosagent.execution.watch import Watch
+from chaosagent.execution.run.doors import DoorOptions
+from chaosagent.execution.run.frozen import Answers, Frozen, FrozenAnswer, asked_of
+from chaosagent.execution.run.injector import Injector
+from chaosagent.execution.run.live_run import LiveRun
+from chaosagent.execution.run.monitors import Monitors
+from chaosagent.execution.run.network_links import close_links
+from chaosagent.execution.run.outcome import outcome_of, redacted_claims, redacted_verdict
+from chaosagent.execution.run.process_environment import restored_environment
+from chaosagent.execution.run.recorder import Recorder
+from chaosagent.execution.run.unawaited_calls import close_unawaited, close_unbegun
+from chaosagent.execution.run.undeclared import survey_of
+from chaosagent.execution.run.usage import support_of, usage_of
 from chaosagent.faults.evaluation import Act, Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.targets.target import Target
 from chaosagent.trace.redact import Redactor
 from chaosagent.trace.trace import BEYOND, Trace
-from chaosagent.virtual_time import Deadlock, Livelock, TimeLimitReached, VirtualLoop, VirtualTimeError, virtual_loop
 from chaosagent.vocabulary import LIMITS_REACHED, ClockKind, Ending, Outcome, SystemConfig, Task, Verdict
-from chaosagent.wall import WallLoop
 
 AnyRun = TypeVar("AnyRun", bound=LiveRun)
 
@@ -179,9 +185,9 @@ def make_run(
         PluginError: A contract cannot make its monitor.
     """
     limits, target = experiment.limits, experiment.target
-    loop: VirtualLoop | WallLoop
+    loop: VirtualLoop | RealTimeLoop
     if target.clock is ClockKind.WALL:
-        loop = WallLoop(seconds_max=limits.wall_seconds_max)
+        loop = RealTimeLoop(seconds_max=limits.wall_seconds_max)
     else:
         loop = virtual_loop(
             turns_max=limits.turns_max, turns_total_max=limits.turns_total_max, seconds_max=limits.virtual_seconds_max
@@ -194,7 +200,7 @@ def make_run(
         experiment.seed,
         loop=loop,
         injector=Injector(schedule) if injector is None else injector,
-        recorder=Recorder(Watch(experiment.contracts, setting), limits, redactor),
+        recorder=Recorder(Monitors(experiment.contracts, setting), limits, redactor),
         synchronous=target.synchronous,
         fingerprinting=fingerprinting,
     )
@@ -205,7 +211,7 @@ def make_run(
     return run
 
 
-@kept_surroundings()
+@restored_environment()
 def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Execution:
     """Let a target play a run to its end and judge it.
 
@@ -326,9 +332,8 @@ def with_answers(execution: Execution, run: LiveRun) -> Execution | None:
 def never_frozen(experiment: Experiment) -> TargetError:
     """Return what is raised when the answers of a target cannot be frozen."""
     return TargetError(
-        f"target {experiment.target.name!r}, task {experiment.task.id!r}: with its answers frozen it asked for new "
-        f"ones in {DRAWING_RUNS_MAX} runs on end, so its requests depend on chance, too. Draw what they hold from "
-        "run.rng(label)."
+        f"target {experiment.target.name!r}, task {experiment.task.id!r}: {DRAWING_RUNS_MAX} runs with frozen answers "
+        "asked for new ones, so its requests depend on chance, too. Draw what they hold from run.rng(label)."
     )
 
 
@@ -368,22 +373,18 @@ def _play(experiment: Experiment, run: LiveRun) -> _Played:
         played = _Played(Ending.CRASHED, str(error))
     except BaseException as error:  # whatever else a target raises is a verdict on it
         detail = f"{type(error).__name__}: {message_of(error)}"
-        played = _Played(Ending.CRASHED, detail, crashed_at=place_of_crash(error))
+        played = _Played(Ending.CRASHED, detail, crashed_at=crash_location(error))
     if run.recorder.inconclusive:  # also when the target has swallowed it, as with the others
         return _Played(Ending.INCONCLUSIVE, run.recorder.inconclusive)
     if loop.stopped is not None:
-        ending = _STOPPED[type(loop.stopped)] if isinstance(loop, VirtualLoop) else Ending.HUNG
+        ending = _ENDINGS[type(loop.stopped)] if isinstance(loop, VirtualLoop) else Ending.HUNG
         return _Played(ending, str(loop.stopped))
     if run.recorder.full:
         return _Played(Ending.STEP_LIMIT, f"{experiment.limits.steps_max} steps")
     return played
 
 
-_STOPPED: dict[type[VirtualTimeError], Ending] = {
-    Deadlock: Ending.DEADLOCK,
-    Livelock: Ending.LIVELOCK,
-    TimeLimitReached: Ending.TIME_LIMIT,
-}
+_ENDINGS = {Deadlock: Ending.DEADLOCK, Livelock: Ending.LIVELOCK, TimeLimitReached: Ending.TIME_LIMIT}
 
 
 def _refuse(experiment: Experiment, recorder: Recorder) -> None:

@@ -11,7 +11,7 @@ from typing import cast
 
 from chaosagent.canonical import Plain, pack_plain, plain
 from chaosagent.errors import UsageError
-from chaosagent.virtual_time import VirtualTimeError
+from chaosagent.event_loop.virtual_time import VirtualTimeError
 from chaosagent.vocabulary import ActionBlocked, Failure, ServiceFault, StatusError
 
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")

@@ -15,8 +15,8 @@ from chaosagent.execution.execute import (
     never_frozen,
     with_answers,
 )
-from chaosagent.execution.online_injector import OnlineInjector
-from chaosagent.execution.run import LiveRun
+from chaosagent.execution.run.injector import OnlineInjector
+from chaosagent.execution.run.live_run import LiveRun
 from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.faults.online import Policy
 from chaosagent.faults.schedule import EMPTY

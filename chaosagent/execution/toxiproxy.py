@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from chaosagent.errors import UsageError
-from chaosagent.execution.companion import LOOPBACK, Companion, can_connect, started
+from chaosagent.execution.child_server import LOOPBACK, ChildServer, can_connect, started
 from chaosagent.extras import require
 from chaosagent.faults.crossing import Toxic
 
@@ -61,7 +61,7 @@ class Server:
         MissingExtraError: The extra `network` is not installed.
     """
 
-    def __init__(self, host: str, port: int, companion: Companion | None = None, program: str = "") -> None:
+    def __init__(self, host: str, port: int, companion: ChildServer | None = None, program: str = "") -> None:
         self.host, self.port, self.companion, self.program = host, port, companion, program
         self._client = require("toxiproxy", extra="network", needed_by="An operator of the boundary `network`")
         self._requests = require("requests", extra="network", needed_by="An operator of the boundary `network`")

@@ -18,9 +18,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from chaosagent.canonical import Plain
 from chaosagent.clock import Clock, monotonic
-from chaosagent.execution.acting import ACTING, As
-from chaosagent.execution.doors import DictionaryMemory, Mailbox, by_name, dispatcher, function_of, read_text, tool_list
-from chaosagent.execution.network import Direct, Far
+from chaosagent.execution.run.actor import ACTING, ActingAs
+from chaosagent.execution.run.doors import (
+    DictionaryMemory,
+    Mailbox,
+    by_name,
+    dispatcher,
+    function_of,
+    read_text,
+    tool_list,
+)
+from chaosagent.execution.run.network_links import Direct, RemoteService
 from chaosagent.governance.action import Action
 from chaosagent.governance.mediator import Mediator
 from chaosagent.seeds import derive
@@ -118,7 +126,7 @@ class UntracedRun:
         read_only: bool | Iterable[str] = False,  # noqa: ARG002
         errors: Errors = (),  # noqa: ARG002
     ) -> Door:
-        return self._door(Boundary.NETWORK, name, Direct(Far(name, upstream, connect)))
+        return self._door(Boundary.NETWORK, name, Direct(RemoteService(name, upstream, connect)))
 
     def prompt(self, name: str) -> Door:
         return self._door(Boundary.PROMPT, name, read_text)
@@ -147,7 +155,7 @@ class UntracedRun:
     # ------------------------------------------------------------------ what else a target may say and ask
 
     def agent(self, name: str, role: str = "") -> AbstractContextManager[None]:
-        return As(name, role)
+        return ActingAs(name, role)
 
     def mediate(self, mediator: Mediator | None) -> None:
         self.mediator = mediator

@@ -8,7 +8,7 @@ is the mean success under schedules drawn at random with the same budgets: what 
 
 Where the answers of a target come by chance, Y is chance, too, and what is proved holds for frozen answers alone. Then
 a pair is *broken* by a schedule that fresh runs confirm to make failure likelier, *kept* as far as clean runs with
-other answers show it (level S), and undecided else; the curve carries what stands behind that (`Shown`).
+other answers show it (level S), and undecided else; the curve carries what stands behind that (`ChanceEvidence`).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from itertools import pairwise
 
 from chaosagent.canonical import Plain
 from chaosagent.errors import UsageError
-from chaosagent.execution.executor import Executor
+from chaosagent.execution.workers.executor import Executor
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.statistics.intervals import Interval, wilson
 from chaosagent.study.certificate import Certificate
-from chaosagent.study.evaluator import Evaluator, Experimental
+from chaosagent.study.evaluator import Evaluator, TaskSeed
 from chaosagent.study.plan import OBJECTIVE, Plan
 from chaosagent.study.result import SearchResult
 from chaosagent.study.searcher import Problem
@@ -62,7 +62,7 @@ class Survival:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ChanceEvidence:
     """What stands behind an adversarial curve where answers come by chance: nothing of it is proved.
 
     Attributes:
@@ -125,7 +125,7 @@ class Curve:
     levels: tuple[Level, ...]
     budget_max: float
     samples: int
-    shown: Shown | None = None
+    shown: ChanceEvidence | None = None
 
     def at(self, budget: float) -> Level:
         """Return the level at a budget.
@@ -200,16 +200,16 @@ def _is_without_chance(certificate: Certificate) -> bool:
     return ended and not certificate.doubted and certificate.clean is None and certificate.broken_anyway is None
 
 
-def shown_by(searches: Iterable[SearchResult]) -> Shown | None:
+def shown_by(searches: Iterable[SearchResult]) -> ChanceEvidence | None:
     """Return what stands behind a curve where answers come by chance; `None` where they do not."""
     certificates = [search.certificate for search in searches]
     if not any(certificate.frozen for certificate in certificates):
         return None
     clean = [one.clean for one in certificates if one.clean is not None and _shows_clean_runs(one)]
     if not clean:
-        return Shown()
+        return ChanceEvidence()
     least = min(clean, key=lambda one: one.runs)
-    return Shown(len(clean), least.runs, least.share_max, least.error)
+    return ChanceEvidence(len(clean), least.runs, least.share_max, least.error)
 
 
 def adversarial_curve(searches: Iterable[SearchResult], budget_max: float) -> Curve:
@@ -265,7 +265,7 @@ def random_curve(plan: Plan, executor: Executor, budgets: Sequence[float], *, dr
             f"random_curve(budgets={budgets!r:.80}): give ascending budgets above 0, at most {LEVELS_MAX}."
         )
     evaluator = Evaluator(executor, Fingerprinting.OFF)
-    pairs = [Experimental(task.id, seed) for task in plan.tasks for seed in plan.seeds]
+    pairs = [TaskSeed(task.id, seed) for task in plan.tasks for seed in plan.seeds]
     levels = [_mean([[_success(evaluator.evaluate(at, EMPTY), at)] for at in pairs], 0.0)]
     samples = len(pairs)
     for budget in budgets:
@@ -275,7 +275,7 @@ def random_curve(plan: Plan, executor: Executor, budgets: Sequence[float], *, dr
     return Curve("random", tuple(levels), budgets[-1], samples)
 
 
-def _draw(plan: Plan, evaluator: Evaluator, at: Experimental, budget: float, draws: int) -> list[bool | None]:
+def _draw(plan: Plan, evaluator: Evaluator, at: TaskSeed, budget: float, draws: int) -> list[bool | None]:
     """Run random schedules within a budget on one task and seed; without any that fits, the run without injections."""
     searcher = RandomSearcher(Problem(OBJECTIVE, 0, plan.space, budget, at.seed, plan.seed))
     told: list[bool | None] = []
@@ -294,7 +294,7 @@ def _draw(plan: Plan, evaluator: Evaluator, at: Experimental, budget: float, dra
     return told or [_success(evaluator.evaluate(at, EMPTY), at)]
 
 
-def _success(evaluation: Evaluation, at: Experimental) -> bool | None:
+def _success(evaluation: Evaluation, at: TaskSeed) -> bool | None:
     """Return whether the objective was met; `None` for a run that could not be executed, or not to its end."""
     if evaluation.status is Status.ERROR or evaluation.ending in (Ending.INCONCLUSIVE, Ending.HUNG):
         return None

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from chaosagent.canonical import digest_of
+from chaosagent.proxy.concurrency import CallOrder
 from chaosagent.proxy.dialect import Body, Dialect
-from chaosagent.proxy.together import Together
 from chaosagent.proxy.upstream import Headers, ModelUpstream
 from chaosagent.targets.call_handler import COMPLETE, handed_over, through
 from chaosagent.targets.target import Ask, Run
@@ -56,7 +56,7 @@ class ModelDoor:
         name: str,
         upstream: ModelUpstream,
         *,
-        together: Together,
+        together: CallOrder,
         neutral: Callable[[Any], Any],
         with_prompts: bool = False,
         pure: bool = True,

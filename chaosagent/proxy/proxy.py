@@ -30,6 +30,7 @@ from chaosagent.canonical import Plain
 from chaosagent.errors import ChaosAgentError
 from chaosagent.extras import require
 from chaosagent.proxy.chat_completions import ChatCompletions
+from chaosagent.proxy.concurrency import SECONDS, CallOrder
 from chaosagent.proxy.dialect import Body, Dialect
 from chaosagent.proxy.failing import ErrorAnswer, error_answer, service_error
 from chaosagent.proxy.messages import Messages
@@ -38,7 +39,6 @@ from chaosagent.proxy.responses import Responses
 from chaosagent.proxy.server import EXTRA, LOOPBACK, Connections, bound_socket, serving
 from chaosagent.proxy.service import Call, Handlers, Service, ServiceDoor, refuse_unnamed
 from chaosagent.proxy.sse import written
-from chaosagent.proxy.together import SECONDS, Together
 from chaosagent.proxy.upstream import Client, Joined, McpUpstream, Reply, Scripted, Server, Troubles, base_url
 from chaosagent.targets.target import Run
 
@@ -57,7 +57,7 @@ _READ_ONLY = ("GET /v1/models", "GET /v1/models/{model}", "POST /v1/embeddings",
 
 
 @dataclass(frozen=True, slots=True)
-class Behind:
+class Backends:
     """What stands behind a proxy.
 
     Attributes:
@@ -110,7 +110,7 @@ class Proxy:
         together: Lets calls in.
     """
 
-    def __init__(self, run: Run, behind: Behind, run_id: str = "run") -> None:
+    def __init__(self, run: Run, behind: Backends, run_id: str = "run") -> None:
         self._run, self._behind, self._id = run, behind, run_id
         self._connections = Connections()
         self._port = 0
@@ -119,7 +119,7 @@ class Proxy:
         self._mcp: dict[str, Joined] = {}
         self.troubles = Troubles()
         self.over = asyncio.Event()
-        self.together = Together(behind.together_seconds if run.clock.of_study else 0.0)
+        self.together = CallOrder(behind.together_seconds if run.clock.of_study else 0.0)
 
     @contextlib.asynccontextmanager
     async def open(self, bound: socket.socket | None = None) -> AsyncIterator[dict[str, str]]:
@@ -202,7 +202,7 @@ class Proxy:
             known = service if self._run.clock.of_study else replace(service, reset="")
             self._services[name] = self._service_door(name, known, together, client)
 
-    def _service_door(self, name: str, service: Service, together: Together, client: Client) -> ServiceDoor:
+    def _service_door(self, name: str, service: Service, together: CallOrder, client: Client) -> ServiceDoor:
         place = service.upstream
         server = Server(name, place, self.troubles, client) if isinstance(place, str) else None
         return ServiceDoor(self._run, name, service, server=server, together=together, neutral=self.neutral)

@@ -16,8 +16,8 @@ from urllib.parse import parse_qsl, urlencode
 
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError
+from chaosagent.proxy.concurrency import CallOrder
 from chaosagent.proxy.routes import SAFE, Routes, check_operation, filled, names_in
-from chaosagent.proxy.together import Together
 from chaosagent.proxy.upstream import Headers, Reply, Server, called
 from chaosagent.targets.call_handler import handed_over, through
 from chaosagent.targets.target import Door, EffectRule, Run
@@ -103,7 +103,7 @@ class ServiceDoor:
         service: Service,
         *,
         server: Server | None,
-        together: Together,
+        together: CallOrder,
         neutral: Callable[[Any], Any],
     ) -> None:
         self._name, self._server, self._together, self._neutral = name, server, together, neutral

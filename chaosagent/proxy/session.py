@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from chaosagent.errors import TargetError
-from chaosagent.proxy.proxy import Behind, Proxy
+from chaosagent.proxy.proxy import Backends, Proxy
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Outcome, Task
 
@@ -33,7 +33,7 @@ class Session:
         trouble: Is called with each thing that goes wrong behind the proxy, a sentence.
     """
 
-    behind: Behind
+    behind: Backends
     bound: socket.socket
     announce: Callable[[Mapping[str, str]], None]
     trouble: Callable[[str], None]

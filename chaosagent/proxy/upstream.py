@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from chaosagent.errors import UsageError
 from chaosagent.extras import require
+from chaosagent.proxy.concurrency import CallOrder
 from chaosagent.proxy.dialect import Body, Dialect, MalformedAnswerError, list_of
 from chaosagent.proxy.server import EXTRA
 from chaosagent.proxy.sse import BrokenStreamError, read
-from chaosagent.proxy.together import Together
 from chaosagent.targets.target import Run
 from chaosagent.vocabulary import StatusError
 
@@ -132,7 +132,7 @@ class McpUpstream(Protocol):
         ...
 
     def join(
-        self, run: Run, name: str, *, troubles: Troubles, entrance: Together, over: asyncio.Event
+        self, run: Run, name: str, *, troubles: Troubles, entrance: CallOrder, over: asyncio.Event
     ) -> AbstractAsyncContextManager[Joined]:
         """Let agents reach the server for as long as a `with` block lasts.
 

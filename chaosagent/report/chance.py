@@ -10,12 +10,12 @@ from chaosagent.report.printable import printable
 from chaosagent.report.story import counted
 from chaosagent.statistics.intervals import Interval
 from chaosagent.study.certificate import Certificate
-from chaosagent.study.confirmation import Confirmation
+from chaosagent.study.chance.confirmation import Confirmation
+from chaosagent.study.chance.racing import UnconfirmedViolation
+from chaosagent.study.chance.worlds import describe_unseen
 from chaosagent.study.counterexample import Counterexample
-from chaosagent.study.determinism import DECLARED, SAY_STOCHASTIC
-from chaosagent.study.racing import Doubtful
+from chaosagent.study.determinism.determinism import DECLARED, SAY_STOCHASTIC
 from chaosagent.study.result import SearchResult, StudyResult
-from chaosagent.study.worlds import told_unseen
 
 ROWS_MAX = 50
 CHARACTERS_MAX = 300
@@ -24,7 +24,7 @@ MAY_BE_CHANCE = "may be chance"
 """What is said of a counterexample whose schedule may have no part in the violation."""
 
 
-def tell_chance(page: Page, result: StudyResult, *, declared: bool) -> None:
+def report_chance(page: Page, result: StudyResult, *, declared: bool) -> None:
     """Say where a target answers by chance, how likely each counterexample is, and what did not repeat.
 
     Args:
@@ -144,7 +144,7 @@ def _tell_unseen(page: Page, result: StudyResult) -> None:
             (
                 search.contract,
                 search.task_id,
-                printable(told_unseen(search.certificate.unseen), characters_max=CHARACTERS_MAX),
+                printable(describe_unseen(search.certificate.unseen), characters_max=CHARACTERS_MAX),
                 f"{search.certificate.unseen[0].cost:g}",
             )
             for search in left[:ROWS_MAX]
@@ -199,7 +199,7 @@ def _tell_doubtful(page: Page, result: StudyResult) -> None:
         page.line(faint(f"... {len(doubtful) - ROWS_MAX} more (--json lists them)"), indent=2)
 
 
-def _doubtful_row(search: SearchResult, one: Doubtful) -> tuple[Cell, ...]:
+def _doubtful_row(search: SearchResult, one: UnconfirmedViolation) -> tuple[Cell, ...]:
     told = one.confirmation
     under = _share(told.violations, told.runs, told.interval)
     nominal = _share(told.nominal_violations, told.nominal_runs, told.nominal_interval) if told.nominal_runs else "–"

@@ -7,20 +7,35 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaosagent.report.chance import proof_by_chance, tell_chance
-from chaosagent.report.claims import tell_contradictions, tell_disproved
-from chaosagent.report.empty_proofs import gaps_of, tell_empty_proofs
-from chaosagent.report.leftovers import Leftovers, tell_records
-from chaosagent.report.nominally import tell_nominal
+from chaosagent.report.chance import proof_by_chance, report_chance
+from chaosagent.report.nominal_violations import report_nominal_violations
 from chaosagent.report.notes import FailedRuns, Notes
-from chaosagent.report.overlaps import broken_cell, broken_elsewhere, tell_overlaps
 from chaosagent.report.page import Cell, Page, Part, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
-from chaosagent.report.proof_words import proof_of, says_a_bound
+from chaosagent.report.proof_limits import report_proof_limits, report_unfinished
+from chaosagent.report.proof_status import proof_of, says_a_bound
+from chaosagent.report.proof_warnings import (
+    gaps_of,
+    report_changed_variables,
+    report_contradictions,
+    report_disproved,
+    report_empty_proofs,
+    report_undeclared,
+    report_unrepeated,
+    report_written_files,
+    reservation_of,
+)
+from chaosagent.report.stale_records import StaleRecords, report_stale_records
 from chaosagent.report.story import agent_of, counted, replay_command
-from chaosagent.report.undeclared import reservation_of, tell_changed, tell_undeclared, tell_unrepeated, tell_written
-from chaosagent.report.unproved import tell_unfinished, tell_unproved
-from chaosagent.report.weaknesses import contracts_table, is_unfinished, rank_of, tell_weaknesses
+from chaosagent.report.weaknesses import (
+    broken_cell,
+    broken_elsewhere,
+    contracts_table,
+    is_unfinished,
+    rank_of,
+    report_overlaps,
+    report_weaknesses,
+)
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
@@ -49,7 +64,7 @@ class Findings:
     records: Mapping[str, Path]
     out: Path
     notes: Notes = field(default_factory=Notes)
-    leftovers: Leftovers = field(default_factory=Leftovers)
+    leftovers: StaleRecords = field(default_factory=StaleRecords)
 
     @property
     def by_cost(self) -> list[Counterexample]:
@@ -127,10 +142,10 @@ def findings_page(findings: Findings, *, every: bool = False) -> Page:
         f"{counted(len(plan.tasks), 'task')}, {counted(len(plan.seeds), 'seed')}, "
         f"{counted(len(result.searches), 'search', 'searches')}, budget {plan.budget:g}",
     )
-    tell_nominal(page, result, findings.notes)
+    report_nominal_violations(page, result, findings.notes)
     _tell_counterexamples(page, findings, every=every)
     _tell_contracts(page, findings)
-    tell_chance(page, result, declared=plan.stochastic is True)
+    report_chance(page, result, declared=plan.stochastic is True)
     _tell_warnings(page, findings)
     page.gap().line(faint(work_of(result)))
     return page
@@ -142,15 +157,15 @@ def _tell_counterexamples(page: Page, findings: Findings, *, every: bool) -> Non
         _tell_proof(page, findings)
         return
     if findings.plan.wants_several:
-        tell_weaknesses(page, findings.plan, findings.result, every=every)
-        tell_overlaps(page, findings.result)
+        report_weaknesses(page, findings.plan, findings.result, every=every)
+        report_overlaps(page, findings.result)
         return
     kinds = "" if len(found) == 1 else f", {counted(findings.signatures, 'kind')} of failure"
     page.gap().line(bad(f"{counted(len(found), 'counterexample').capitalize()}{kinds}"))
     page.add_below(counterexamples_table(findings, every=every))
     if not every and findings.signatures < len(found):
         page.line(faint("one of each kind; --all shows each"), indent=2)
-    tell_overlaps(page, findings.result)
+    report_overlaps(page, findings.result)
 
 
 def _tell_proof(page: Page, findings: Findings) -> None:
@@ -269,12 +284,12 @@ def _proved_cell(safe: int, empty: int) -> Cell:
 def _tell_warnings(page: Page, findings: Findings) -> None:
     result = findings.result
     if any(search.certificate.contradictions for search in result.searches) and not result.unlike:
-        tell_contradictions(page, result.searches)
-    tell_unrepeated(page, result)
-    tell_disproved(page, result)
-    tell_undeclared(page, result)
-    tell_changed(page, result)
-    tell_written(page, result)
+        report_contradictions(page, result.searches)
+    report_unrepeated(page, result)
+    report_disproved(page, result)
+    report_undeclared(page, result)
+    report_changed_variables(page, result)
+    report_written_files(page, result)
     unsteady = [found for found in result.counterexamples if not found.confirmed]
     if unsteady:
         which = ", ".join(f"{found.contract} in {found.task_id}" for found in unsteady[:ROWS_MAX])
@@ -283,10 +298,10 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
             "the target is not deterministic. Find what it keeps between runs, or draws outside run.rng and run.clock.",
         )
     _tell_errors(page, findings)
-    tell_unproved(page, findings.plan, findings.result, findings.notes)
-    tell_empty_proofs(page, findings.plan, result, findings.notes, has_errors=findings.errors > 0)
-    tell_unfinished(page, findings.plan, result, findings.unfinished)
-    tell_records(page, findings.out / "replays", findings.leftovers)
+    report_proof_limits(page, findings.plan, findings.result, findings.notes)
+    report_empty_proofs(page, findings.plan, result, findings.notes, has_errors=findings.errors > 0)
+    report_unfinished(page, findings.plan, result, findings.unfinished)
+    report_stale_records(page, findings.out / "replays", findings.leftovers)
 
 
 def _tell_errors(page: Page, findings: Findings) -> None:

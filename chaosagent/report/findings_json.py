@@ -7,10 +7,10 @@ import math
 from chaosagent.canonical import Plain
 from chaosagent.report.chance import confirmation_json, shown_json, unseen_json
 from chaosagent.report.findings import Findings, is_proved
-from chaosagent.report.nominally import nominal_json
+from chaosagent.report.nominal_violations import nominal_json
 from chaosagent.report.notes import FailedRuns
+from chaosagent.report.proof_limits import above_budget_json, cut_off_json, not_tried, slow_json
 from chaosagent.report.story import agent_of
-from chaosagent.report.unproved import above_budget_json, cut_off_json, not_tried, slow_json
 from chaosagent.report.weaknesses import weakness_json, weaknesses_of
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.result import SearchResult

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.study.evaluator import Experimental
+from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.result import SearchResult
 from chaosagent.study.sink import Sink
 from chaosagent.study.trial import Trial
@@ -106,7 +106,7 @@ class Notes(Sink):
 
     def __init__(self) -> None:
         self._failed: dict[str, FailedRuns] = {}
-        self._counted: set[tuple[Experimental, Schedule]] = set()
+        self._counted: set[tuple[TaskSeed, Schedule]] = set()
         self._cut_off: dict[tuple[Ending, str], CutOffRuns] = {}
         self._slow: dict[ReachedLimit, SlowRuns] = {}
         self._spent: dict[str, float] = {}
@@ -114,7 +114,7 @@ class Notes(Sink):
         self.declares_effects = False
         self._nominal: dict[tuple[str, int, str], NominalViolation] = {}
 
-    def executed(self, at: Experimental, evaluation: Evaluation) -> None:
+    def executed(self, at: TaskSeed, evaluation: Evaluation) -> None:
         """Note a run that was cut off, or that ended only beyond a limit."""
         if evaluation.status is Status.ERROR:
             return
@@ -136,7 +136,7 @@ class Notes(Sink):
             known = CutOffRuns(*key, at.task_id, at.seed, evaluation.schedule, count)
         self._cut_off[key] = replace(known, count=known.count + 1)
 
-    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
+    def trial(self, at: TaskSeed, contract: str, trial: Trial) -> None:
         """Note an error, or how the run without injections breaks its contract."""
         evaluation = trial.evaluation
         if evaluation.status is Status.ERROR:
@@ -153,7 +153,7 @@ class Notes(Sink):
                     evaluation.crashed_at if at_end else "",
                 )
 
-    def _note_slow(self, at: Experimental, evaluation: Evaluation) -> None:
+    def _note_slow(self, at: TaskSeed, evaluation: Evaluation) -> None:
         """Count a run by the key of the limit that it went beyond."""
         exceeded = exceeded_in(evaluation.detail)
         if not exceeded:
@@ -168,7 +168,7 @@ class Notes(Sink):
             known = SlowRuns(limit, at.task_id, at.seed, evaluation.schedule, count)
         self._slow[limit] = replace(known, count=known.count + 1)
 
-    def _note_error(self, at: Experimental, schedule: Schedule, error: str) -> None:
+    def _note_error(self, at: TaskSeed, schedule: Schedule, error: str) -> None:
         """Count a run once, though the searches for several contracts are told of it."""
         if (at, schedule) in self._counted:
             return

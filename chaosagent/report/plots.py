@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from chaosagent.extras import require
 from chaosagent.metrics.robustness import Curve, Level
-from chaosagent.report.html import page_html
-from chaosagent.report.page import Page, strong
+from chaosagent.report.page import Page, page_html, strong
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.report.page import Page, faint, name, notice, strong
-from chaosagent.report.story import counted, tell_injections, tell_trace, window_of
+from chaosagent.report.story import counted, describe_injections, describe_trace, window_of
 from chaosagent.vocabulary import Landing
 
 STEPS_SHOWN = 20
@@ -30,11 +30,11 @@ def session_story(record: ReplayRecord, path: Path | None = None, *, whole: bool
     page.gap().line(f"{calls} crossed, {injections} landed. It is a recording and no finding: nothing was searched.")
     if record.schedule.injections:
         page.heading("The schedule")
-        tell_injections(page, record)
+        describe_injections(page, record)
         if not landed:
             page.line(notice("nothing of it landed"), indent=2)
     shown = range(len(steps)) if whole else window_of(record.trace, -1) or range(min(len(steps), STEPS_SHOWN))
-    tell_trace(page, record.trace, shown)
+    describe_trace(page, record.trace, shown)
     if path is not None:
         page.heading("Let it answer again")
         page.line(name(f"chaosagent proxy --replay {shlex.quote(str(path))}"), indent=2)

@@ -44,7 +44,7 @@ def story_of(record: ReplayRecord, path: Path | None = None, *, whole: bool = Fa
     _tell_schedule(page, record)
     broken_at = -1 if violation is None else violation.step
     shown = range(len(record.trace.steps)) if whole else window_of(record.trace, broken_at)
-    tell_trace(page, record.trace, shown, None if violation is None else (record.contract, violation))
+    describe_trace(page, record.trace, shown, None if violation is None else (record.contract, violation))
     _tell_end(page, record)
     _tell_effects(page, record)
     _tell_necessity(page, record)
@@ -113,10 +113,10 @@ def _tell_schedule(page: Page, record: ReplayRecord) -> None:
     page.heading(f"The schedule, cost {record.cost:g}")
     if not record.schedule.injections:
         page.line("nothing is injected: the target breaks the contract by itself", indent=2)
-    tell_injections(page, record)
+    describe_injections(page, record)
 
 
-def tell_injections(page: Page, record: ReplayRecord) -> None:
+def describe_injections(page: Page, record: ReplayRecord) -> None:
     """List what a schedule injects, and what each of it does."""
     for number, injection in enumerate(in_order(record), 1):
         page.line(faint(f"{number}  "), notice(str(injection)), indent=2, hang=3)
@@ -132,7 +132,7 @@ def in_order(record: ReplayRecord) -> list[Injection]:
 # ---------------------------------------------------------------------- the trace
 
 
-def tell_trace(page: Page, trace: Trace, shown: Sequence[int], broken: tuple[str, Violation] | None = None) -> None:
+def describe_trace(page: Page, trace: Trace, shown: Sequence[int], broken: tuple[str, Violation] | None = None) -> None:
     """Tell some steps of a trace.
 
     Args:

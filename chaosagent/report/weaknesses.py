@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from chaosagent.canonical import Plain
-from chaosagent.report.overlaps import broken_cell, broken_elsewhere
 from chaosagent.report.page import Cell, Page, bad, faint, good, notice, strong
-from chaosagent.report.proof_words import proof_of
+from chaosagent.report.proof_status import proof_of
 from chaosagent.report.story import counted
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.counterexample import Counterexample, Signature
@@ -80,7 +79,7 @@ def _by_cost(found: Counterexample) -> tuple[float, int, str, str, int, str]:
 # ---------------------------------------------------------------------- for people
 
 
-def tell_weaknesses(page: Page, plan: Plan, result: StudyResult, *, every: bool) -> None:
+def report_weaknesses(page: Page, plan: Plan, result: StudyResult, *, every: bool) -> None:
     """List the kinds of failure, then the schedules of those that have several, then say whether that is all.
 
     Args:
@@ -259,3 +258,69 @@ def weakness_json(weakness: Weakness) -> Plain:
         "schedule": found.schedule.text,
         "counterexamples": [one.id for one in weakness.counterexamples],
     }
+
+
+ROWS_MAX = 20
+
+
+def broken_by(found: Counterexample) -> tuple[str, ...]:
+    """Return the contracts that the run of a counterexample breaks, in the order of its verdicts."""
+    verdicts = found.trace.verdicts
+    return tuple(one.contract for one in verdicts if one.verdict is Verdict.VIOLATED and not one.unfair)
+
+
+def broken_elsewhere(result: StudyResult) -> dict[str, int]:
+    """Return for each contract in how many (task, seed) only what was found for other contracts breaks it.
+
+    Empty for stochastic targets: what breaks another contract there was not confirmed by fresh runs.
+    """
+    if result.nature.stochastic:
+        return {}
+    own = {(one.contract, one.task_id, one.seed) for one in result.searches if _is_broken(one)}
+    seen = {(contract, one.task_id, one.seed) for one in result.counterexamples for contract in broken_by(one)}
+    counts: dict[str, int] = {}
+    for contract, _, _ in sorted(seen - own):
+        counts[contract] = counts.get(contract, 0) + 1
+    return counts
+
+
+def _is_broken(search: SearchResult) -> bool:
+    return search.counterexample is not None or search.violated_nominally
+
+
+def broken_cell(own: int, elsewhere: int) -> Cell:
+    """Return in how many searches a contract is broken, and in how many more by what was found for other contracts."""
+    if not elsewhere:
+        return bad(str(own)) if own else faint("-")
+    more = bad(f"{elsewhere} elsewhere")
+    return [bad(str(own)), ", ", more] if own else more
+
+
+def report_overlaps(page: Page, result: StudyResult) -> None:
+    """Say how many different schedules there are, and list those that break several contracts."""
+    groups = contracts_by_schedule(result.counterexamples if not result.nature.stochastic else ())
+    several = {text: contracts for text, contracts in groups.items() if len(contracts) > 1}
+    if not several:
+        return
+    broken = dict.fromkeys(contract for contracts in groups.values() for contract in contracts)
+    page.line(
+        strong(f"{counted(len(groups), 'different schedule').capitalize()}, {counted(len(broken), 'contract')}: "),
+        "one schedule may break several",
+        indent=2,
+    )
+    rows = []
+    for text, contracts in list(several.items())[:ROWS_MAX]:
+        lines = text.split("\n")
+        rows.append((", ".join(contracts), lines[0]))
+        rows.extend(("", line) for line in lines[1:])
+    page.table(("together", "schedule"), rows)
+    if len(several) > ROWS_MAX:
+        page.line(faint(f"... {len(several) - ROWS_MAX} more (--json lists them)"), indent=2)
+
+
+def contracts_by_schedule(found: Iterable[Counterexample]) -> dict[str, tuple[str, ...]]:
+    """Return the contracts that each schedule breaks, in whatever task and seed, by its text."""
+    groups: dict[str, dict[str, None]] = {}
+    for one in found:
+        groups.setdefault(one.schedule.text, {}).update(dict.fromkeys(broken_by(one)))
+    return {text: tuple(contracts) for text, contracts in groups.items()}

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from chaosagent.statistics.sequential import clean_share_max
-from chaosagent.study.confirmation import CleanRuns
-from chaosagent.study.nominal_share import NominalShare
-from chaosagent.study.worlds import Unseen, told_unseen
+from chaosagent.study.chance.confirmation import CleanRuns
+from chaosagent.study.chance.nominal_share import NominalShare
+from chaosagent.study.chance.worlds import UnvisitedSites, describe_unseen
 
 LEVELS = {
     "C0": "1-minimal only: no injection can be spared or weakened",
@@ -115,7 +115,7 @@ class Certificate:
     contradictions: int = 0
     errors: int = 0
     unknown: int = 0
-    unknown_under: str = ""
+    unknown_reason: str = ""
     limit_reached: bool = False
     reproduced: bool = True
     frozen: bool = False
@@ -124,7 +124,7 @@ class Certificate:
     clean: CleanRuns | None = None
     doubted: bool = False
     audited_of: Mapping[str, int] = field(default_factory=dict)
-    unseen: tuple[Unseen, ...] = ()
+    unseen: tuple[UnvisitedSites, ...] = ()
     worlds_searched: int = 1
     broken_anyway: NominalShare | None = None
     near_limit: float = 0.0
@@ -184,7 +184,7 @@ class Certificate:
             further = _many(self.worlds_searched - 1, "further set")
             told.append(f"{further} of answers searched that lead elsewhere, each schedule run once there")
         if self.unseen:
-            told.append(told_unseen(self.unseen))
+            told.append(describe_unseen(self.unseen))
         if self.broken_anyway is not None and self.cost != 0:
             told.append(f"broken without injections, too, with {self.broken_anyway}")
         return told
@@ -239,8 +239,8 @@ class Certificate:
             work.append(f"{_many(self.errors, 'trial')} ended as errors")
         if self.unknown:
             unknown = f"{_many(self.unknown, 'trial')} told nothing of the contract"
-            if self.unknown_under:
-                unknown += f" ({'' if self.unknown == 1 else 'such as '}{self.unknown_under})"
+            if self.unknown_reason:
+                unknown += f" ({'' if self.unknown == 1 else 'such as '}{self.unknown_reason})"
             if self.cost is None:
                 unknown += f", no violation in the {_many(self.executed - self.unknown - self.errors, 'other')}"
             work.append(unknown)

@@ -10,13 +10,12 @@ from typing import NoReturn, TypeVar
 
 from chaosagent.canonical import Plain
 from chaosagent.errors import ChaosAgentError, SearcherError
-from chaosagent.execution.crashed import with_place
+from chaosagent.execution.crash_location import with_place
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection
 from chaosagent.faults.online import Policy
 from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.study.minimise import KnownToHold, violates
 from chaosagent.study.searcher import (
     FREE,
     AuditsFurther,
@@ -29,15 +28,16 @@ from chaosagent.study.searcher import (
     Proposal,
     Purpose,
     Searcher,
-    Standing,
+    SearchProgress,
     factory_of,
 )
+from chaosagent.study.shrinking.minimise import KnownToHold, violates
 from chaosagent.vocabulary import Verdict
 
 T = TypeVar("T")
 LEVELS = ("C0", "C1", "C2", "C3", "C4")
 METHODS = ("ask", "tell", "audit")
-PROPERTIES = ("finished", "standing")
+PROPERTIES = ("finished", "progress")
 SHOWN_MAX = 200
 MADE_OTHERWISE = "which was not made by chaosagent.faults.schedule.schedule"
 
@@ -82,7 +82,7 @@ class CheckedSearcher:
                 self._refuse(member, f"is missing: {type(self._searcher).__name__} has no such property")
         self.core = self._core()
         self.known_to_hold = self._known_to_hold()
-        self._hear = self._searcher.hear if isinstance(self._searcher, LearnsFromOthers) else None
+        self._hear = self._searcher.observe_other if isinstance(self._searcher, LearnsFromOthers) else None
 
     def _core(self) -> Core | None:
         known = self._searcher
@@ -150,7 +150,7 @@ class CheckedSearcher:
         """Whether it is to be told the runs of other searches, too."""
         return self._hear is not None
 
-    def hear(self, evaluation: Evaluation) -> None:
+    def observe_other(self, evaluation: Evaluation) -> None:
         """Tell what a schedule did that another search has asked for; not one that does not learn from others."""
         if self._hear is not None:
             self._take("hear", self._hear, evaluation)
@@ -159,7 +159,7 @@ class CheckedSearcher:
         if self._broken:
             return
         cost = self._cost_if_best(evaluation)
-        claimed = self.standing if cost is not None and not self._problem.by_chance else None
+        claimed = self.progress if cost is not None and not self._problem.by_chance else None
         self._called(method, lambda: tell(evaluation))
         self._note(evaluation)
         if cost is None:
@@ -167,7 +167,7 @@ class CheckedSearcher:
         self._best_cost = cost
         is_false = claimed is not None and cost < claimed.lower_bound - COST_TOLERANCE
         # One that counts it as a contradiction has withdrawn a rule, and searches what that has pruned.
-        if claimed is not None and is_false and self._standing().contradictions == claimed.contradictions:
+        if claimed is not None and is_false and self._progress().contradictions == claimed.contradictions:
             self._disprove(claimed.lower_bound, cost)
 
     @property
@@ -182,19 +182,19 @@ class CheckedSearcher:
         return found
 
     @property
-    def standing(self) -> Standing:
+    def progress(self) -> SearchProgress:
         """How far the searcher has come, as far as nothing that was told contradicts it."""
         if self._broken:
-            return Standing()
-        standing = self._standing()
+            return SearchProgress()
+        progress = self._progress()
         if self._problem.by_chance:
-            return standing
-        if not self._problem.all_minimal and standing.lower_bound > self._best_cost + COST_TOLERANCE:
-            self._disprove(standing.lower_bound, self._best_cost)
-        bound = 0.0 if self.disproved or not self._knows_nominal else min(standing.lower_bound, self._unknown_cost)
-        if bound == standing.lower_bound:
-            return standing
-        return replace(standing, lower_bound=bound, level=standing.level if bound > 0.0 else "C0")
+            return progress
+        if not self._problem.all_minimal and progress.lower_bound > self._best_cost + COST_TOLERANCE:
+            self._disprove(progress.lower_bound, self._best_cost)
+        bound = 0.0 if self.disproved or not self._knows_nominal else min(progress.lower_bound, self._unknown_cost)
+        if bound == progress.lower_bound:
+            return progress
+        return replace(progress, lower_bound=bound, level=progress.level if bound > 0.0 else "C0")
 
     def refuse_waiting(self) -> NoReturn:
         """Say that the searcher has not finished and asks for nothing, while nothing is out.
@@ -232,22 +232,22 @@ class CheckedSearcher:
     def _disprove(self, claimed: float, cost: float) -> None:
         bound = f"cheaper than {claimed:g}" if math.isfinite(claimed) else "within the budget"
         self.disproved = (
-            f"searcher {self.name!r} claimed that nothing {bound} breaks the contract (standing.lower_bound), and a "
+            f"searcher {self.name!r} claimed that nothing {bound} breaks the contract (progress.lower_bound), and a "
             f"schedule of cost {cost:g} does"
         )
 
     # ------------------------------------------------------------------ what it returned
 
-    def _standing(self) -> Standing:
-        found: object = self._called("standing", lambda: self._searcher.standing)
-        if not isinstance(found, Standing):
+    def _progress(self) -> SearchProgress:
+        found: object = self._called("progress", lambda: self._searcher.progress)
+        if not isinstance(found, SearchProgress):
             hint = " Write @property above it" if callable(found) else ""
-            self._refuse("standing", f"is {_shown(found)}, not a Standing.{hint}")
+            self._refuse("progress", f"is {_shown(found)}, not a SearchProgress.{hint}")
         bound: object = found.lower_bound
         if isinstance(bound, bool) or not isinstance(bound, int | float) or not bound >= 0.0:  # a NaN is neither
-            self._refuse("standing", f"has lower_bound={_shown(bound)}; it must be a number of at least 0")
+            self._refuse("progress", f"has lower_bound={_shown(bound)}; it must be a number of at least 0")
         if found.level not in LEVELS:
-            self._refuse("standing", f"has level={_shown(found.level)}; it must be one of {', '.join(LEVELS)}")
+            self._refuse("progress", f"has level={_shown(found.level)}; it must be one of {', '.join(LEVELS)}")
         return found
 
     def _checked(self, method: str, found: object) -> list[Proposal]:

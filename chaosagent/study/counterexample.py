@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from chaosagent.canonical import digest_of
 from chaosagent.contracts.contract import Nominal
 from chaosagent.execution.execute import Execution
-from chaosagent.execution.frozen import FrozenAnswer
+from chaosagent.execution.run.frozen import FrozenAnswer
 from chaosagent.faults.schedule import Schedule
 from chaosagent.study.certificate import Certificate
-from chaosagent.study.confirmation import Confirmation
-from chaosagent.study.minimise import Necessity
+from chaosagent.study.chance.confirmation import Confirmation
+from chaosagent.study.shrinking.minimise import Necessity
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Impact, Severity
 

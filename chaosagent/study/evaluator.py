@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from chaosagent.execution.execute import Execution
-from chaosagent.execution.executor import Executor
-from chaosagent.execution.workbench import Answering, Job, failed
+from chaosagent.execution.workers.executor import Executor
+from chaosagent.execution.workers.workbench import Answering, Job, failed
 from chaosagent.faults.chance_read import ChanceRead
 from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
@@ -21,7 +21,7 @@ from chaosagent.faults.online import Policy, Scores
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.written_file import WrittenFile
 from chaosagent.study.divergence import Divergence, apart, is_alike, repeated
-from chaosagent.study.sharing import Sharing
+from chaosagent.study.interning import Interning
 from chaosagent.vocabulary import Ending
 
 REPEATED = 64
@@ -36,7 +36,7 @@ REPEATED_FIRST = 4
 What draws by itself only behind a fault shows in them, however small the study is."""
 
 
-class Experimental(NamedTuple):
+class TaskSeed(NamedTuple):
     """A task and a seed: searches for different contracts on them share their runs.
 
     Attributes:
@@ -78,40 +78,40 @@ class Evaluator:
         self,
         executor: Executor,
         fingerprinting: Fingerprinting,
-        on_executed: Callable[[Experimental, Evaluation], None] | None = None,
-        on_differing: Callable[[Experimental, str], None] | None = None,
+        on_executed: Callable[[TaskSeed, Evaluation], None] | None = None,
+        on_differing: Callable[[TaskSeed, str], None] | None = None,
         judge_hung: Callable[[Job, str], Execution] | None = None,
     ) -> None:
         self._executor, self._fingerprinting = executor, fingerprinting
         self._on_executed = on_executed or _ignore
         self._on_differing, self._judge_hung = on_differing or _ignore, judge_hung
-        self._known: dict[tuple[Experimental, Schedule], Evaluation] = {}
-        self._remembered: dict[tuple[Experimental, Schedule], Evaluation] = {}
-        self._out: dict[tuple[Experimental, Schedule], int] = {}
-        self._tickets: dict[int, tuple[Experimental, Schedule]] = {}
-        self._repeats: dict[int, tuple[Experimental, Evaluation]] = {}
-        self._watched: dict[int, tuple[Experimental, Evaluation]] = {}
-        self._naming: dict[int, tuple[Experimental, Divergence]] = {}
+        self._known: dict[tuple[TaskSeed, Schedule], Evaluation] = {}
+        self._remembered: dict[tuple[TaskSeed, Schedule], Evaluation] = {}
+        self._out: dict[tuple[TaskSeed, Schedule], int] = {}
+        self._tickets: dict[int, tuple[TaskSeed, Schedule]] = {}
+        self._repeats: dict[int, tuple[TaskSeed, Evaluation]] = {}
+        self._watched: dict[int, tuple[TaskSeed, Evaluation]] = {}
+        self._naming: dict[int, tuple[TaskSeed, Divergence]] = {}
         self._draws: dict[int, Callable[[Evaluation], None]] = {}
-        self._plays: dict[int, tuple[Experimental, Policy]] = {}
-        self._played: dict[tuple[Experimental, Policy], Evaluation] = {}
-        self._foresights: dict[Experimental, Foresight] = {}
-        self._sharing = Sharing()
-        self._repeated: dict[Experimental, int] = {}
-        self._submitted: Counter[Experimental] = Counter()
+        self._plays: dict[int, tuple[TaskSeed, Policy]] = {}
+        self._played: dict[tuple[TaskSeed, Policy], Evaluation] = {}
+        self._foresights: dict[TaskSeed, Foresight] = {}
+        self._sharing = Interning()
+        self._repeated: dict[TaskSeed, int] = {}
+        self._submitted: Counter[TaskSeed] = Counter()
         self._next_ticket = 0
         self.executions = 0
         self.errors = 0
         self.answering = Answering.LIVE
-        self.unlike: dict[Experimental, str] = {}
-        self.divergences: dict[Experimental, Divergence] = {}
-        self.reads: dict[Experimental, dict[Schedule, tuple[ChanceRead, ...]]] = {}
+        self.unlike: dict[TaskSeed, str] = {}
+        self.divergences: dict[TaskSeed, Divergence] = {}
+        self.reads: dict[TaskSeed, dict[Schedule, tuple[ChanceRead, ...]]] = {}
         self._written: dict[str, dict[str, WrittenFile]] = {}  # by task and place in the code
-        self.equal: Counter[tuple[Experimental, Schedule]] = Counter()
-        self.tied: Counter[Experimental] = Counter()
+        self.equal: Counter[tuple[TaskSeed, Schedule]] = Counter()
+        self.tied: Counter[TaskSeed] = Counter()
         self.in_real_time = False
 
-    def remember(self, at: Experimental, evaluation: Evaluation) -> None:
+    def remember(self, at: TaskSeed, evaluation: Evaluation) -> None:
         """Take over what an earlier session of the study has executed."""
         self._remembered[at, evaluation.schedule] = evaluation
 
@@ -120,7 +120,7 @@ class Evaluator:
         """How many runs of an earlier session were not asked for again yet."""
         return len(self._remembered)
 
-    def request(self, at: Experimental, schedule: Schedule) -> None:
+    def request(self, at: TaskSeed, schedule: Schedule) -> None:
         """Have a schedule run unless it was, or is about to be."""
         key = (at, schedule)
         if key in self._known or key in self._out:
@@ -134,7 +134,7 @@ class Evaluator:
         self._out[key] = ticket
         self._tickets[ticket] = key
 
-    def request_play(self, at: Experimental, policy: Policy) -> None:
+    def request_play(self, at: TaskSeed, policy: Policy) -> None:
         """Have a policy play a run, unless executed runs tell what it would do."""
         if at not in self._foresights:
             self._foresights[at] = foresight = Foresight()
@@ -149,11 +149,11 @@ class Evaluator:
         self.request(at, foreseen.schedule)
         self._played[at, policy] = self._known[at, foreseen.schedule]
 
-    def take_played(self, at: Experimental, policy: Policy) -> Evaluation | None:
+    def take_played(self, at: TaskSeed, policy: Policy) -> Evaluation | None:
         """Return what the run of a policy told, once, as an evaluation of what it chose; `None` while it is out."""
         return self._played.pop((at, policy), None)
 
-    def _take_play(self, at: Experimental, policy: Policy, told: Evaluation) -> None:
+    def _take_play(self, at: TaskSeed, policy: Policy, told: Evaluation) -> None:
         """Keep the run of a policy as one of the schedule that it chose, of which there may be one already."""
         key = (at, told.schedule)
         if key in self._remembered:
@@ -169,7 +169,7 @@ class Evaluator:
             self._repeat_some(at, told)
         self._played[at, policy] = told if failed or known is None else known
 
-    def repeat(self, at: Experimental, schedule: Schedule, *, watched: bool = False) -> None:
+    def repeat(self, at: TaskSeed, schedule: Schedule, *, watched: bool = False) -> None:
         """Have a schedule run once more, to see whether it goes the same way; see `unlike`.
 
         Args:
@@ -185,7 +185,7 @@ class Evaluator:
         if watched:
             self._watched[self._submit(at, schedule, self.answering, watched=True)] = (at, told)
 
-    def draw(self, at: Experimental, schedule: Schedule, count: int, on_drawn: Callable[[Evaluation], None]) -> None:
+    def draw(self, at: TaskSeed, schedule: Schedule, count: int, on_drawn: Callable[[Evaluation], None]) -> None:
         """Make fresh runs of a schedule, with no answer frozen.
 
         Args:
@@ -208,7 +208,7 @@ class Evaluator:
 
     def _submit(
         self,
-        at: Experimental,
+        at: TaskSeed,
         schedule: Schedule,
         answering: Answering,
         policy: Policy | None = None,
@@ -224,10 +224,10 @@ class Evaluator:
         self._executor.submit(ticket, job._replace(files_noted=is_first))
         return ticket
 
-    def _job(self, at: Experimental, schedule: Schedule) -> Job:
+    def _job(self, at: TaskSeed, schedule: Schedule) -> Job:
         return Job(at.task_id, at.seed, schedule, self._fingerprinting, self.answering, world=at.world)
 
-    def known(self, at: Experimental, schedule: Schedule) -> Evaluation | None:
+    def known(self, at: TaskSeed, schedule: Schedule) -> Evaluation | None:
         """Return what a schedule told, `None` while it is out."""
         return self._known.get((at, schedule))
 
@@ -256,7 +256,7 @@ class Evaluator:
         self._keep(key, finished.evaluation)
         self._repeat_some(key[0], finished.evaluation)
 
-    def _repeat_some(self, at: Experimental, told: Evaluation) -> None:
+    def _repeat_some(self, at: TaskSeed, told: Evaluation) -> None:
         """Repeat one of about `REPEATED` runs, and the first in which something landed."""
         if told.status is not Status.OK or told.ending is Ending.HUNG:  # such a one was made twice already
             return
@@ -265,14 +265,14 @@ class Evaluator:
         if among_first or int(told.digest[:4], 16) % REPEATED == 0:
             self.repeat(at, told.schedule, watched=among_first)
 
-    def _take_watched(self, at: Experimental, told: Evaluation, again: Evaluation) -> None:
+    def _take_watched(self, at: TaskSeed, told: Evaluation, again: Evaluation) -> None:
         """Take a watched run; it is slow, so where real time matters the limit, or a time-out, may have ended it."""
         self.reads.setdefault(at, {})[told.schedule] = again.reads
         self.note_written(at.task_id, again.written)
         if again.ending is not Ending.HUNG and not self.in_real_time:
             self._compare(at, told, again)
 
-    def _compare(self, at: Experimental, told: Evaluation, again: Evaluation) -> None:
+    def _compare(self, at: TaskSeed, told: Evaluation, again: Evaluation) -> None:
         if again.status is not Status.OK:
             return
         if again.digest == told.digest:
@@ -284,18 +284,18 @@ class Evaluator:
         if is_first and all(read.package for read in again.reads):
             self._watch_for_cause(at, divergence)
 
-    def _watch_for_cause(self, at: Experimental, divergence: Divergence) -> None:
+    def _watch_for_cause(self, at: TaskSeed, divergence: Divergence) -> None:
         """Have a schedule whose runs differ watched once, as what it reads, or leaves behind, is the likely cause."""
         ticket = self._submit(at, divergence.schedules[0], self.answering, watched=True, surveyed=True)
         self._naming[ticket] = (at, divergence)
 
-    def differ(self, at: Experimental, divergence: Divergence) -> None:
+    def differ(self, at: TaskSeed, divergence: Divergence) -> None:
         """Note that runs of a task and seed diverged, where first, and the likely cause."""
         if self._of_study(at) not in self.unlike:
             self.divergences[self._of_study(at)] = divergence
             self.name_cause(at, divergence.with_cause)
 
-    def name_cause(self, at: Experimental, text: str) -> None:
+    def name_cause(self, at: TaskSeed, text: str) -> None:
         """Say where runs of a task and seed diverged first, and why."""
         at = self._of_study(at)
         if self.unlike.get(at) != text:
@@ -303,7 +303,7 @@ class Evaluator:
             self._on_differing(at, text)
 
     @staticmethod
-    def _of_study(at: Experimental) -> Experimental:
+    def _of_study(at: TaskSeed) -> TaskSeed:
         return at._replace(world=0)  # where one world does not repeat, no other can be trusted
 
     @property
@@ -315,7 +315,7 @@ class Evaluator:
         """Whether a repeated run of a task differed, with any seed and in any world."""
         return any(at.task_id == task_id for at in self.unlike)
 
-    def _keep(self, key: tuple[Experimental, Schedule], evaluation: Evaluation) -> None:
+    def _keep(self, key: tuple[TaskSeed, Schedule], evaluation: Evaluation) -> None:
         if evaluation.ending is Ending.HUNG and not evaluation.verdicts and self._judge_hung is not None:
             evaluation = self._judge_hung(self._job(*key), evaluation.detail).evaluation
         self._check_what_landed(key[0], evaluation)
@@ -331,7 +331,7 @@ class Evaluator:
             self.errors += 1
         self._on_executed(key[0], evaluation)
 
-    def _check_what_landed(self, at: Experimental, told: Evaluation) -> None:
+    def _check_what_landed(self, at: TaskSeed, told: Evaluation) -> None:
         """Compare a run of which something did not land with the run of what landed: they must be alike.
 
         They are not when an operator acts other than through its crossing, which only sometimes shows in its run.
@@ -354,11 +354,11 @@ class Evaluator:
         """Return the files that runs of a task were seen to write."""
         return sorted(self._written.get(task_id, {}).values())
 
-    def known_of(self, at: Experimental) -> list[Evaluation]:
+    def known_of(self, at: TaskSeed) -> list[Evaluation]:
         """Return all that is known of a task and seed, in no certain order."""
         return [evaluation for (known_at, _), evaluation in self._known.items() if known_at == at]
 
-    def evaluate(self, at: Experimental, schedule: Schedule) -> Evaluation:
+    def evaluate(self, at: TaskSeed, schedule: Schedule) -> Evaluation:
         """Return what a schedule told, running it first if it was not."""
         self.request(at, schedule)
         while True:
@@ -367,7 +367,7 @@ class Evaluator:
                 return evaluation
             self.wait()
 
-    def forget(self, at: Experimental) -> None:
+    def forget(self, at: TaskSeed) -> None:
         """Drop what was told about a task and seed, in all worlds, whose searches are over."""
         self._sharing.forget()
         for key in [key for key in self._known if key[0][:2] == at[:2]]:
@@ -391,5 +391,5 @@ class Evaluator:
         return bool(self._out or self._repeats or self._watched or self._naming or self._plays)
 
 
-def _ignore(at: Experimental, told: object) -> None:
+def _ignore(at: TaskSeed, told: object) -> None:
     del at, told

@@ -10,18 +10,36 @@ from pathlib import Path
 from chaosagent.canonical import Plain, digest_of
 from chaosagent.contracts.contract import Contract
 from chaosagent.execution.answers_on_disk import AnswersOnDisk
-from chaosagent.execution.frozen import Answers, AnswersInMemory
-from chaosagent.execution.workbench import Workbench
+from chaosagent.execution.run.frozen import Answers, AnswersInMemory
+from chaosagent.execution.workers.workbench import Workbench
 from chaosagent.faults.space import Space
 from chaosagent.faults.written_file import WrittenFile
 from chaosagent.limits import RunLimits, StudyLimits
-from chaosagent.study.confirmation import ErrorRates
 from chaosagent.study.searcher import DEFAULT_SEARCHER
 from chaosagent.targets.target import Target
 from chaosagent.vocabulary import SystemConfig, Task
 
 OBJECTIVE = "objective"
 _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRates:
+    """How sure a study is to be of what it says about chance.
+
+    Attributes:
+        alpha: Probability that any counterexample of the study is none: that its violations are no likelier than
+            without injections.
+        beta: Probability that a counterexample is dropped although its violations are likelier by `difference`.
+        difference: Between the probabilities of a violation with and without injections, from which on counterexamples
+            are wanted.
+        runs_max: Most fresh runs of one schedule; what is undecided by then is not confirmed.
+    """
+
+    alpha: float = 0.05
+    beta: float = 0.05
+    difference: float = 0.2
+    runs_max: int = 200
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from chaosagent.faults.schedule import Schedule
 from chaosagent.study.certificate import Certificate
+from chaosagent.study.chance.racing import UnconfirmedViolation
 from chaosagent.study.counterexample import Counterexample
-from chaosagent.study.determinism import DETERMINISTIC, Nature
-from chaosagent.study.racing import Doubtful
+from chaosagent.study.determinism.determinism import DETERMINISTIC, Determinism
 
 
 class AboveBudget(NamedTuple):
@@ -56,7 +56,7 @@ class SearchResult:
     injectable: bool = True
     effect_count: int = 0
     unreduced: int = 0
-    doubtful: tuple[Doubtful, ...] = ()
+    doubtful: tuple[UnconfirmedViolation, ...] = ()
     above_budget: AboveBudget | None = None
 
     @property
@@ -65,7 +65,7 @@ class SearchResult:
         return self.counterexamples[0] if self.counterexamples else None
 
 
-def believed(results: Iterable[SearchResult]) -> tuple[SearchResult, ...]:
+def without_disproved_claims(results: Iterable[SearchResult]) -> tuple[SearchResult, ...]:
     """Return results without what is proved in any of them, if a claim of their searcher was disproved in one.
 
     All searches of a study have the same searcher and the same target, and one of the two does not keep its word.
@@ -113,7 +113,7 @@ class StudyResult:
     cold_repeats: int = 0
     cold_seconds: float = 0.0
     interrupted: bool = False
-    nature: Nature = DETERMINISTIC
+    nature: Determinism = DETERMINISTIC
     unlike: tuple[str, ...] = ()
     unused_earlier: int = 0
 
@@ -124,7 +124,7 @@ class StudyResult:
 
 
 @dataclass(slots=True)
-class Progress:
+class StudyProgress:
     """How far a study is; the same object is handed out again and again.
 
     Attributes:

@@ -84,7 +84,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SearchProgress:
     """How far a search has come.
 
     Attributes:
@@ -135,7 +135,7 @@ class Searcher(Protocol):
         ...
 
     @property
-    def standing(self) -> Standing:
+    def progress(self) -> SearchProgress:
         """How far it has come."""
         ...
 
@@ -190,7 +190,7 @@ class GivesUpRules(Protocol):
 class LearnsFromOthers(Protocol):
     """A searcher that gains by the runs of searches for other contracts of its task and seed; see `Together`."""
 
-    def hear(self, evaluation: Evaluation) -> None:
+    def observe_other(self, evaluation: Evaluation) -> None:
         """Learn from a run that another search has asked for, as `tell` would; perhaps ask for less of that kind."""
         ...
 

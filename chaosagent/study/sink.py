@@ -1,4 +1,4 @@
-"""Who hears of a study while it runs."""
+"""Sinks receive the events of a study while it runs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
-from chaosagent.study.confirmation import Confirmation
-from chaosagent.study.determinism import Nature
-from chaosagent.study.evaluator import Experimental
-from chaosagent.study.result import Progress, SearchResult
+from chaosagent.study.chance.confirmation import Confirmation
+from chaosagent.study.determinism.determinism import Determinism
+from chaosagent.study.evaluator import TaskSeed
+from chaosagent.study.result import SearchResult, StudyProgress
 from chaosagent.study.trial import Trial
 
 
@@ -19,28 +19,28 @@ class Sink:
     What a sink does not care for it leaves as it is here.
     """
 
-    def examined(self, nature: Nature) -> None:
+    def examined(self, nature: Determinism) -> None:
         """Take whether the target is deterministic; told once, before the searches begin."""
 
-    def executed(self, at: Experimental, evaluation: Evaluation) -> None:
+    def executed(self, at: TaskSeed, evaluation: Evaluation) -> None:
         """Take one run that searches wait for, as soon as it has ended or is known from an earlier session."""
 
-    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
+    def trial(self, at: TaskSeed, contract: str, trial: Trial) -> None:
         """Take one told trial of the search for a contract."""
 
-    def differed(self, at: Experimental, difference: str) -> None:
+    def differed(self, at: TaskSeed, difference: str) -> None:
         """Take that a repeated run of a task and seed diverged, and how; once more when more is known of the cause."""
 
-    def drawn(self, at: Experimental, number: int, evaluation: Evaluation) -> None:
+    def drawn(self, at: TaskSeed, number: int, evaluation: Evaluation) -> None:
         """Take one fresh run of a schedule, the `number`-th of it, from 0; only stochastic targets have such."""
 
-    def judged(self, at: Experimental, contract: str, schedule: Schedule, confirmation: Confirmation) -> None:
+    def judged(self, at: TaskSeed, contract: str, schedule: Schedule, confirmation: Confirmation) -> None:
         """Take what fresh runs have told of a schedule that was seen violating."""
 
     def search_over(self, result: SearchResult) -> None:
         """Take how one search ended; once more when what it has proved is withdrawn later."""
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: StudyProgress) -> None:
         """Take how far the study is."""
 
 
@@ -50,27 +50,27 @@ class Sinks(Sink):
     def __init__(self, sinks: Sequence[Sink]) -> None:
         self._sinks = tuple(sinks)
 
-    def examined(self, nature: Nature) -> None:
+    def examined(self, nature: Determinism) -> None:
         for sink in self._sinks:
             sink.examined(nature)
 
-    def executed(self, at: Experimental, evaluation: Evaluation) -> None:
+    def executed(self, at: TaskSeed, evaluation: Evaluation) -> None:
         for sink in self._sinks:
             sink.executed(at, evaluation)
 
-    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
+    def trial(self, at: TaskSeed, contract: str, trial: Trial) -> None:
         for sink in self._sinks:
             sink.trial(at, contract, trial)
 
-    def differed(self, at: Experimental, difference: str) -> None:
+    def differed(self, at: TaskSeed, difference: str) -> None:
         for sink in self._sinks:
             sink.differed(at, difference)
 
-    def drawn(self, at: Experimental, number: int, evaluation: Evaluation) -> None:
+    def drawn(self, at: TaskSeed, number: int, evaluation: Evaluation) -> None:
         for sink in self._sinks:
             sink.drawn(at, number, evaluation)
 
-    def judged(self, at: Experimental, contract: str, schedule: Schedule, confirmation: Confirmation) -> None:
+    def judged(self, at: TaskSeed, contract: str, schedule: Schedule, confirmation: Confirmation) -> None:
         for sink in self._sinks:
             sink.judged(at, contract, schedule, confirmation)
 
@@ -78,6 +78,6 @@ class Sinks(Sink):
         for sink in self._sinks:
             sink.search_over(result)
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: StudyProgress) -> None:
         for sink in self._sinks:
             sink.progress(progress)

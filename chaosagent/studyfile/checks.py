@@ -24,7 +24,7 @@ from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts, parse_contract
 from chaosagent.contracts.contract import Contract
 from chaosagent.errors import UnknownNameError, UsageError
-from chaosagent.execution.checking import Checks
+from chaosagent.execution.trace_checks import Checks
 from chaosagent.importable import make_importable
 from chaosagent.studyfile.located import Keys, Located, read_yaml, shown
 from chaosagent.studyfile.settings import StudySettings

@@ -12,9 +12,9 @@ from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts, parse_contract
 from chaosagent.contracts.contract import Contract
 from chaosagent.errors import SearcherError, UnknownNameError, UsageError
-from chaosagent.execution.file_watch import watch_files
-from chaosagent.execution.own_process import refuse_threads, threads_of_others
-from chaosagent.execution.workbench import Workbench, load_workbench
+from chaosagent.execution.hidden_state.file_watch import watch_files
+from chaosagent.execution.workers.own_process import refuse_threads, threads_of_others
+from chaosagent.execution.workers.workbench import Workbench, load_workbench
 from chaosagent.faults.space import Space
 from chaosagent.importable import make_importable
 from chaosagent.limits import RunLimits, StudyLimits

@@ -10,9 +10,9 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import Injection, hook_at, inject
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
 from chaosagent.faults.space import Space
-from chaosagent.study.minimal import MinimalSets
-from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import AuditsFurther, Searcher
+from chaosagent.study.shrinking.minimal_sets import MinimalSets
+from chaosagent.study.shrinking.minimise import violates
 
 
 class Minimum(NamedTuple):
@@ -126,13 +126,13 @@ def drive(
 
 def drive_audit(searcher: Searcher, run: Callable[[Schedule], Evaluation], count: int) -> int:
     """Run the audit of a searcher that has finished, as a study does, and return how many schedules it had run."""
-    before, trials = searcher.standing.contradictions, 0
+    before, trials = searcher.progress.contradictions, 0
     proposals = searcher.audit(count)
     while proposals:
         for proposal in proposals:
             searcher.tell(run(proposal.schedule))
         trials += len(proposals)
-        if searcher.standing.contradictions != before or not isinstance(searcher, AuditsFurther):
+        if searcher.progress.contradictions != before or not isinstance(searcher, AuditsFurther):
             break
         proposals = searcher.audit_further()
     return trials

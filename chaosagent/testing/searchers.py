@@ -114,9 +114,9 @@ class SearcherConformance:
         searcher = self._new(CONTRACTS[0])
         nominal = bench().run(EMPTY)
         searcher.tell(nominal)
-        before = searcher.standing
+        before = searcher.progress
         searcher.tell(nominal)
-        assert searcher.standing == before, "Being told the same again changed how it stands."
+        assert searcher.progress == before, "Being told the same again changed how it stands."
         try:
             searcher.tell(replace(nominal, digest="another"))
         except UsageError:
@@ -185,7 +185,7 @@ class SearcherConformance:
             for number, proposal in enumerate(self._drive(searcher, 4, broken_every=5)):
                 if number % 5 == 4:
                     costs.append(proposal.schedule.declared_cost(model))
-            bound = searcher.standing.lower_bound
+            bound = searcher.progress.lower_bound
             assert bound <= min(costs), f"The lower bound is {bound}; a schedule of cost {min(costs)} could not be run."
 
     def test_its_audit_can_be_told(self) -> None:
@@ -197,7 +197,7 @@ class SearcherConformance:
             assert len(set(schedules)) == len(schedules), "An audit names a schedule twice."
             for schedule in schedules:
                 searcher.tell(bench().run(schedule))
-            assert searcher.standing.contradictions == 0, "An honest target contradicts a rule of the searcher."
+            assert searcher.progress.contradictions == 0, "An honest target contradicts a rule of the searcher."
             self._check_bound(searcher, truth)
 
     # ---------------------------------------------------------------- what drives it
@@ -275,7 +275,7 @@ class SearcherConformance:
     @staticmethod
     def _check_bound(searcher: Searcher, truth: float | None) -> float:
         """Check that a claimed bound is true, and return it."""
-        bound = searcher.standing.lower_bound
+        bound = searcher.progress.lower_bound
         assert truth is None or bound <= truth, (
             f"It claims that nothing cheaper than {bound} breaks the contract; something of cost {truth} does."
         )

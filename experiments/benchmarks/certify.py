@@ -11,13 +11,13 @@ from typing import NamedTuple
 from chaosagent.clock import monotonic
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.contracts.contract import Contract
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Workbench
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.workbench import Workbench
 from chaosagent.experiments.benchmarks.measuring import machine
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import StudyLimits
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
-from chaosagent.study.study import Study
 from chaosagent.targets.loading import load_target
 
 TRIALS_MAX = 20_000

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 
 from chaosagent.contracts.contract import Contract
 from chaosagent.execution.execute import execute
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Job, Workbench
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.workbench import Job, Workbench
 from chaosagent.experiments.benchmarks.measuring import machine, medians, table
 from chaosagent.experiments.benchmarks.scripted import experiment, five_contracts, six_crossings
 from chaosagent.faults.evaluation import Fingerprinting

@@ -15,10 +15,9 @@ import statistics
 from collections.abc import Callable, Sequence
 
 from chaosagent.clock import monotonic
-from chaosagent.execution.executor import Executor
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.process_pool import ProcessExecutor
-from chaosagent.execution.workbench import Job, Workbench, load_workbench
+from chaosagent.execution.workers.executor import Executor, InlineExecutor
+from chaosagent.execution.workers.process_pool import ProcessExecutor
+from chaosagent.execution.workers.workbench import Job, Workbench, load_workbench
 from chaosagent.experiments.benchmarks.measuring import machine
 from chaosagent.faults.evaluation import Status
 from chaosagent.faults.schedule import EMPTY
@@ -54,7 +53,7 @@ def pools(workers: Sequence[int], *, with_ray: bool) -> dict[str, tuple[int, Cal
     for count in workers:
         found[f"process, {count} workers"] = (count, functools.partial(ProcessExecutor, setup(), workers=count))
     if with_ray:
-        from chaosagent.execution.ray_pool import RayExecutor
+        from chaosagent.execution.workers.ray_pool import RayExecutor
 
         for count in workers:
             found[f"ray, {count} workers"] = (count, functools.partial(RayExecutor, setup(), workers=count))

@@ -18,9 +18,9 @@ from chaosagent.execution.untraced import UntracedRun
 from chaosagent.experiments.benchmarks.measuring import machine, medians, table
 from chaosagent.extras import require
 from chaosagent.faults.schedule import EMPTY
-from chaosagent.proxy.proxy import Behind, Proxy
+from chaosagent.proxy.concurrency import SECONDS
+from chaosagent.proxy.proxy import Backends, Proxy
 from chaosagent.proxy.server import Connections, bound_socket, serving
-from chaosagent.proxy.together import SECONDS
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import SystemConfig, Task
 
@@ -56,7 +56,7 @@ def conversation(*, through_proxy: bool, streaming: bool = False, together_secon
             if not through_proxy:
                 await ask(f"{address}/v1")
                 return ""
-            behind = Behind({"openai": address}, together_seconds=together_seconds)
+            behind = Backends({"openai": address}, together_seconds=together_seconds)
             async with Proxy(run, behind).open() as variables:
                 await ask(variables["OPENAI_BASE_URL"])
         return ""

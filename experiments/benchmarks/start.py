@@ -20,13 +20,13 @@ from pathlib import Path
 import chaosagent
 from chaosagent.clock import monotonic
 from chaosagent.contracts.catalogue import parse_contract
-from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.experiments.benchmarks.measuring import machine, medians, table
 from chaosagent.faults.space import Space
 from chaosagent.replays.record import record_of
 from chaosagent.replays.store import write_record
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
-from chaosagent.study.study import Study
 from chaosagent.targets.loading import load_target
 
 COMMAND = "import sys; from chaosagent.cli.main import main; sys.exit(main())"

@@ -1,7 +1,7 @@
 """What a trial costs besides its run: the searcher, the store, and the loop of the study; and Optuna beside them.
 
 Every search is made twice. The first time its runs are executed and kept; the second time they are only handed out, and
-that is measured: the whole trial, and what the searcher itself takes of it, in `ask`, `tell`, `finished`, `standing`.
+that is measured: the whole trial, and what the searcher itself takes of it, in `ask`, `tell`, `finished`, `progress`.
 Of Optuna only its own `ask` and `tell` are measured, on a space of the same size.
 
 With `--flat` a search is made once, its runs are executed, and what the searcher itself takes is told for each tenth of
@@ -28,9 +28,8 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple, TypeVar
 
 from chaosagent.clock import cpu
-from chaosagent.execution.executor import Executor, Finished
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Job
+from chaosagent.execution.workers.executor import Executor, Finished, InlineExecutor
+from chaosagent.execution.workers.workbench import Job
 from chaosagent.experiments.benchmarks.measuring import machine, medians, table
 from chaosagent.experiments.benchmarks.planted.engines.slots import quiet_optuna
 from chaosagent.experiments.benchmarks.scripted import CROSSINGS, five_contracts, remembering, six_crossings
@@ -38,11 +37,20 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.space import Space
 from chaosagent.limits import RunLimits, StudyLimits
-from chaosagent.study.minimise import KnownToHold
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
-from chaosagent.study.searcher import SEARCHERS, Core, KnowsCauses, KnowsOutcomes, Problem, Proposal, Searcher, Standing
-from chaosagent.study.store import StudyStore
-from chaosagent.study.study import Study
+from chaosagent.study.searcher import (
+    SEARCHERS,
+    Core,
+    KnowsCauses,
+    KnowsOutcomes,
+    Problem,
+    Proposal,
+    Searcher,
+    SearchProgress,
+)
+from chaosagent.study.shrinking.minimise import KnownToHold
+from chaosagent.study.store.study_store import StudyStore
 from chaosagent.targets.target import Target
 
 Result = TypeVar("Result")
@@ -124,8 +132,8 @@ class GivenSearcher:
         return not self._left
 
     @property
-    def standing(self) -> Standing:
-        return Standing()
+    def progress(self) -> SearchProgress:
+        return SearchProgress()
 
     def audit(self, count: int) -> list[Proposal]:
         del count
@@ -178,8 +186,8 @@ class TimedSearcher:
         return self._timed(lambda: self._searcher.finished)
 
     @property
-    def standing(self) -> Standing:
-        return self._timed(lambda: self._searcher.standing)
+    def progress(self) -> SearchProgress:
+        return self._timed(lambda: self._searcher.progress)
 
     def audit(self, count: int) -> list[Proposal]:
         return self._searcher.audit(count)

@@ -16,15 +16,14 @@ from pathlib import Path
 
 from chaosagent.clock import monotonic
 from chaosagent.errors import ChaosAgentError
-from chaosagent.execution.executor import Executor
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.process_pool import ProcessExecutor
+from chaosagent.execution.workers.executor import Executor, InlineExecutor
+from chaosagent.execution.workers.process_pool import ProcessExecutor
 from chaosagent.experiments.benchmarks.measuring import machine, markdown
 from chaosagent.limits import StudyLimits
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
-from chaosagent.study.result import Progress, SearchResult, StudyResult
+from chaosagent.study.result import SearchResult, StudyProgress, StudyResult
 from chaosagent.study.sink import Sink
-from chaosagent.study.study import Study
 from chaosagent.studyfile import Overrides, StudyFile, load_study, plan_of, worker_setup
 
 BUDGET = 3.0
@@ -190,7 +189,7 @@ class Workers:
         setup, limits = worker_setup(study, plan), plan.run_limits
         if self.executor == "process":
             return ProcessExecutor(setup, workers=self.count, limits=limits)
-        from chaosagent.execution.ray_pool import RayExecutor
+        from chaosagent.execution.workers.ray_pool import RayExecutor
 
         return RayExecutor(setup, workers=self.count, limits=limits)
 
@@ -222,7 +221,7 @@ class _ProgressLines(Sink):
     def __init__(self, config: str) -> None:
         self._config, self._said = config, monotonic()
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: StudyProgress) -> None:
         if monotonic() - self._said >= SECONDS_BETWEEN_LINES:
             self._said = monotonic()
             over = f"{progress.searches_over} of {progress.searches} searches over"

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from chaosagent.clock import cpu
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Workbench
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.workbench import Workbench
 from chaosagent.experiments.dojo.environment import Start
 from chaosagent.experiments.dojo.judge import End, Judge
 from chaosagent.experiments.dojo.suite import Suite
 from chaosagent.experiments.dojo.target import target_of
-from chaosagent.study.study import Study
+from chaosagent.study.loop.study import Study
 from chaosagent.studyfile import Overrides, load_study, plan_of
 
 

@@ -6,11 +6,11 @@ import os
 import shutil
 
 from chaosagent.errors import UsageError
-from chaosagent.execution.companion import LOOPBACK, Companion, started
+from chaosagent.execution.child_server import LOOPBACK, ChildServer, started
 
 PROGRAM = "redis-server"
 
-_RUNNING: dict[int, tuple[Companion, int]] = {}
+_RUNNING: dict[int, tuple[ChildServer, int]] = {}
 
 
 def address() -> str:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from chaosagent.errors import UsageError
 from chaosagent.execution.answers_on_disk import answer_count
 from chaosagent.faults.evaluation import Evaluation
-from chaosagent.study.reading import opened_to_read
-from chaosagent.study.store import ANSWERS_NAME, FILE_NAME
+from chaosagent.study.store.reading import opened_to_read
+from chaosagent.study.store.study_store import ANSWERS_NAME, FILE_NAME
 
 FOLDER = Path("chaosagent-out/small_model")
 MODEL = "model:smollm2"

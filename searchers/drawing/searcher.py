@@ -10,9 +10,9 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.seen.points import Candidate
 from chaosagent.searchers.seen.pool import Pool
-from chaosagent.searchers.seen.told import Told
+from chaosagent.searchers.seen.trial_log import TrialLog
 from chaosagent.seeds import Streams
-from chaosagent.study.searcher import Problem, Proposal, Standing
+from chaosagent.study.searcher import Problem, Proposal, SearchProgress
 
 
 class DrawingSearcher(ABC):
@@ -29,7 +29,7 @@ class DrawingSearcher(ABC):
         self._problem = problem
         self._streams = Streams(problem.search_seed, name, problem.contract)
         self._pool = Pool(problem)
-        self._told = Told()
+        self._told = TrialLog()
         self._exhausted = False
 
     @abstractmethod
@@ -66,7 +66,7 @@ class DrawingSearcher(ABC):
             self._exhausted = False
         self._learn(evaluation, fresh)
 
-    def hear(self, evaluation: Evaluation) -> None:
+    def observe_other(self, evaluation: Evaluation) -> None:
         """Learn from a run that a search for another contract has asked for."""
         self.tell(evaluation)
 
@@ -75,8 +75,8 @@ class DrawingSearcher(ABC):
         return EMPTY in self._told and not self._told.out and (self._exhausted or not self._pool.candidates)
 
     @property
-    def standing(self) -> Standing:
-        return Standing()
+    def progress(self) -> SearchProgress:
+        return SearchProgress()
 
     def audit(self, count: int) -> list[Proposal]:
         del count  # it prunes nothing

@@ -22,8 +22,8 @@ from chaosagent.searchers.exploring.untried import FEW, Untried
 from chaosagent.searchers.seen.course import NOTHING
 from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.states import States
-from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
+from chaosagent.study.shrinking.minimise import violates
 
 OUTAGES = 1 / 8
 """Share of schedules in which one interface fails throughout."""

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.schedule import Schedule, schedule
-from chaosagent.searchers.exploring.reactions import Reactions, told_apart
+from chaosagent.searchers.exploring.reactions import Reactions, distinguishable
 from chaosagent.searchers.proof.frontier import Family
 from chaosagent.searchers.seen.course import NOTHING, START, State
 from chaosagent.searchers.seen.states import Edge, Outlook, States
@@ -144,7 +144,7 @@ class Packer:
         marks = self._states.course(origin.run).marks
         if len(marks) == 1:
             return  # without checkpoints a run answers one question at most
-        after = told_apart(sum(map(self._reactions.noticed, origin.schedule)))
+        after = distinguishable(sum(map(self._reactions.noticed, origin.schedule)))
         behind = {bisect_left(marks, position, key=_position) - 1 for position in family.positions}
         for number in sorted(behind):
             state = marks[number].state

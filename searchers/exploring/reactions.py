@@ -149,7 +149,7 @@ class Reactions:
             place: Where.
             before: How many faults the target has noticed before.
         """
-        after = told_apart(before)
+        after = distinguishable(before)
         known = self._ends[after].get(place)
         if known is None:
             share = (self._ended_after[after] + BACKED * GUESS) / (self._noticed_after[after] + BACKED)
@@ -162,7 +162,7 @@ class Reactions:
 
         Args:
             injection: The fault.
-            after: How many faults the target has noticed before; see `told_apart`.
+            after: How many faults the target has noticed before; see `distinguishable`.
         """
         known = self._expected[after].get(injection)
         if known is None:
@@ -171,7 +171,7 @@ class Reactions:
         return known
 
 
-def told_apart(noticed: float) -> int:
+def distinguishable(noticed: float) -> int:
     """Return how many faults were noticed, as far as these numbers are told apart."""
     return min(round(noticed), NOTICED_MAX) if noticed else 0
 

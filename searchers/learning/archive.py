@@ -17,8 +17,8 @@ from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.learning.scalar import scalar_of
 from chaosagent.searchers.seen.pool import Arm
-from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
+from chaosagent.study.shrinking.minimise import violates
 
 
 class FailureSignature(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import CostModel
 from chaosagent.searchers.seen.pool import margin_of
-from chaosagent.study.minimise import violates
+from chaosagent.study.shrinking.minimise import violates
 
 
 def scalar_of(evaluation: Evaluation, contract: str, model: CostModel) -> float:

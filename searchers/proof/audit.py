@@ -18,7 +18,7 @@ from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import Schedule
 from chaosagent.searchers.proof.chains import Chains
 from chaosagent.searchers.seen.points import Expander
-from chaosagent.searchers.seen.told import Told
+from chaosagent.searchers.seen.trial_log import TrialLog
 from chaosagent.study.searcher import Problem, Proposal, Purpose
 
 SAMPLES_MAX = 64
@@ -123,7 +123,7 @@ class Audit:
         """Keep a sample in its slot."""
         self._kept[sample.rule][slot : slot + 1] = [sample]
 
-    def choose(self, count: int, told: Told, below: Below) -> list[Proposal]:
+    def choose(self, count: int, told: TrialLog, below: Below) -> list[Proposal]:
         """Return the schedules to be run for an audit, as many for each rule.
 
         Args:
@@ -155,7 +155,7 @@ class Audit:
         purposes.update((chain, Purpose.PROBE) for chain in chains if chain not in purposes)  # some exceed the budget
         return [Proposal(schedule, purpose) for schedule, purpose in purposes.items()]
 
-    def choose_further(self, told: Told, cost_max: float) -> list[Proposal]:
+    def choose_further(self, told: TrialLog, cost_max: float) -> list[Proposal]:
         """Return what is to be run after what was chosen before, as long as it has contradicted nothing.
 
         Only where runs were merged whose variables differed (`Chains.choose_further`).
@@ -176,12 +176,12 @@ class Audit:
         """How many schedules were compared."""
         return self.judged.total() + self.judged_below
 
-    def _pool(self, rule: str, told: Told) -> list[Sample]:
+    def _pool(self, rule: str, told: TrialLog) -> list[Sample]:
         """Return what is to be chosen from: of what R1 pruned, only what was not run in another order."""
         kept = self._kept[rule]
         return [sample for sample in kept if sample.schedule not in told] if rule == ORDER else kept
 
-    def contradicted(self, told: Told) -> Iterator[str]:
+    def contradicted(self, told: TrialLog) -> Iterator[str]:
         """Compare what was chosen and has been run, and yield the rule of each sample that is not like its twin.
 
         Chains are only counted: the states notice when one does not end as predicted.
@@ -214,7 +214,7 @@ class Audit:
         return verdict.verdict is not other.verdict or verdict.unfair != other.unfair
 
 
-def below(told: Told, expander: Expander, problem: Problem, sample: Sample, rng: random.Random) -> Sample:
+def below(told: TrialLog, expander: Expander, problem: Problem, sample: Sample, rng: random.Random) -> Sample:
     """Return a sample and its twin with one more injection, which acts where the two are alike.
 
     Args:
@@ -242,7 +242,7 @@ def below(told: Told, expander: Expander, problem: Problem, sample: Sample, rng:
     return sample._replace(schedule=sample.schedule.with_injection(more), twins=twins, below=True)
 
 
-def order_is_wrong(run: Evaluation, told: Told) -> bool:
+def order_is_wrong(run: Evaluation, told: TrialLog) -> bool:
     """Whether a run contradicts rule R1, as far as is known.
 
     Without its last act it should go the same way up to there: the same acts, and the same call at the same moment.

@@ -23,7 +23,6 @@ from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import Schedule
 from chaosagent.searchers.proof.intervals import IntervalSpace
 from chaosagent.seeds import derive
-from chaosagent.study.minimise import spares, violates
 from chaosagent.study.searcher import (
     FREE,
     KnowsCauses,
@@ -33,8 +32,9 @@ from chaosagent.study.searcher import (
     Proposal,
     Purpose,
     Searcher,
-    Standing,
+    SearchProgress,
 )
+from chaosagent.study.shrinking.minimise import spares, violates
 
 RULE = "monotone"
 TRIES_MAX = 50
@@ -174,23 +174,23 @@ class BisectingSearcher:
         return {**self._inner.rules, RULE: self._is_used}
 
     @property
-    def standing(self) -> Standing:
-        standing = self._inner.standing
-        pruned, judged = dict(standing.pruned), self._judged + Counter(standing.audited_of)
+    def progress(self) -> SearchProgress:
+        progress = self._inner.progress
+        pruned, judged = dict(progress.pruned), self._judged + Counter(progress.audited_of)
         if self._is_used:
             pruned[RULE] = self._pruned
-        level = "C3" if pruned.get(RULE) and standing.level in ("C1", "C2") else standing.level
+        level = "C3" if pruned.get(RULE) and progress.level in ("C1", "C2") else progress.level
         return replace(
-            standing,
+            progress,
             level=level,
             pruned=pruned,
-            audited=judged.total() + standing.audited - sum(standing.audited_of.values()),
+            audited=judged.total() + progress.audited - sum(progress.audited_of.values()),
             audited_of=dict(judged),
-            contradictions=standing.contradictions + self._inner_contradictions + self._contradictions,
-            undeclared=self._undeclared or standing.undeclared,
+            contradictions=progress.contradictions + self._inner_contradictions + self._contradictions,
+            undeclared=self._undeclared or progress.undeclared,
             contradicted=(
                 *self._inner_contradicted,
-                *standing.contradicted,
+                *progress.contradicted,
                 *([RULE] if self._contradictions else []),
             ),
         )
@@ -233,7 +233,7 @@ class BisectingSearcher:
         cost, _ = self._cheapest(self._cost_of)
         if worst is None or floor >= cost or floor > self._affordable:
             return False
-        if not self._inner.finished and self._inner.standing.lower_bound < floor:
+        if not self._inner.finished and self._inner.progress.lower_bound < floor:
             return False  # what is cheaper comes first
         return self._space.cut(worst)
 
@@ -245,11 +245,11 @@ class BisectingSearcher:
 
     def _restart(self) -> None:
         """Search anew what is known, and so run nothing again."""
-        standing, rules = self._inner.standing, self._inner.rules
-        self._judged.update(standing.audited_of)
-        self._undeclared = self._undeclared or standing.undeclared
-        self._inner_contradicted += standing.contradicted
-        self._inner_contradictions += standing.contradictions
+        progress, rules = self._inner.progress, self._inner.rules
+        self._judged.update(progress.audited_of)
+        self._undeclared = self._undeclared or progress.undeclared
+        self._inner_contradicted += progress.contradicted
+        self._inner_contradictions += progress.contradictions
         self._stand_ins.clear()
         self._pruned = sum(number for _, number in self._stood_for())
         space = self._space if self._is_used else self._problem.space
@@ -269,7 +269,7 @@ class BisectingSearcher:
         """
         if not self._is_used or not violates(evaluation, self._problem.contract):
             return False
-        proved = min(self._inner.standing.lower_bound, self._affordable)
+        proved = min(self._inner.progress.lower_bound, self._affordable)
         return self._cost_of(evaluation.effective) < proved - COST_TOLERANCE
 
     def _known_to_pass(self, schedule: Schedule) -> Schedule | None:
@@ -313,14 +313,14 @@ class BisectingSearcher:
         return [(schedule, number) for schedule, number in counted if number]
 
 
-class HearingBisector(BisectingSearcher):
+class ObservingBisector(BisectingSearcher):
     """The same, where the search over intervals learns from the runs of others (`LearnsFromOthers`)."""
 
     def __init__(self, problem: Problem, rules: Mapping[str, bool], make: Make) -> None:
         self._heard: set[Schedule] = set()
         super().__init__(problem, rules, make)
 
-    def hear(self, evaluation: Evaluation) -> None:
+    def observe_other(self, evaluation: Evaluation) -> None:
         """Learn from a run that a search for another contract has asked for."""
         if evaluation.schedule not in self._told:
             self._heard.add(evaluation.schedule)
@@ -330,7 +330,7 @@ class HearingBisector(BisectingSearcher):
         """Let the search over intervals learn from a run, as it was learned from here."""
         inner = self._inner
         if evaluation.schedule in self._heard and isinstance(inner, LearnsFromOthers):
-            inner.hear(evaluation)
+            inner.observe_other(evaluation)
         else:
             inner.tell(evaluation)
 

@@ -24,7 +24,7 @@ from chaosagent.faults.schedule import Schedule
 from chaosagent.searchers.proof.combinations import Combinations, shuffled, with_fault
 from chaosagent.searchers.seen.course import State
 from chaosagent.searchers.seen.states import TOLD_BY_STATE, States
-from chaosagent.searchers.seen.told import Told
+from chaosagent.searchers.seen.trial_log import TrialLog
 
 VARIANTS_MAX = 8
 """How many runs through one state have their variables compared."""
@@ -143,7 +143,7 @@ class Chains:
                 places.setdefault(name, suspicion.place)
         return tuple(f"{name} (checkpoint {place!r})" for name, place in places.items())
 
-    def choose(self, count: int, told: Told) -> list[Schedule]:
+    def choose(self, count: int, told: TrialLog) -> list[Schedule]:
         """Return chains that have not been run yet.
 
         Args:
@@ -165,7 +165,7 @@ class Chains:
         small = () if suspicions else islice(self._small(told), count // SMALL_SHARE)
         return list(dict.fromkeys([*chosen, *small, *islice(self._packs(contexts, told), count // 2)]))
 
-    def choose_further(self, count: int, told: Told, *, cost_max: float) -> list[Schedule]:
+    def choose_further(self, count: int, told: TrialLog, *, cost_max: float) -> list[Schedule]:
         """Return small combinations of suspicious faults, each to be run exactly as it is; none without suspicion.
 
         First come faults of which no run has shown alone whether they are suspicious, too.
@@ -184,12 +184,12 @@ class Chains:
         alone = list(islice((one for one in singles if self._states.foretold(one) is not None), count))
         return list(dict.fromkeys([*alone, *found]))[:count]
 
-    def _small(self, told: Told) -> Iterator[Schedule]:
+    def _small(self, told: TrialLog) -> Iterator[Schedule]:
         """Yield small combinations of faults that leave nothing behind in the declared state, in no special order."""
         combined = self._combinations.of(self._states.quiet(), told, cost_max=self._budget)
         return (one for one in combined if self._states.foretold(one) is not None)
 
-    def _packs(self, contexts: Sequence[Schedule], told: Told) -> Iterator[Schedule]:
+    def _packs(self, contexts: Sequence[Schedule], told: TrialLog) -> Iterator[Schedule]:
         """Yield chains of many faults that leave nothing behind in the declared state, until each was in one.
 
         They may cost more than the budget: whatever contradicts a prediction shows that checkpoints are incomplete.
@@ -224,7 +224,7 @@ class Chains:
     def _cost_and_text(self, injection: Injection) -> tuple[float, str]:
         return self._model.of(injection.operator), str(injection)
 
-    def _contexts(self, told: Told) -> list[Schedule]:
+    def _contexts(self, told: TrialLog) -> list[Schedule]:
         """Return the cheapest run to each last state; first those whose faults left most behind in it."""
         cheapest: dict[State, tuple[float, str, Schedule]] = {}
         for run in told:
@@ -241,7 +241,7 @@ class Chains:
         path = self._states.path(state)
         return 0 if path is None else len(path.injections)
 
-    def _walk(self, contexts: Sequence[Schedule], group: Sequence[Injection], told: Told) -> Iterator[Schedule]:
+    def _walk(self, contexts: Sequence[Schedule], group: Sequence[Injection], told: TrialLog) -> Iterator[Schedule]:
         """Yield the chains of one fault each, by the runs that they are combined with."""
         for context in contexts:
             for injection in group:
@@ -250,7 +250,7 @@ class Chains:
                     yield chain
 
     def _walk_of_several(
-        self, contexts: Sequence[Schedule], faults: Iterable[Injection], told: Told
+        self, contexts: Sequence[Schedule], faults: Iterable[Injection], told: TrialLog
     ) -> Iterator[Schedule]:
         """Yield chains of as many faults as the budget allows."""
         suspicious = sorted(faults, key=self._cost_and_text)
@@ -268,5 +268,5 @@ class Chains:
             return None
         return chain
 
-    def _is_predicted(self, chain: Schedule, told: Told) -> bool:
+    def _is_predicted(self, chain: Schedule, told: TrialLog) -> bool:
         return chain not in told and self._states.foretold(chain) is not None

@@ -18,7 +18,7 @@ from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.operator import COST_TOLERANCE, CostModel
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.seen.states import States
-from chaosagent.searchers.seen.told import Told
+from chaosagent.searchers.seen.trial_log import TrialLog
 
 SIZE_MAX = 4
 """Faults in a combination, without the one behind them: chains of many faults have more."""
@@ -52,12 +52,12 @@ class Combinations:
     def __init__(self, states: States, model: CostModel) -> None:
         self._states, self._model = states, model
 
-    def alone(self, faults: Iterable[Injection], told: Told, *, cost_max: float) -> Iterator[Schedule]:
+    def alone(self, faults: Iterable[Injection], told: TrialLog, *, cost_max: float) -> Iterator[Schedule]:
         """Yield the faults that were not run alone, each on its own."""
         singles = self._of_size(self._ranked(faults), 1, cost_max)
         return (single for single in singles if single not in told)
 
-    def of(self, faults: Iterable[Injection], told: Told, *, cost_max: float) -> Iterator[Schedule]:
+    def of(self, faults: Iterable[Injection], told: TrialLog, *, cost_max: float) -> Iterator[Schedule]:
         """Yield combinations that were not run, at most one fault at a place, each once.
 
         Args:

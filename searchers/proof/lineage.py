@@ -21,8 +21,8 @@ from chaosagent.searchers.proof.audit import BELOW_EVERY
 from chaosagent.searchers.proof.supports import Supports, call_of
 from chaosagent.searchers.proof.uniform_cost import ExactSearcher
 from chaosagent.seeds import derive
-from chaosagent.study.minimise import spares, violates
-from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
+from chaosagent.study.searcher import Problem, Proposal, Purpose, SearchProgress
+from chaosagent.study.shrinking.minimise import spares, violates
 
 RULE = "lineage"
 
@@ -72,10 +72,10 @@ class LineageSearcher:
 
     def tell(self, evaluation: Evaluation) -> None:
         schedule = evaluation.schedule
-        withdrawn = self._inner.standing.contradictions
+        withdrawn = self._inner.progress.contradictions
         self._inner.tell(evaluation)
         self._out.pop(schedule, None)
-        if self._inner.standing.contradictions != withdrawn:
+        if self._inner.progress.contradictions != withdrawn:
             self._begin_anew()
         if schedule in self._told:
             return
@@ -165,24 +165,24 @@ class LineageSearcher:
         return {**self._inner.rules, RULE: self._is_used}
 
     @property
-    def standing(self) -> Standing:
+    def progress(self) -> SearchProgress:
         self.settle()
-        standing = self._inner.standing
-        standing = replace(
-            standing,
-            audited=standing.audited + self._judged,
-            contradictions=standing.contradictions + self._contradictions,
-            audited_of={**standing.audited_of, RULE: self._judged},
-            contradicted=(*standing.contradicted, *([RULE] if self._contradictions else [])),
+        progress = self._inner.progress
+        progress = replace(
+            progress,
+            audited=progress.audited + self._judged,
+            contradictions=progress.contradictions + self._contradictions,
+            audited_of={**progress.audited_of, RULE: self._judged},
+            contradicted=(*progress.contradicted, *([RULE] if self._contradictions else [])),
         )
         if not self._is_used:
-            return standing
+            return progress
         out = min((self._least(schedule, cost) for schedule, cost in self._out.items()), default=float("inf"))
         next_least = self._held[0].least if self._wants_more else float("inf")
         bound = min(out, next_least, self._inner.unknown_cost, self._inner.affordable)
-        level = "C0" if bound <= 0.0 else "C4" if self._pruned else standing.level
-        pruned = {**standing.pruned, RULE: self._pruned}
-        return replace(standing, lower_bound=bound, level=level, pruned=pruned)
+        level = "C0" if bound <= 0.0 else "C4" if self._pruned else progress.level
+        pruned = {**progress.pruned, RULE: self._pruned}
+        return replace(progress, lower_bound=bound, level=level, pruned=pruned)
 
     def audit(self, count: int) -> list[Proposal]:
         rng = derive(self._problem.search_seed, "lineage", "audit", self._problem.contract, len(self._told))

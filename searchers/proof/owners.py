@@ -11,7 +11,7 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.proof.frontier import Child, Origin
 from chaosagent.searchers.seen.course import NOTHING, State
 from chaosagent.searchers.seen.states import States, Stretch, spent_by
-from chaosagent.study.minimal import MinimalSets
+from chaosagent.study.shrinking.minimal_sets import MinimalSets
 
 Rank: TypeAlias = tuple[float, str]
 """The place of a schedule in the order of expanding: its cost, then its text."""

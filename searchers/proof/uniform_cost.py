@@ -45,10 +45,10 @@ from chaosagent.searchers.proof.limits import spent_max_of
 from chaosagent.searchers.proof.owners import Owners
 from chaosagent.searchers.seen.points import Candidate, Expander
 from chaosagent.searchers.seen.states import States, Stretch
-from chaosagent.searchers.seen.told import Told
+from chaosagent.searchers.seen.trial_log import TrialLog
 from chaosagent.seeds import derive
-from chaosagent.study.minimal import MinimalSets
-from chaosagent.study.searcher import Problem, Proposal, Purpose, Standing
+from chaosagent.study.searcher import Problem, Proposal, Purpose, SearchProgress
+from chaosagent.study.shrinking.minimal_sets import MinimalSets
 from chaosagent.vocabulary import Verdict
 
 
@@ -76,7 +76,7 @@ class ExactSearcher:
         self._spent_max, self._near_limit = spent_max_of(problem), 0.0
         self._cheapest = problem.space.cost_min
         self.expander = self._new_expander()
-        self.told = Told()
+        self.told = TrialLog()
         self.states = States(problem.monitor, problem.space.model, problem.seed)
         self._chains = Chains(self.states, problem.space.model, problem.budget)
         self._audit = Audit(problem.contract, self._chains)
@@ -221,13 +221,13 @@ class ExactSearcher:
         return min(*self._open.values(), self._unknown_cost, found, next_cost)
 
     @property
-    def standing(self) -> Standing:
+    def progress(self) -> SearchProgress:
         bound = self.lower_bound
         level = "C0" if bound <= 0.0 else "C2" if self._pruned["R3"] else "C1"  # without a proof no rule was needed
         pruned = {rule: self._pruned[rule] for rule, is_used in self._rules.items() if is_used}
         audit, wrong = self._audit, self._contradictions
         judged, named, gone = dict(audit.judged), audit.undeclared, tuple(self._contradicted)
-        return Standing(bound, level, pruned, audit.total, wrong, judged, self._near_limit, named, gone)
+        return SearchProgress(bound, level, pruned, audit.total, wrong, judged, self._near_limit, named, gone)
 
     def audit(self, count: int) -> list[Proposal]:
         return self._audit.choose(count, self.told, self._below)

@@ -1,3 +1,3 @@
 """What executed runs have shown, as searchers keep it."""
 
-__all__ = ["pool", "told"]
+__all__ = ["pool", "trial_log"]

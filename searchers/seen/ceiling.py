@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import Injection
 from chaosagent.faults.operator import COST_TOLERANCE
-from chaosagent.study.minimal import MinimalSets
-from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
+from chaosagent.study.shrinking.minimal_sets import MinimalSets
+from chaosagent.study.shrinking.minimise import violates
 
 
 class Ceiling:

@@ -92,7 +92,7 @@ class _Choice(NamedTuple):
         return None if position < 0 else Candidate(self.cost, position, self.injection)
 
 
-class LeftOut(NamedTuple):
+class OutOfOrder(NamedTuple):
     """What rule R1 does not add to an executed run, as it would act before what acted last there.
 
     Attributes:
@@ -241,7 +241,7 @@ class Expander:
         unseen = [number for number, key in enumerate(keys) if key not in known or known[key].number not in seen]
         return self._parts_at(unseen, evaluation, -1, evaluation.schedule.injections)
 
-    def left_out(self, evaluation: Evaluation, *, after: int, cost: float) -> LeftOut:
+    def left_out(self, evaluation: Evaluation, *, after: int, cost: float) -> OutOfOrder:
         """Return what could be added to a run for at most some cost, but would act at a position or before it."""
         taken, reading = evaluation.schedule.injections, self._reading_of(evaluation)
         parts: list[tuple[Part, int]] = []
@@ -258,7 +258,7 @@ class Expander:
             if early:
                 parts.append((part, count))
                 total += early
-        return LeftOut(total, parts, after)
+        return OutOfOrder(total, parts, after)
 
     def _parts_at(
         self, numbers: Iterable[int], evaluation: Evaluation, after: int, taken: Sequence[Injection]

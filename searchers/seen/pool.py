@@ -17,8 +17,8 @@ from chaosagent.faults.operator import COST_DECIMALS, COST_TOLERANCE
 from chaosagent.faults.schedule import Schedule, schedule
 from chaosagent.searchers.seen.ceiling import Ceiling
 from chaosagent.searchers.seen.points import Candidate, Expander
-from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.vocabulary import Verdict
 
 MISSES_MAX = 3

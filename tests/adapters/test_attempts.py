@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from chaosagent.adapters.doors import FrameworkDoors
+from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Experiment, execute
-from chaosagent.execution.served import serve
 from chaosagent.faults.schedule import parse
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.trace.trace import Trace

@@ -11,14 +11,14 @@ from chaosagent.adapters.doors import FrameworkDoors, Tools
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.execution.execute import Execution, Experiment, execute
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Workbench
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.workbench import Workbench
 from chaosagent.faults.evaluation import Fingerprint, Fingerprinting
 from chaosagent.faults.schedule import parse
 from chaosagent.faults.space import Choices, Space
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult
-from chaosagent.study.study import Study
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Ending, Outcome, SystemConfig, Task
 

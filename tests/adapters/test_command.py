@@ -18,8 +18,8 @@ from chaosagent.adapters.command import Service, command
 from chaosagent.adapters.command_file import load_command
 from chaosagent.clock import monotonic
 from chaosagent.errors import MissingExtraError, TargetError, UnknownNameError, UsageError
+from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, execute
-from chaosagent.execution.served import serve
 from chaosagent.execution.untraced import UntracedRun
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.limits import RunLimits

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from chaosagent.adapters.crewai import through_doors
+from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, execute
-from chaosagent.execution.served import serve
 from chaosagent.faults.dry import unpack_request
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.targets.target import Run, Target, target

@@ -10,8 +10,8 @@ import pytest
 
 from chaosagent.adapters.doors import FrameworkDoors, Tools, clean_name, refuse_twice
 from chaosagent.errors import TargetError, UnknownNameError
+from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Experiment, execute
-from chaosagent.execution.served import serve
 from chaosagent.faults.schedule import parse
 from chaosagent.targets.call_handler import is_behind
 from chaosagent.targets.target import Run, Target, effect, target

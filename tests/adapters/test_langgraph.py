@@ -38,8 +38,8 @@ from pydantic import BaseModel, Field
 from chaosagent.adapters.langgraph import through_doors
 from chaosagent.adapters.langgraph.doors import LangGraphDoors
 from chaosagent.errors import TargetError
+from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Experiment, execute
-from chaosagent.execution.served import serve
 from chaosagent.execution.untraced import UntracedRun
 from chaosagent.faults.dry import unpack_request
 from chaosagent.faults.schedule import EMPTY, parse

@@ -22,8 +22,8 @@ from pydantic import Field
 from chaosagent.adapters.langgraph import through_doors
 from chaosagent.adapters.langgraph.doors import LangGraphDoors
 from chaosagent.adapters.langgraph.errors import client_errors
+from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Experiment, execute
-from chaosagent.execution.served import serve
 from chaosagent.faults.schedule import parse
 from chaosagent.targets.target import Run, target
 from chaosagent.trace.trace import Trace

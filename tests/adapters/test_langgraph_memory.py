@@ -22,8 +22,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from chaosagent.adapters.langgraph import through_doors
 from chaosagent.adapters.langgraph.doors import LangGraphDoors
+from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Experiment, execute
-from chaosagent.execution.served import serve
 from chaosagent.faults.dry import unpack_request, unpack_response
 from chaosagent.faults.schedule import parse
 from chaosagent.targets.target import Run, target

@@ -20,8 +20,8 @@ from chaosagent.adapters.mcp.relay import over_http, over_stdio
 from chaosagent.canonical import unpack
 from chaosagent.clock import monotonic
 from chaosagent.errors import TargetError
+from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, execute
-from chaosagent.execution.served import serve
 from chaosagent.faults.schedule import parse
 from chaosagent.limits import RunLimits
 from chaosagent.targets.target import Run, Target, effect, target

@@ -21,8 +21,8 @@ from chaosagent.adapters.openai_agents import through_doors
 from chaosagent.canonical import unpack
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.errors import MissingExtraError, TargetError, UnknownNameError, UsageError
+from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, execute
-from chaosagent.execution.served import serve
 from chaosagent.execution.untraced import UntracedRun
 from chaosagent.faults.schedule import parse
 from chaosagent.targets.target import Run, Target, effect, target

@@ -11,8 +11,8 @@ import pytest
 
 from chaosagent.adapters.openai_agents import internals, through_doors
 from chaosagent.errors import UsageError
+from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Experiment, execute
-from chaosagent.execution.served import serve
 from chaosagent.execution.untraced import UntracedRun
 from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.faults.schedule import parse

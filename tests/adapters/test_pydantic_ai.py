@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from chaosagent.adapters.pydantic_ai import through_doors
 from chaosagent.canonical import plain
+from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, execute
-from chaosagent.execution.served import serve
 from chaosagent.execution.untraced import UntracedRun
 from chaosagent.faults.dry import unpack_request
 from chaosagent.faults.schedule import EMPTY, Schedule, parse

@@ -16,8 +16,8 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from chaosagent.adapters.pydantic_ai import doors, through_doors
+from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, execute
-from chaosagent.execution.served import serve
 from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.faults.schedule import parse
 from chaosagent.targets.target import Run, Target, target

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from chaosagent import works
 from chaosagent.adapters.smolagents import through_doors
+from chaosagent.event_loop import thread_jobs as works
+from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, execute
-from chaosagent.execution.served import serve
 from chaosagent.execution.untraced import UntracedRun
 from chaosagent.faults.dry import unpack_request
 from chaosagent.faults.schedule import EMPTY, Schedule, parse

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chaosagent.execution.printed import SHOWN_BYTES_MAX
+from chaosagent.execution.captured_output import SHOWN_BYTES_MAX
 
 Command = Callable[..., Any]
 HEAD = """

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chaosagent.study.lock import LOCK_NAME, locked
+from chaosagent.study.store.lock import LOCK_NAME, locked
 
 Command = Callable[..., Any]
 MAIN = "from chaosagent.cli.main import main; raise SystemExit(main())"

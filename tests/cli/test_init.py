@@ -9,9 +9,9 @@ import pytest
 from chaosagent.cli.init import FILES, write_starter
 from chaosagent.cli.main import main
 from chaosagent.errors import UsageError
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Workbench
-from chaosagent.study.study import Study
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.workbench import Workbench
+from chaosagent.study.loop.study import Study
 from chaosagent.studyfile import load_study, plan_of
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from chaosagent.cli.demonstration import Demonstration, Shown
+from chaosagent.cli.demonstration import Demonstration, DemoResult
 from chaosagent.cli.main import main
 from chaosagent.cli.proxy import USUAL
 from chaosagent.contracts.contract import CONTRACTS
@@ -308,10 +308,10 @@ def test_the_demo_keeps_its_promises_and_says_so(
 ) -> None:
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
-    kept: list[Shown] = []
+    kept: list[DemoResult] = []
     run = Demonstration.run
 
-    def noted(demonstration: Demonstration) -> Shown:
+    def noted(demonstration: Demonstration) -> DemoResult:
         kept.append(run(demonstration))
         return kept[0]
 

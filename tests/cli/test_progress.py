@@ -12,7 +12,7 @@ import pytest
 from chaosagent.cli import progress as shown
 from chaosagent.cli.progress import LineDisplay, LiveDisplay, display_for, summary_of
 from chaosagent.study.plan import Plan
-from chaosagent.study.result import Progress
+from chaosagent.study.result import StudyProgress
 from chaosagent.studyfile import load_study, plan_of
 
 
@@ -23,7 +23,7 @@ def plan(folder: Path) -> Plan:
 
 
 def test_a_line_tells_how_far_a_study_is(plan: Plan) -> None:
-    progress = Progress(
+    progress = StudyProgress(
         searches=4, searches_over=1, trials=1_200, errors=2, found=1, best_cost=1.1, lower_bound=2.05, seconds=10.0
     )
 
@@ -36,21 +36,22 @@ def test_a_line_tells_how_far_a_study_is(plan: Plan) -> None:
 
 
 def test_where_several_are_wanted_the_bound_is_what_all_are_known_below(plan: Plan) -> None:
-    line = summary_of(Progress(searches=1, found=3, best_cost=1.1, lower_bound=2.05), replace(plan, all_minimal=True))
+    progress = StudyProgress(searches=1, found=3, best_cost=1.1, lower_bound=2.05)
+    line = summary_of(progress, replace(plan, all_minimal=True))
 
     assert "3 found, best cost 1.1  all known below 2.05" in line
     assert "proved" not in line
 
 
 def test_a_line_tells_how_many_runs_were_repeated_behind_the_searches(plan: Plan) -> None:
-    line = summary_of(Progress(searches=1, searches_over=1, seconds=9.0, repeats=(3, 8)), plan)
+    line = summary_of(StudyProgress(searches=1, searches_over=1, seconds=9.0, repeats=(3, 8)), plan)
 
     assert line.endswith("9 s  repeating faulty runs in fresh processes: 3 of 8")
 
 
 @pytest.mark.parametrize("several", [False, True])
 def test_where_answers_come_by_chance_nothing_is_called_proved(plan: Plan, several: bool) -> None:
-    progress = Progress(searches=1, found=3, best_cost=1.1, lower_bound=2.05, stochastic=True)
+    progress = StudyProgress(searches=1, found=3, best_cost=1.1, lower_bound=2.05, stochastic=True)
     line = summary_of(progress, replace(plan, all_minimal=several))
 
     assert ("all confirmed ones known below 2.05" if several else "none confirmed below 2.05") in line
@@ -59,7 +60,7 @@ def test_where_answers_come_by_chance_nothing_is_called_proved(plan: Plan, sever
 
 @pytest.mark.parametrize("searcher", ["exact", "anytime"])
 def test_no_time_left_is_made_up_and_limits_are_told_as_limits(plan: Plan, searcher: str) -> None:
-    progress = Progress(searches=4, searches_over=3, trials=100, seconds=600.0)
+    progress = StudyProgress(searches=4, searches_over=3, trials=100, seconds=600.0)
     limited = replace(plan, searcher=searcher, limits=replace(plan.limits, seconds_max=7_200.0, trials_max=50))
 
     line = summary_of(progress, limited)
@@ -76,7 +77,7 @@ def test_lines_are_far_between_where_nobody_watches(plan: Plan, monkeypatch: pyt
 
     for second in range(12):
         now[0] = float(second)
-        display.progress(Progress(trials=second))
+        display.progress(StudyProgress(trials=second))
     display.close()
 
     lines = stream.getvalue().splitlines()
@@ -93,7 +94,7 @@ def test_a_terminal_gets_a_live_display_and_a_log_gets_lines(plan: Plan, monkeyp
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
     live = display_for(plan, "study [bold]")
-    live.progress(Progress(trials=7, current="task \x1b[2J"))
+    live.progress(StudyProgress(trials=7, current="task \x1b[2J"))
     live.close()
     screen = terminal.getvalue()
     monkeypatch.setattr(sys, "stderr", io.StringIO())

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chaosagent.cli.session import Workforce
+from chaosagent.cli.session import WorkerSettings
 
 KEYS = {"id", "signature", "schedule", "injections", "cost", "certified", "lower_bound"}
 PLACES = {"contract", "step", "agent", "record"}
@@ -319,7 +319,7 @@ def test_cores_are_counted_on_every_system(
     for name, counted in system.items():
         monkeypatch.setattr(os, name, counted, raising=False)
 
-    assert Workforce("process").size == cores
+    assert WorkerSettings("process").size == cores
 
 
 def test_a_proof_about_nothing_is_inconclusive(chaosagent: Callable[..., Any], folder: Path) -> None:

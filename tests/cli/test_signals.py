@@ -153,7 +153,7 @@ def test_a_study_in_use_names_its_holder(study: Path, begin: Begin) -> None:
 WORKERS = """
 import os, pickle
 from pathlib import Path
-from chaosagent.execution.worker_process import WorkerProcess
+from chaosagent.execution.workers.worker_process import WorkerProcess
 
 for _ in range(2):
     worker = WorkerProcess(pickle.dumps(os.getpid), 4_000)

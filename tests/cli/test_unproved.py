@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Job, Workbench
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.workbench import Job, Workbench
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.limits import RunLimits
 from chaosagent.targets.target import target

@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 import pytest
 
 from chaosagent.clock import monotonic
-from chaosagent.execution import process_pool, worker_process
 from chaosagent.execution.execute import Execution, Experiment, execute
-from chaosagent.execution.executor import Executor
-from chaosagent.execution.workbench import Job
+from chaosagent.execution.workers import process_pool, worker_process
+from chaosagent.execution.workers.executor import Executor
+from chaosagent.execution.workers.workbench import Job
 from chaosagent.faults.crossing import Crossing, Proceed, Response
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.operator import OPERATORS, Choice, Domain, Levels, Text, bound

@@ -13,7 +13,7 @@ from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.errors import StoredDataError
 from chaosagent.execution.answers_on_disk import AnswersOnDisk, answer_count, mend_answers
 from chaosagent.execution.execute import Experiment, execute
-from chaosagent.execution.workbench import Answering, Job, Workbench
+from chaosagent.execution.workers.workbench import Answering, Job, Workbench
 from chaosagent.faults.evaluation import Status
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.targets.target import Run, Target, target

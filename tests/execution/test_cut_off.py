@@ -14,7 +14,7 @@ from chaosagent.contracts.contract import Contract, End, Nominal
 from chaosagent.contracts.custom import contract
 from chaosagent.errors import TargetError
 from chaosagent.execution.execute import Execution
-from chaosagent.execution.judging import judge
+from chaosagent.execution.trace_checks import judge
 from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.limits import RunLimits
 from chaosagent.targets.target import effect

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from chaosagent.contracts.templates.defaults import default_contracts
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.execution.play import play
-from chaosagent.execution.workbench import Answering, Job, Workbench
+from chaosagent.execution.workers.workbench import Answering, Job, Workbench
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.foresight import Foresight
 from chaosagent.faults.observer import observed

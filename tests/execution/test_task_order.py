@@ -11,8 +11,8 @@ import sys
 import pytest
 
 from chaosagent.canonical import Plain
+from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, execute
-from chaosagent.execution.served import serve
 from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.targets.target import Run, Target, target

@@ -18,7 +18,7 @@ import pytest
 
 from chaosagent.errors import UsageError
 from chaosagent.execution import toxiproxy as module
-from chaosagent.execution.companion import can_connect
+from chaosagent.execution.child_server import can_connect
 from chaosagent.execution.toxiproxy import Server, found
 from chaosagent.faults.crossing import Toxic
 

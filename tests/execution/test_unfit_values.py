@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from chaosagent.errors import TargetError
+from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, execute
-from chaosagent.execution.served import serve
 from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.faults.schedule import parse
 from chaosagent.limits import RunLimits

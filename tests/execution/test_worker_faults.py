@@ -20,12 +20,11 @@ import pytest
 from chaosagent.clock import monotonic
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.errors import StudyError
-from chaosagent.execution.elsewhere import open_elsewhere
-from chaosagent.execution.executor import Executor
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.process_pool import DEATHS_MAX, ProcessExecutor
-from chaosagent.execution.ray_pool import RayExecutor
-from chaosagent.execution.workbench import Job, Workbench, load_workbench
+from chaosagent.execution.workers.executor import Executor, InlineExecutor
+from chaosagent.execution.workers.process_pool import DEATHS_MAX, ProcessExecutor
+from chaosagent.execution.workers.ray_pool import RayExecutor
+from chaosagent.execution.workers.second_process import open_second_process
+from chaosagent.execution.workers.workbench import Job, Workbench, load_workbench
 from chaosagent.faults.evaluation import Status
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.limits import RunLimits
@@ -287,8 +286,8 @@ def still_alive(folder: Path, *, may_stay: int | None = None) -> list[int]:
 STUDYING = """
 import functools, sys
 from pathlib import Path
-from chaosagent.execution.process_pool import ProcessExecutor
-from chaosagent.execution.workbench import Job, load_workbench
+from chaosagent.execution.workers.process_pool import ProcessExecutor
+from chaosagent.execution.workers.workbench import Job, load_workbench
 from chaosagent.faults.schedule import parse
 
 setup = functools.partial(load_workbench, "faulty.py:faulty", "default", ("no-crash",), folder=Path(sys.argv[1]))
@@ -318,7 +317,7 @@ def test_a_worker_that_lets_no_thread_run_ends_with_the_study(tmp_path: Path) ->
 def test_a_second_process_that_dies_is_replaced_by_one_with_the_same_other_hash_seed(
     setup: Setup, tmp_path: Path
 ) -> None:
-    with closing(open_elsewhere(setup)) as elsewhere:
+    with closing(open_second_process(setup)) as elsewhere:
         told(elsewhere, [Job("tells_hash_seed", 0, TIMEOUT)])
 
     other = "1" if os.environ.get("PYTHONHASHSEED") == "0" else "0"

@@ -12,18 +12,26 @@ from hypothesis import strategies as st
 
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.errors import UsageError
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Job, Workbench
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.workbench import Job, Workbench
 from chaosagent.faults.schedule import parse
 from chaosagent.faults.space import Choices, Space
-from chaosagent.metrics.robustness import Curve, Level, Shown, Survival, adversarial_curve, random_curve, survival_of
+from chaosagent.metrics.robustness import (
+    ChanceEvidence,
+    Curve,
+    Level,
+    Survival,
+    adversarial_curve,
+    random_curve,
+    survival_of,
+)
 from chaosagent.study.certificate import Certificate
-from chaosagent.study.confirmation import CleanRuns
-from chaosagent.study.nominal_share import NominalShare
+from chaosagent.study.chance.confirmation import CleanRuns
+from chaosagent.study.chance.nominal_share import NominalShare
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult
-from chaosagent.study.store import ANSWERS_NAME
-from chaosagent.study.study import Study
+from chaosagent.study.store.study_store import ANSWERS_NAME
 from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Outcome, Task
 
@@ -215,7 +223,7 @@ def test_without_clean_runs_nothing_that_asks_a_model_is_called_kept() -> None:
 
     curve = adversarial_curve([doubted], 3.0)
 
-    assert curve.shown == Shown()
+    assert curve.shown == ChanceEvidence()
     assert "Kept: only what asks no model, as no search ended at level S" in str(curve.shown)
 
 

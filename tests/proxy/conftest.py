@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from chaosagent.execution.exact_replay import ExactReplay, serve
 from chaosagent.execution.execute import Experiment, execute
-from chaosagent.execution.served import Served, serve
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
-from chaosagent.proxy.proxy import Behind, Proxy
+from chaosagent.proxy.proxy import Backends, Proxy
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Outcome, SystemConfig, Task
@@ -32,7 +32,7 @@ def experiment(system: Target) -> Experiment:
     return Experiment(system, system.task("default"), SystemConfig(), seed=1)
 
 
-def client(behind: Behind, use: Use, told: list[object], troubles: list[str] | None = None) -> Target:
+def client(behind: Backends, use: Use, told: list[object], troubles: list[str] | None = None) -> Target:
     @target(clock="wall")
     async def asking(_: Task, run: Run) -> Outcome:
         proxy = Proxy(run, behind)
@@ -44,7 +44,7 @@ def client(behind: Behind, use: Use, told: list[object], troubles: list[str] | N
     return asking
 
 
-def ask(behind: Behind, use: Use, schedule: str = "", troubles: list[str] | None = None) -> Asked:
+def ask(behind: Backends, use: Use, schedule: str = "", troubles: list[str] | None = None) -> Asked:
     """Let a client ask through the proxy of a run."""
     told: list[object] = []
     delta: Schedule = parse(schedule) if schedule else EMPTY
@@ -53,7 +53,7 @@ def ask(behind: Behind, use: Use, schedule: str = "", troubles: list[str] | None
     return Asked(told[0], trace)
 
 
-def ask_again(behind: Behind, use: Use, trace: Trace) -> tuple[Any, Served]:
+def ask_again(behind: Backends, use: Use, trace: Trace) -> tuple[Any, ExactReplay]:
     """Let a client ask what a trace answers."""
     told: list[object] = []
     served = serve(experiment(client(behind, use, told)), trace, EMPTY)

@@ -12,7 +12,7 @@ import pytest
 
 from chaosagent.errors import TargetError, UsageError
 from chaosagent.execution.untraced import UntracedRun
-from chaosagent.proxy.proxy import Behind, Proxy
+from chaosagent.proxy.proxy import Backends, Proxy
 from chaosagent.proxy.server import bound_socket
 from chaosagent.proxy.service import Service
 from chaosagent.trace.step import StepKind
@@ -38,7 +38,7 @@ def answer(request: Any) -> dict[str, Any]:
     return {"content": f"I see {shown}", "tool_calls": [{"name": "get", "arguments": {"order": "A-17"}}]}
 
 
-SCRIPTED = Behind({"openai": answer, "anthropic": answer})
+SCRIPTED = Backends({"openai": answer, "anthropic": answer})
 """Two models that are one function."""
 
 
@@ -114,7 +114,7 @@ def test_a_call_that_its_client_gives_up_is_given_up() -> None:
             _, left = await asyncio.wait(asyncio.all_tasks() - before, timeout=SECONDS_MAX)
         return "waited" if left else "gave up"
 
-    seen = ask(Behind({"openai": asking}), hurried, "model:openai[1] slow(kind=delayed, seconds=86_400)")
+    seen = ask(Backends({"openai": asking}), hurried, "model:openai[1] slow(kind=delayed, seconds=86_400)")
 
     assert seen.told == "gave up"
     assert [step.kind for step in seen.trace.steps] == [StepKind.CANCELLED]
@@ -122,7 +122,7 @@ def test_a_call_that_its_client_gives_up_is_given_up() -> None:
 
 def test_what_is_replayed_needs_no_upstream_and_differs_at_the_first_other_request() -> None:
     asked = ask(SCRIPTED, _chat())
-    nowhere = Behind({"openai": "http://127.0.0.1:9", "anthropic": "http://127.0.0.1:9"})
+    nowhere = Backends({"openai": "http://127.0.0.1:9", "anthropic": "http://127.0.0.1:9"})
 
     same, served = ask_again(nowhere, _chat(), asked.trace)
     other, diverged = ask_again(nowhere, _chat(temperature=1), asked.trace)
@@ -148,7 +148,7 @@ def test_what_tools_answered_crosses_once_where_it_is_asked_for() -> None:
             body = {"messages": [*QUESTION, *told, *extra]}
             await _posted(f"{variables['OPENAI_BASE_URL']}/chat/completions", body)
 
-    asked = ask(Behind({"openai": reading}, prompts=True), twice, "prompt:openai[1] splice(position=end)")
+    asked = ask(Backends({"openai": reading}, prompts=True), twice, "prompt:openai[1] splice(position=end)")
 
     assert [step.interface for step in asked.trace.steps] == ["prompt:openai", "model:openai", "model:openai"]
     assert all("It is lost.\\n" in text or "It is lost. " in text for text in seen)
@@ -215,7 +215,7 @@ def test_keys_go_to_the_upstream_and_nowhere_else(upstream: Callable[..., Upstre
     keys = {"Authorization": "Bearer sk-secret-1", "x-api-key": "sk-secret-2"}
 
     asked = ask(
-        Behind({"openai": server.url}),
+        Backends({"openai": server.url}),
         lambda variables: _posted(f"{variables['OPENAI_BASE_URL']}/chat/completions", {"messages": QUESTION}, keys),
     )
 
@@ -231,7 +231,7 @@ def test_keys_go_to_the_upstream_and_nowhere_else(upstream: Callable[..., Upstre
 def test_an_error_of_the_upstream_reaches_the_client_as_it_is(upstream: Callable[..., Upstream]) -> None:
     server = upstream(b'{"error": {"message": "slow down", "code": "rate_limit"}}', status=429)
 
-    asked = ask(Behind({"openai": server.url}), _chat())
+    asked = ask(Backends({"openai": server.url}), _chat())
 
     assert asked.told.status_code == 429
     assert asked.told.json()["error"]["code"] == "rate_limit"
@@ -258,7 +258,7 @@ def test_what_an_upstream_garbles_is_told_to_both_sides(
     troubles: list[str] = []
     server = upstream(body, kind)
 
-    asked = ask(Behind({"openai": server.url}), _chat(), troubles=troubles)
+    asked = ask(Backends({"openai": server.url}), _chat(), troubles=troubles)
 
     assert asked.told.status_code == 502
     with pytest.raises(AssertionError, match=complaint):
@@ -271,7 +271,7 @@ def test_an_upstream_that_breaks_off_is_a_broken_connection_for_the_client(upstr
     troubles: list[str] = []
     server = upstream(_completion(), promised=10)
 
-    asked = ask(Behind({"openai": server.url}), _chat(), troubles=troubles)
+    asked = ask(Backends({"openai": server.url}), _chat(), troubles=troubles)
 
     assert isinstance(asked.told, httpx.NetworkError)
     assert "broke off" in troubles[0]
@@ -282,7 +282,7 @@ def test_an_upstream_that_is_not_there_is_named() -> None:
     with bound_socket(0) as silent:  # nobody listens there, and as long as it is held nobody can
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
 
-        asked = ask(Behind({"openai": url}), _chat(), troubles=troubles)
+        asked = ask(Backends({"openai": url}), _chat(), troubles=troubles)
 
     assert asked.told.status_code == 502
     assert troubles == [f"openai cannot be reached at {url}: All connection attempts failed. Is it running?"]
@@ -300,9 +300,9 @@ def test_a_taken_port_is_named() -> None:
 @pytest.mark.parametrize("url", ["api.openai.com", "ftp://x", "http://"])
 def test_an_upstream_that_is_no_url_is_refused(url: str) -> None:
     with pytest.raises(UsageError, match="an upstream is a URL such as"):
-        Behind({"openai": url})
+        Backends({"openai": url})
     with pytest.raises(UsageError, match="an upstream is a URL such as"):
-        Behind(services={"shop": Service(url)})
+        Backends(services={"shop": Service(url)})
 
 
 # ---------------------------------------------------------------------- services
@@ -338,7 +338,7 @@ async def _refunded(variables: dict[str, str]) -> list[Any]:
 
 
 def test_a_service_crosses_with_the_parts_of_its_path_query_and_body() -> None:
-    asked = ask(Behind(services={"shop": Service(shop)}), _refunded)
+    asked = ask(Backends(services={"shop": Service(shop)}), _refunded)
 
     assert asked.told == [
         {"fields": "note", "order": "A-17"},
@@ -357,7 +357,7 @@ def test_a_service_crosses_with_the_parts_of_its_path_query_and_body() -> None:
 
 
 def test_a_lost_response_is_a_broken_connection_after_the_effect() -> None:
-    asked = ask(Behind(services={"shop": Service(shop)}), _refunded, "service:shop[4] lost_response")
+    asked = ask(Backends(services={"shop": Service(shop)}), _refunded, "service:shop[4] lost_response")
 
     assert asked.told[-1] in ("ReadError", "RemoteProtocolError")
     assert asked.trace.outcome.state == {"shop": ["A-17"]}
@@ -365,7 +365,7 @@ def test_a_lost_response_is_a_broken_connection_after_the_effect() -> None:
 
 def test_an_error_status_has_a_body_and_asks_for_patience() -> None:
     behind, schedule = (
-        Behind(services={"shop": Service(shop)}),
+        Backends(services={"shop": Service(shop)}),
         "service:shop[1] error_status(status=429, retry_after=7)",
     )
 
@@ -380,7 +380,7 @@ def test_an_error_status_has_a_body_and_asks_for_patience() -> None:
 
 def test_a_server_elsewhere_gets_the_request_as_it_was(upstream: Callable[..., Upstream]) -> None:
     server = upstream(b"created", "text/plain; charset=utf-8", status=201)
-    behind = Behind(services={"shop": Service(server.url, routes=["PUT /a/{b}", "POST /a/{b}"], reset="POST /reset")})
+    behind = Backends(services={"shop": Service(server.url, routes=["PUT /a/{b}", "POST /a/{b}"], reset="POST /reset")})
 
     async def asking(variables: dict[str, str]) -> Any:
         async with _client() as client:
@@ -405,7 +405,7 @@ def test_calls_at_the_same_time_have_one_order() -> None:
             urls = [f"{variables['SHOP_URL']}/orders/A-{number}" for number in (19, 17, 18)]
             await asyncio.gather(*(client.get(url) for url in urls))
 
-    traces = [ask(Behind(services={"shop": Service(shop)}), together).trace for _ in range(5)]
+    traces = [ask(Backends(services={"shop": Service(shop)}), together).trace for _ in range(5)]
 
     assert len({trace.digest for trace in traces}) == 1
     assert [step.arguments["order"] for step in traces[0].steps] == ["A-17", "A-18", "A-19"]
@@ -413,11 +413,11 @@ def test_calls_at_the_same_time_have_one_order() -> None:
 
 def test_names_that_cannot_be_told_apart_are_refused() -> None:
     with pytest.raises(TargetError, match="two upstreams or services are called 'shop'"):
-        Behind({"shop": answer}, {"shop": Service(shop)})
+        Backends({"shop": answer}, {"shop": Service(shop)})
     with pytest.raises(TargetError, match="is called 'a shop'"):
-        Behind({"a shop": answer})
+        Backends({"a shop": answer})
     with pytest.raises(UsageError, match="'refunds' is no operation"):
-        Behind(services={"shop": Service(shop, read_only=["refunds"])})
+        Backends(services={"shop": Service(shop, read_only=["refunds"])})
 
 
 def test_addresses_of_another_run_and_unknown_names_are_told() -> None:
@@ -434,7 +434,7 @@ def test_addresses_of_another_run_and_unknown_names_are_told() -> None:
             bad.status_code,
         ]
 
-    asked = ask(Behind({"openai": answer}, {"shop": Service(shop)}), lost)
+    asked = ask(Backends({"openai": answer}, {"shop": Service(shop)}), lost)
 
     assert asked.trace.ending is Ending.FINISHED
     assert asked.told == [
@@ -446,7 +446,7 @@ def test_addresses_of_another_run_and_unknown_names_are_told() -> None:
 
 
 def test_the_port_of_a_run_is_taken_out_of_what_crosses() -> None:
-    proxy = Proxy(UntracedRun(Task("default")), Behind())
+    proxy = Proxy(UntracedRun(Task("default")), Backends())
     proxy._port = 40_123
 
     assert proxy.neutral({"said": ["cannot reach http://127.0.0.1:40123/x", 40_123, "order 40123"]}) == {

@@ -7,12 +7,12 @@ import functools
 import pytest
 
 from chaosagent.contracts.catalogue import default_contracts
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Workbench
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.workbench import Workbench
 from chaosagent.faults.space import Choices, Space
 from chaosagent.replays.record import ReplayRecord, record_of
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
-from chaosagent.study.study import Study
 from chaosagent.targets.loading import load_target
 
 

@@ -11,7 +11,7 @@ import pytest
 from chaosagent.api.replaying import replay_all, stored_at
 from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.store import write_record
-from chaosagent.study.confirmation import Confirmation
+from chaosagent.study.chance.confirmation import Confirmation
 from chaosagent.targets.target import Run
 from tests.replays.desk import LOST, Desk, record_of
 

@@ -19,7 +19,7 @@ from chaosagent.contracts.catalogue import default_contracts, parse_contract
 from chaosagent.contracts.custom import FunctionContract
 from chaosagent.contracts.templates.at_most_once import AtMostOnce
 from chaosagent.contracts.temporal import never
-from chaosagent.execution.doors import DoorOptions
+from chaosagent.execution.run.doors import DoorOptions
 from chaosagent.replays.declarations import UNREADABLE, declarations_of, of_contract
 from chaosagent.targets.target import effect
 from chaosagent.vocabulary import Impact
@@ -81,7 +81,7 @@ EXPECTED = {
 PROGRAM = """
 import importlib.util, json, sys
 from chaosagent.contracts.catalogue import default_contracts, entries
-from chaosagent.execution.doors import DoorOptions
+from chaosagent.execution.run.doors import DoorOptions
 from chaosagent.replays.declarations import declarations_of
 from chaosagent.targets.target import effect
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chaosagent.canonical import Plain
-from chaosagent.execution.doors import DoorOptions
+from chaosagent.execution.run.doors import DoorOptions
 from chaosagent.replays.declarations import UNREADABLE, declarations_of
 from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.record import ReplayRecord

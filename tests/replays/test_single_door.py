@@ -10,14 +10,14 @@ import pytest
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts, parse_contract
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Workbench
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.workbench import Workbench
 from chaosagent.faults.space import Choices, Space
 from chaosagent.replays.outcome import ReplayOutcome
 from chaosagent.replays.record import ReplayRecord, record_of
 from chaosagent.replays.rerun import rerun_schedule
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
-from chaosagent.study.study import Study
 from chaosagent.targets.target import Door, Run, Target, effect, target
 from chaosagent.vocabulary import Claim, Outcome, SystemConfig, Task
 

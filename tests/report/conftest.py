@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from chaosagent.contracts.catalogue import parse_contract
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Workbench
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.workbench import Workbench
 from chaosagent.faults.space import Choices, Space
 from chaosagent.replays.record import ReplayRecord, record_of
 from chaosagent.report.findings import Findings
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
-from chaosagent.study.study import Study
 from chaosagent.targets.target import Run, effect, target
 from chaosagent.vocabulary import Claim, Outcome, Task
 

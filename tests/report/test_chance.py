@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from chaosagent.execution.workbench import Answering
+from chaosagent.execution.workers.workbench import Answering
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.report.findings import Findings, findings_page
 from chaosagent.report.findings_json import findings_json
-from chaosagent.study.confirmation import CleanRuns, Confirmation
-from chaosagent.study.determinism import DECLARED, Nature
-from chaosagent.study.likely_cause import likely_cause
-from chaosagent.study.racing import Doubtful
+from chaosagent.study.chance.confirmation import CleanRuns, Confirmation
+from chaosagent.study.chance.racing import UnconfirmedViolation
+from chaosagent.study.chance.worlds import UnvisitedSites
+from chaosagent.study.determinism.determinism import DECLARED, Determinism
+from chaosagent.study.divergence import likely_cause
 from chaosagent.study.result import SearchResult
-from chaosagent.study.worlds import Unseen
 from chaosagent.trace.diff import Difference
 
 
@@ -27,7 +27,7 @@ def by_chance(findings: Findings, confirmation: Confirmation, reason: str = "") 
         )
         for search in findings.result.searches
     )
-    result = replace(findings.result, searches=searches, nature=Nature(Answering.FROZEN, reason))
+    result = replace(findings.result, searches=searches, nature=Determinism(Answering.FROZEN, reason))
     return replace(findings, result=result)
 
 
@@ -121,7 +121,8 @@ def test_where_nothing_was_confirmed_the_clean_runs_are_told_and_nothing_is_call
 def test_what_is_undecided_is_listed_as_that_and_not_as_chance(findings: Findings) -> None:
     told = by_chance(findings, Confirmation(9, 10, 0, 10, 0))
     undecided = Confirmation(2, 200, 0, 200, evidence=2.0, undecided=True)
-    doubtful = (Doubtful(EMPTY, 1.1, undecided), Doubtful(EMPTY, 1.2, replace(undecided, undecided=False)))
+    decided = replace(undecided, undecided=False)
+    doubtful = (UnconfirmedViolation(EMPTY, 1.1, undecided), UnconfirmedViolation(EMPTY, 1.2, decided))
     searches = (replace(told.result.searches[0], doubtful=doubtful),)
     page = findings_page(replace(told, result=replace(told.result, searches=searches))).text()
     rows = [line for line in page.splitlines() if "2 of 200" in line]
@@ -149,7 +150,7 @@ def test_what_is_cheapest_by_chance_is_called_neither_certified_nor_proved(findi
 
 def test_places_that_no_search_saw_are_named(findings: Findings) -> None:
     told = by_chance(findings, Confirmation(20, 20, 0, 20, 0))
-    unseen = (Unseen("service:payments[3]", "refund", 1.1),)
+    unseen = (UnvisitedSites("service:payments[3]", "refund", 1.1),)
     searches = tuple(
         replace(one, certificate=replace(one.certificate, frozen=True, unseen=unseen, lower_bound=1.1))
         for one in told.result.searches

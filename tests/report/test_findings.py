@@ -10,7 +10,7 @@ from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.report.findings import Findings, findings_page, next_page, work_of
 from chaosagent.report.findings_json import findings_json
 from chaosagent.report.notes import Notes
-from chaosagent.study.evaluator import Experimental
+from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.study.searcher import Purpose
 from chaosagent.study.trial import Trial
@@ -186,7 +186,7 @@ def test_errors_are_told_with_their_reason_three_at_most(findings: Findings) -> 
     notes = Notes()
     for number, error in enumerate(["full", "full", "a \x1b[2J", "b", "c"]):
         evaluation = Evaluation(EMPTY, Status.ERROR, error)
-        notes.trial(Experimental("late", number), "no-crash", Trial(0, EMPTY, Purpose.EXPLORE, evaluation))
+        notes.trial(TaskSeed("late", number), "no-crash", Trial(0, EMPTY, Purpose.EXPLORE, evaluation))
 
     told = replace(changed(findings, errors=2), notes=notes)
     lines = findings_page(told).text().splitlines()
@@ -253,7 +253,7 @@ def test_a_proof_that_says_nothing_is_told_loudly(findings: Findings, terms: dic
 def test_effects_that_doors_declare_need_not_be_declared_again(findings: Findings) -> None:
     hollow = tuple(replace(search, effect_count=0) for search in findings.result.searches)
     notes = Notes()
-    notes.executed(Experimental("late", 0), Evaluation(EMPTY, declares_effects=True))
+    notes.executed(TaskSeed("late", 0), Evaluation(EMPTY, declares_effects=True))
 
     page = findings_page(replace(changed(findings, searches=hollow), notes=notes)).text()
 

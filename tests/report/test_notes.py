@@ -3,11 +3,11 @@
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.report.notes import KINDS_MAX, Notes
-from chaosagent.study.evaluator import Experimental
+from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.searcher import Purpose
 from chaosagent.study.trial import Trial
 
-AT = Experimental("late", 3)
+AT = TaskSeed("late", 3)
 LOST = parse("service:payments[1] service.lost_response")
 
 
@@ -21,7 +21,7 @@ def test_a_run_counts_once_though_several_searches_are_told_of_it() -> None:
     for contract in ("at-most-once", "no-crash"):
         notes.trial(AT, contract, failed(LOST, "no space left"))
     notes.trial(AT, "no-crash", failed(EMPTY, "no space left"))
-    notes.trial(Experimental("calm", 3), "no-crash", failed(LOST, "out of memory"))
+    notes.trial(TaskSeed("calm", 3), "no-crash", failed(LOST, "out of memory"))
 
     space, memory = notes.failed
     assert (space.error, space.count, space.task_id, space.seed, space.schedule) == (
@@ -39,7 +39,7 @@ def test_only_so_many_different_errors_are_kept_and_all_are_counted() -> None:
     notes = Notes()
 
     for number in range(KINDS_MAX + 5):
-        notes.trial(Experimental("late", number), "no-crash", failed(EMPTY, f"error {number}"))
+        notes.trial(TaskSeed("late", number), "no-crash", failed(EMPTY, f"error {number}"))
 
     assert [runs.error for runs in notes.failed] == [f"error {number}" for number in range(KINDS_MAX)]
     assert notes.failed_count == KINDS_MAX + 5

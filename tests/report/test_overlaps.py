@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from chaosagent.contracts.catalogue import default_contracts
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Answering
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.workbench import Answering
 from chaosagent.faults.space import Choices, Space
 from chaosagent.report.findings import Findings, findings_page
-from chaosagent.report.overlaps import broken_by, broken_elsewhere, contracts_by_schedule, tell_overlaps
 from chaosagent.report.page import Page
-from chaosagent.study.determinism import Nature
+from chaosagent.report.weaknesses import broken_by, broken_elsewhere, contracts_by_schedule, report_overlaps
+from chaosagent.study.determinism.determinism import Determinism
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
-from chaosagent.study.study import Study
 from chaosagent.targets.target import Run, Target, effect, target
 from chaosagent.vocabulary import Outcome, Task
 
@@ -76,7 +76,7 @@ def without(result: StudyResult, contract: str) -> StudyResult:
 def test_the_contracts_that_a_schedule_breaks_stand_together(result: StudyResult) -> None:
     groups = contracts_by_schedule(result.counterexamples)
     page = Page()
-    tell_overlaps(page, result)
+    report_overlaps(page, result)
 
     assert any(len(contracts) > 1 for contracts in groups.values())
     assert len(groups) < len(result.counterexamples)
@@ -98,9 +98,9 @@ def test_a_contract_that_only_anothers_schedule_breaks_is_not_shown_as_whole(pla
 
 def test_of_a_stochastic_target_nothing_is_said_that_was_not_confirmed(result: StudyResult) -> None:
     (found, *_) = [one for one in result.counterexamples if len(broken_by(one)) > 1]
-    chance = replace(without(result, found.contract), nature=Nature(Answering.FROZEN, "it draws"))
+    chance = replace(without(result, found.contract), nature=Determinism(Answering.FROZEN, "it draws"))
     page = Page()
-    tell_overlaps(page, chance)
+    report_overlaps(page, chance)
 
     assert broken_elsewhere(chance) == {}
     assert page.text() == Page().text()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chaosagent.errors import MissingExtraError
-from chaosagent.metrics.robustness import Curve, Level, Shown
+from chaosagent.metrics.robustness import ChanceEvidence, Curve, Level
 from chaosagent.report.plots import COLOURS, LINE_WIDTH, LINE_WIDTH_STEP, Robustness, chance_notes, plot_robustness
 from chaosagent.statistics.intervals import Interval
 
@@ -45,8 +45,8 @@ def test_png_and_svg_are_drawn_and_the_svg_is_the_same_everywhere(tmp_path: Path
 @pytest.mark.slow
 def test_where_answers_come_by_chance_the_picture_says_what_stands_behind_it(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    shown = replace(OPEN, shown=Shown(2, 17, 0.2, 0.025))
-    naive, fixed = Robustness("naive", shown, DRAWN), Robustness("fixed", replace(OPEN, shown=Shown()))
+    shown = replace(OPEN, shown=ChanceEvidence(2, 17, 0.2, 0.025))
+    naive, fixed = Robustness("naive", shown, DRAWN), Robustness("fixed", replace(OPEN, shown=ChanceEvidence()))
 
     chance, proved = (
         plot_robustness(both, "desk", tmp_path / name)[1].read_text("utf-8")
@@ -54,7 +54,7 @@ def test_where_answers_come_by_chance_the_picture_says_what_stands_behind_it(tmp
     )
 
     assert chance_notes([naive]) == [str(shown.shown)]
-    assert chance_notes([naive, fixed]) == [f"naive: {shown.shown}", f"fixed: {Shown()}"]
+    assert chance_notes([naive, fixed]) == [f"naive: {shown.shown}", f"fixed: {ChanceEvidence()}"]
     assert chance_notes([Robustness("naive", OPEN, DRAWN)]) == []
     drawn = "R(B): share of tasks not confirmed broken", "the worst confirmed within B", "live runs done"
     assert all(text in chance and text not in proved for text in (*drawn, "so nothing here is proved"))

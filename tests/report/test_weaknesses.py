@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chaosagent.execution.workbench import Answering
+from chaosagent.execution.workers.workbench import Answering
 from chaosagent.faults.schedule import parse
 from chaosagent.report.findings import Findings, findings_page
 from chaosagent.report.findings_json import findings_json
@@ -18,7 +18,7 @@ from chaosagent.report.weaknesses import (
     weaknesses_of,
 )
 from chaosagent.study.counterexample import Counterexample
-from chaosagent.study.determinism import Nature
+from chaosagent.study.determinism.determinism import Determinism
 from chaosagent.study.result import SearchResult
 
 INFINITE = float("inf")
@@ -158,7 +158,7 @@ def test_where_answers_come_by_chance_only_confirmed_ones_are_called_known(findi
         for one in told.result.searches[0].counterexamples
     ]
     searches = (replace(told.result.searches[0], counterexamples=tuple(kept)),)
-    chance = replace(told.result, searches=searches, nature=Nature(Answering.FROZEN, "it draws"))
+    chance = replace(told.result, searches=searches, nature=Determinism(Answering.FROZEN, "it draws"))
 
     page, proved = findings_page(replace(told, result=chance)).text(), findings_page(told).text()
 

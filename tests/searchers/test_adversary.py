@@ -14,8 +14,8 @@ from chaosagent.faults.schedule import EMPTY
 from chaosagent.faults.space import Choices, Space
 from chaosagent.searchers.adversary import AdversarySearcher
 from chaosagent.seeds import derive
-from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import SEARCHERS
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.testing.bench import Bench
 from chaosagent.vocabulary import Outcome, StatusError, Task, Verdict

@@ -18,8 +18,8 @@ from chaosagent.faults.space import Space
 from chaosagent.searchers.bandit import BanditSearcher
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.searchers.seen.pool import Arm, margin_of
-from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem, Searcher
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.searchers import BUDGET, bench
 

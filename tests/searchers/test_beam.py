@@ -12,8 +12,8 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.searchers.beam import BeamSearcher
 from chaosagent.searchers.seen.pool import margin_of
-from chaosagent.study.minimal import MinimalSets
-from chaosagent.study.minimise import violates
+from chaosagent.study.shrinking.minimal_sets import MinimalSets
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.enumeration import enumerate_minimum
 from chaosagent.testing.needles import FinalNeedle

@@ -22,10 +22,10 @@ from chaosagent.searchers.exact import certifying
 from chaosagent.searchers.hypothesis import HypothesisSearcher
 from chaosagent.searchers.proof.uniform_cost import ExactSearcher
 from chaosagent.searchers.random import RandomSearcher
-from chaosagent.searchers.seen.told import Told
+from chaosagent.searchers.seen.trial_log import TrialLog
 from chaosagent.searchers.tpe import TpeSearcher
 from chaosagent.seeds import Streams
-from chaosagent.study.searcher import SEARCHERS, Proposal, Standing
+from chaosagent.study.searcher import SEARCHERS, Proposal, SearchProgress
 from chaosagent.testing.searchers import SearcherConformance
 
 
@@ -121,7 +121,7 @@ class Forgetful(RandomSearcher):
 
     def tell(self, evaluation: Evaluation) -> None:
         super().tell(evaluation)
-        remembered, self._told = self._told, Told()
+        remembered, self._told = self._told, TrialLog()
         for told in remembered:
             if not told.schedule.injections:
                 self._told.take(told)
@@ -131,15 +131,15 @@ class Boastful(ExactSearcher):
     """Claims more than it has proved."""
 
     @property
-    def standing(self) -> Standing:
-        return replace(super().standing, lower_bound=2.25)
+    def progress(self) -> SearchProgress:
+        return replace(super().progress, lower_bound=2.25)
 
 
 class Gullible(ExactSearcher):
     """Believes whatever it is told last."""
 
     def tell(self, evaluation: Evaluation) -> None:
-        remembered, self.told = self.told, Told()
+        remembered, self.told = self.told, TrialLog()
         for told in remembered:
             if told.schedule != evaluation.schedule:
                 self.told.take(told)
@@ -161,9 +161,9 @@ class Optimist(ExactSearcher):
     """Takes what could not be run for harmless."""
 
     @property
-    def standing(self) -> Standing:
+    def progress(self) -> SearchProgress:
         self._unknown_cost = float("inf")
-        return super().standing
+        return super().progress
 
 
 class Hasty(AdversarySearcher):

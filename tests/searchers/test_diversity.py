@@ -17,9 +17,9 @@ from chaosagent.searchers.diversity import DiversitySearcher
 from chaosagent.searchers.learning.archive import Archive
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.seeds import derive
-from chaosagent.study.minimal import MinimalSets
-from chaosagent.study.minimise import minimise, violates
 from chaosagent.study.searcher import Problem, Searcher
+from chaosagent.study.shrinking.minimal_sets import MinimalSets
+from chaosagent.study.shrinking.minimise import minimise, violates
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.needles import FinalNeedle
 from chaosagent.testing.programs import Pay, Program, Read, Together, target_of

@@ -15,9 +15,9 @@ from chaosagent.faults.schedule import EMPTY
 from chaosagent.searchers.evolutionary import EvolutionarySearcher
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.searchers.seen.pool import margin_of
-from chaosagent.study.minimal import MinimalSets
-from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Searcher
+from chaosagent.study.shrinking.minimal_sets import MinimalSets
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.searchers import BUDGET, bench
 

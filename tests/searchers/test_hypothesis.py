@@ -23,8 +23,8 @@ from chaosagent.experiments.benchmarks.planted.rows import family_of
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.hypothesis import HypothesisSearcher
-from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.searchers import BUDGET, bench
 from chaosagent.trace.trace import ContractVerdict
 from chaosagent.vocabulary import Verdict

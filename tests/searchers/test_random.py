@@ -15,8 +15,8 @@ from chaosagent.operators.service.delay import Delay
 from chaosagent.searchers.drawing.uniform import shuffled
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.searchers.seen.points import Candidate
-from chaosagent.study.minimal import MinimalSets
-from chaosagent.study.minimise import violates
+from chaosagent.study.shrinking.minimal_sets import MinimalSets
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.needles import FinalNeedle
 from chaosagent.testing.programs import Pay, Program, Read, target_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chaosagent.study.minimise import violates
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.searchers import BUDGET, SearcherConformance, bench
 
 README = Path(__file__).parents[2] / "searchers" / "README.md"

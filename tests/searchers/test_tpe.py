@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from chaosagent.errors import MissingExtraError, UsageError
-from chaosagent.execution.workbench import Workbench
+from chaosagent.execution.workers.workbench import Workbench
 from chaosagent.experiments.benchmarks.planted.arena import job_of, workbench_of
 from chaosagent.experiments.benchmarks.planted.family import KEPT
 from chaosagent.experiments.benchmarks.planted.rows import family_of

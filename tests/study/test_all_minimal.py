@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from chaosagent.contracts.catalogue import default_contracts, parse_contract
-from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.experiments.benchmarks.planted.family import KEPT
 from chaosagent.experiments.benchmarks.planted.rows import family_of
 from chaosagent.faults.injection import Hook
@@ -20,11 +20,11 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import StudyLimits
 from chaosagent.study.certificate import Certificate
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.study.searcher import Purpose
 from chaosagent.study.sink import Sink
-from chaosagent.study.study import Study
 from chaosagent.study.trial import Trial
 from chaosagent.targets.target import Target
 from chaosagent.testing.bench import Bench, TooLargeError

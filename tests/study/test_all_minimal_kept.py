@@ -12,16 +12,15 @@ from pathlib import Path
 import pytest
 
 from chaosagent.contracts.catalogue import parse_contract
-from chaosagent.execution.executor import Finished
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.process_pool import ProcessExecutor
-from chaosagent.execution.workbench import Job, load_workbench
+from chaosagent.execution.workers.executor import Finished, InlineExecutor
+from chaosagent.execution.workers.process_pool import ProcessExecutor
+from chaosagent.execution.workers.workbench import Job, load_workbench
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import StudyLimits
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
-from chaosagent.study.store import FILE_NAME, StudyStore
-from chaosagent.study.study import Study
+from chaosagent.study.store.study_store import FILE_NAME, StudyStore
 from chaosagent.targets.loading import load_target
 
 pytestmark = pytest.mark.slow

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from chaosagent.contracts.catalogue import parse_contract
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Workbench
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.workbench import Workbench
 from chaosagent.faults.space import Choices, Space
 from chaosagent.study.certificate import LEVELS, RULES, Certificate
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
-from chaosagent.study.study import Study
 from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Outcome, Task
 
@@ -55,7 +55,7 @@ def test_a_trial_that_told_nothing_is_named_with_the_reason() -> None:
 def test_the_first_of_several_such_trials_is_named(unknown: int, told: str) -> None:
     certificate = Certificate("C0", None, 0.0, 1.2, executed=4)
 
-    assert told in str(replace(certificate, unknown=unknown, unknown_under="without injections"))
+    assert told in str(replace(certificate, unknown=unknown, unknown_reason="without injections"))
     assert "told nothing" not in str(certificate)
 
 

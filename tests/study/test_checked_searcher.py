@@ -10,20 +10,20 @@ import pytest
 
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.errors import SearcherError, UsageError
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Workbench
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.workbench import Workbench
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.searchers.exact import certifying
 from chaosagent.searchers.proof.uniform_cost import ExactSearcher
 from chaosagent.study.checked_searcher import CheckedSearcher
-from chaosagent.study.minimise import violates
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
-from chaosagent.study.searcher import SEARCHERS, Problem, Proposal, Purpose, Standing
+from chaosagent.study.searcher import SEARCHERS, Problem, Proposal, Purpose, SearchProgress
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.study.sink import Sink
-from chaosagent.study.study import Study
 from chaosagent.targets.loading import load_target
 from chaosagent.testing.searchers import BUDGET, CONTRACTS, bench
 
@@ -55,8 +55,8 @@ class Odd(ExactSearcher):
         return found
 
     @property
-    def standing(self) -> Standing:
-        found: Standing = self._parts["standing"]() if "standing" in self._parts else super().standing
+    def progress(self) -> SearchProgress:
+        found: SearchProgress = self._parts["progress"]() if "progress" in self._parts else super().progress
         return found
 
     def known_to_hold(self, schedule: Schedule) -> bool:
@@ -97,7 +97,7 @@ def drive(searcher: CheckedSearcher) -> None:
         for proposal in proposals:
             searcher.tell(bench().run(proposal.schedule))
     assert searcher.finished
-    assert searcher.standing is not None
+    assert searcher.progress is not None
     searcher.audit(4)
 
 
@@ -147,10 +147,10 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
     ({"finished": fail}, r"finished raised ValueError"),
     ({"finished": lambda: "no"}, r"finished is 'no', neither True nor False"),
     ({"finished": lambda: fail}, r"neither True nor False\. Write @property above it"),
-    ({"standing": lambda: 2.0}, r"standing is 2\.0, not a Standing"),
-    ({"standing": lambda: Standing(float("nan"), "C1")}, r"standing has lower_bound=nan; it must be a number"),
-    ({"standing": lambda: Standing(-1.0, "C1")}, r"standing has lower_bound=-1\.0"),
-    ({"standing": lambda: Standing(1.0, "gold")}, r"standing has level='gold'; it must be one of C0, C1"),
+    ({"progress": lambda: 2.0}, r"progress is 2\.0, not a SearchProgress"),
+    ({"progress": lambda: SearchProgress(float("nan"), "C1")}, r"progress has lower_bound=nan; it must be a number"),
+    ({"progress": lambda: SearchProgress(-1.0, "C1")}, r"progress has lower_bound=-1\.0"),
+    ({"progress": lambda: SearchProgress(1.0, "gold")}, r"progress has level='gold'; it must be one of C0, C1"),
     ({"audit": lambda: None}, r"audit returned None, not a list"),
 ]
 
@@ -165,7 +165,8 @@ def test_what_a_searcher_does_wrong_is_told_with_its_name_and_the_method(
         drive(searcher)
 
     assert caught.value.exit_code == 2
-    assert (searcher.standing, searcher.finished, searcher.ask(3), searcher.audit(3)) == (Standing(), False, [], [])
+    assert (searcher.progress, searcher.finished) == (SearchProgress(), False)
+    assert (searcher.ask(3), searcher.audit(3)) == ([], [])
 
 
 def test_what_it_says_is_known_to_hold_is_true_or_false(plugged: Callable[..., None]) -> None:
@@ -219,26 +220,26 @@ def test_an_honest_searcher_is_believed(plugged: Callable[..., None]) -> None:
 
         truth = bench().minimum(contract, BUDGET)
         assert not searcher.disproved
-        assert searcher.standing.lower_bound == (float("inf") if truth is None else truth)
+        assert searcher.progress.lower_bound == (float("inf") if truth is None else truth)
 
 
 def test_a_bound_above_what_a_run_has_broken_is_not_believed_from_then_on(plugged: Callable[..., None]) -> None:
     claims = 2.25
-    searcher = checked(plugged, lambda problem: Odd(problem, standing=lambda: Standing(claims, "C2")))
+    searcher = checked(plugged, lambda problem: Odd(problem, progress=lambda: SearchProgress(claims, "C2")))
     searcher.tell(bench().run(EMPTY))
-    before = searcher.standing
+    before = searcher.progress
     while not searcher.disproved:
         searcher.tell(bench().run(searcher.ask(1)[0].schedule))
 
     truth = bench().minimum(CONTRACTS[0], BUDGET)
-    assert before == Standing(2.25, "C2")
-    assert searcher.standing == Standing()
+    assert before == SearchProgress(2.25, "C2")
+    assert searcher.progress == SearchProgress()
     assert "claimed that nothing cheaper than 2.25 breaks the contract" in searcher.disproved
     assert f"a schedule of cost {truth:g} does" in searcher.disproved
 
 
 def test_a_violation_above_the_budget_contradicts_no_claim(plugged: Callable[..., None]) -> None:
-    searcher = checked(plugged, lambda problem: Odd(problem, standing=lambda: Standing(float("inf"), "C1")))
+    searcher = checked(plugged, lambda problem: Odd(problem, progress=lambda: SearchProgress(float("inf"), "C1")))
     dearest = bench().run(dear(1)[0].schedule)
     searcher.tell(bench().run(EMPTY))
     searcher.tell(dearest)
@@ -246,7 +247,7 @@ def test_a_violation_above_the_budget_contradicts_no_claim(plugged: Callable[...
     assert violates(dearest, CONTRACTS[0])
     assert dearest.effective.declared_cost(bench().space.model) > BUDGET
     assert not searcher.disproved
-    assert searcher.standing.lower_bound == float("inf")
+    assert searcher.progress.lower_bound == float("inf")
 
 
 def test_one_that_takes_its_claim_back_when_told_has_made_it_all_the_same(
@@ -259,7 +260,7 @@ def test_one_that_takes_its_claim_back_when_told_has_made_it_all_the_same(
         told = [schedule for schedule in bench().executed if schedule != EMPTY]
         held["bound"] = (violated or 0.0) if told else held["bound"]
 
-    parts = {"tell": correct, "standing": lambda: Standing(held["bound"], "C1")}
+    parts = {"tell": correct, "progress": lambda: SearchProgress(held["bound"], "C1")}
     searcher = checked(plugged, lambda problem: Odd(problem, **parts))
     searcher.tell(bench().run(EMPTY))
     held["bound"] = float("inf")
@@ -268,26 +269,26 @@ def test_one_that_takes_its_claim_back_when_told_has_made_it_all_the_same(
         searcher.tell(bench().run(proposals[0].schedule))
 
     assert "nothing within the budget breaks the contract" in searcher.disproved
-    assert searcher.standing.lower_bound == 0.0
+    assert searcher.progress.lower_bound == 0.0
 
 
 def test_nothing_is_believed_before_the_run_without_injections_nor_above_what_could_not_be_run(
     plugged: Callable[..., None],
 ) -> None:
     searcher = checked(
-        plugged, lambda problem: Odd(problem, standing=lambda: Standing(float("inf"), "C1")), "rare-needle"
+        plugged, lambda problem: Odd(problem, progress=lambda: SearchProgress(float("inf"), "C1")), "rare-needle"
     )
     (first,) = searcher.ask(1)
-    nothing = searcher.standing
+    nothing = searcher.progress
     searcher.tell(bench().run(first.schedule))
-    everything = searcher.standing
+    everything = searcher.progress
     (failed,) = searcher.ask(1)
     searcher.tell(Evaluation(failed.schedule, Status.ERROR, "killed"))
 
     assert first.schedule == EMPTY
     assert (nothing.lower_bound, nothing.level) == (0.0, "C0")
     assert everything.lower_bound == float("inf")
-    assert searcher.standing.lower_bound == failed.schedule.declared_cost(bench().space.model)
+    assert searcher.progress.lower_bound == failed.schedule.declared_cost(bench().space.model)
 
 
 # ---------------------------------------------------------------------- in a study
@@ -338,7 +339,7 @@ def test_what_was_found_before_a_searcher_broke_is_told(plugged: Callable[..., N
 
 
 def test_a_false_bound_gives_no_certificate_and_is_said(plugged: Callable[..., None]) -> None:
-    plugged(lambda problem: Odd(problem, standing=lambda: Standing(float("inf"), "C2")))
+    plugged(lambda problem: Odd(problem, progress=lambda: SearchProgress(float("inf"), "C2")))
 
     result = run(plan())
 

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from chaosagent.contracts.catalogue import default_contracts
-from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.faults.chance_read import Chance, ChanceRead
 from chaosagent.faults.space import Choices, Space
-from chaosagent.study.evaluator import Experimental
-from chaosagent.study.likely_cause import likely_cause
+from chaosagent.study.determinism.repeats import READING_REPEATED
+from chaosagent.study.divergence import likely_cause
+from chaosagent.study.evaluator import TaskSeed
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
-from chaosagent.study.repeats import READING_REPEATED
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.study.sink import Sink
-from chaosagent.study.store import ANSWERS_NAME
-from chaosagent.study.study import Study
+from chaosagent.study.store.study_store import ANSWERS_NAME
 from chaosagent.targets.target import Run, Target, effect, target
 from chaosagent.trace.diff import Difference
 from chaosagent.vocabulary import Outcome, SystemConfig, Task
@@ -133,12 +133,12 @@ def test_where_no_clock_is_read_no_more_runs_are_repeated(tmp_path: Path) -> Non
 class _Told(Sink):
     def __init__(self) -> None:
         self.results: list[SearchResult] = []
-        self.differences: list[tuple[Experimental, str]] = []
+        self.differences: list[tuple[TaskSeed, str]] = []
 
     def search_over(self, result: SearchResult) -> None:
         self.results.append(result)
 
-    def differed(self, at: Experimental, difference: str) -> None:
+    def differed(self, at: TaskSeed, difference: str) -> None:
         self.differences.append((at, difference))
 
 

@@ -13,14 +13,14 @@ import pytest
 
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.errors import StoredDataError, UsageError
-from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.faults.space import Choices, Space
-from chaosagent.study.evaluator import Experimental
+from chaosagent.study.evaluator import TaskSeed
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
-from chaosagent.study.reading import opened_to_read
 from chaosagent.study.result import StudyResult
-from chaosagent.study.store import ANSWERS_NAME, FILE_NAME, StudyStore
-from chaosagent.study.study import Study
+from chaosagent.study.store.reading import opened_to_read
+from chaosagent.study.store.study_store import ANSWERS_NAME, FILE_NAME, StudyStore
 from chaosagent.testing.programs import Pay, Program, Read, target_of
 from tests.lab.damage.attack import attack_answers, attack_store
 from tests.lab.damage.stores import payer
@@ -152,8 +152,8 @@ def test_a_store_that_does_not_say_any_more_of_which_study_it_is_is_refused(
 def test_that_a_run_diverged_is_not_forgotten(tmp_path: Path, statement: str) -> None:
     plan = plan_in(tmp_path)
     store = StudyStore.create(tmp_path, plan, "")
-    store.differed(Experimental("only", 0), "without injections, elsewhere")
-    store.differed(Experimental("only", 0), "without injections, at service:s0[1]")  # once more is known
+    store.differed(TaskSeed("only", 0), "without injections, elsewhere")
+    store.differed(TaskSeed("only", 0), "without injections, at service:s0[1]")  # once more is known
     store.close()
     StudyStore.resume(tmp_path, plan).close()
     change(tmp_path / FILE_NAME, statement)
@@ -168,7 +168,7 @@ def test_fresh_runs_behind_a_missing_one_are_made_again(tmp_path: Path) -> None:
     told = Study(plan, InlineExecutor(plan.workbench()), sinks=[store]).run()
     evaluation = next(evaluation for _, evaluation in store.earlier().evaluations)
     for number in range(4):
-        store.drawn(Experimental("only", 0), number, evaluation)
+        store.drawn(TaskSeed("only", 0), number, evaluation)
     store.close(told.digest)
     change(tmp_path / FILE_NAME, "DELETE FROM draw WHERE number = 1")
 
@@ -281,7 +281,7 @@ def test_an_unfinished_study_of_another_version_is_not_thrown_away(
 ) -> None:
     plan = plan_in(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr("chaosagent.study.facts.version_of_store", lambda: "0.0.9, store format 4")
+        patch.setattr("chaosagent.study.store.facts.version_of_store", lambda: "0.0.9, store format 4")
         complete(tmp_path, plan)
         StudyStore.resume(tmp_path, plan).close()
 

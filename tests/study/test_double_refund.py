@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from chaosagent.contracts.catalogue import default_contracts
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Workbench
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.workbench import Workbench
 from chaosagent.faults.operator import searched_by_default
 from chaosagent.faults.space import Choices, Space
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult
-from chaosagent.study.study import Study
 from chaosagent.targets.loading import load_target
 
 DUPLICATE, DROPPED = ("service.duplicate_delivery",), ("service.dropped_response",)

@@ -14,18 +14,18 @@ from pathlib import Path
 import pytest
 
 from chaosagent.contracts.catalogue import default_contracts
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.process_pool import ProcessExecutor
-from chaosagent.execution.workbench import Job, load_workbench
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.process_pool import ProcessExecutor
+from chaosagent.execution.workers.workbench import Job, load_workbench
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import StudyLimits
-from chaosagent.study.evaluator import Experimental
+from chaosagent.study.evaluator import TaskSeed
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
 from chaosagent.study.sink import Sink
-from chaosagent.study.study import Study
 from chaosagent.targets.loading import load_target
 
 CHOICES = (
@@ -245,7 +245,7 @@ class Executed(Sink):
     def __init__(self) -> None:
         self.evaluations: list[Evaluation] = []
 
-    def executed(self, at: Experimental, evaluation: Evaluation) -> None:
+    def executed(self, at: TaskSeed, evaluation: Evaluation) -> None:
         del at
         self.evaluations.append(evaluation)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chaosagent.contracts.catalogue import default_contracts
-from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import parse
 from chaosagent.faults.space import Choices, Space
@@ -19,12 +19,12 @@ from chaosagent.replays.codec import decode, encode
 from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.record import ReplayRecord, record_of
 from chaosagent.replays.rerun import rerun_schedule
-from chaosagent.report.chance import tell_chance
+from chaosagent.report.chance import report_chance
 from chaosagent.report.page import Page
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
-from chaosagent.study.store import ANSWERS_NAME
-from chaosagent.study.study import Study
+from chaosagent.study.store.study_store import ANSWERS_NAME
 from chaosagent.targets.target import Run, Target, effect, target
 from chaosagent.vocabulary import Outcome, SystemConfig, Task, Verdict
 
@@ -151,7 +151,7 @@ def test_a_violation_that_never_happens_again_is_no_counterexample(tmp_path: Pat
     assert (doubtful.schedule, doubtful.confirmation.violations, doubtful.confirmation.runs) == (LOST, 0, 21)
     assert not of_contract.certificate.safe
     page = Page()
-    tell_chance(page, result, declared=False)
+    report_chance(page, result, declared=False)
     assert "Seen violating, but not confirmed by fresh runs, so not among the counterexamples:" in page.text()
 
 

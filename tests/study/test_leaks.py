@@ -18,9 +18,9 @@ import pytest
 from chaosagent.contracts.contract import Contract, End
 from chaosagent.contracts.custom import contract
 from chaosagent.errors import StudyError, TargetError
-from chaosagent.execution.workbench import Workbench
-from chaosagent.study.determinism import examine
-from chaosagent.study.evaluator import Experimental
+from chaosagent.execution.workers.workbench import Workbench
+from chaosagent.study.determinism.determinism import examine
+from chaosagent.study.evaluator import TaskSeed
 from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Outcome, Task
 
@@ -63,7 +63,7 @@ def examined(leak: Leak, folder: Path, *contracts: Contract) -> tuple[str, ...]:
         return Outcome("done", success=True)
 
     workbench = Workbench(system, system.config("default"), contracts)
-    return tuple(map(str, examine([Experimental("t", 0)], workbench, None, stochastic=False).uncompared))
+    return tuple(map(str, examine([TaskSeed("t", 0)], workbench, None, stochastic=False).uncompared))
 
 
 def counted_in_a_file(_: Run, folder: Path) -> int:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from chaosagent.execution.elsewhere import HASH_SEEDS, Variation, repeats_telling, variation_of
+from chaosagent.execution.workers.second_process import HASH_SEEDS, Variation, distinguishing_repeats, variation_of
 from chaosagent.faults.chance_read import Chance, ChanceRead
 from chaosagent.faults.difference import NO_CALL
-from chaosagent.study.likely_cause import cause_of_cold_difference, likely_cause
+from chaosagent.study.divergence import cause_of_cold_difference, likely_cause
 from chaosagent.trace.diff import Difference
 
 
@@ -59,7 +59,7 @@ def test_digests_of_runs_are_taken_for_no_random_numbers() -> None:
 def test_repeats_tell_the_hash_seed_from_the_process_and_from_chance(
     digest_of: Callable[[int, int], str], variation: Variation
 ) -> None:
-    numbers = repeats_telling(3, HASH_SEEDS)
+    numbers = distinguishing_repeats(3, HASH_SEEDS)
     made = [(number, digest_of(number, numbers[:place].count(number))) for place, number in enumerate(numbers)]
 
     assert variation_of(made) is variation

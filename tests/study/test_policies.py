@@ -9,25 +9,25 @@ import pytest
 
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.contracts.contract import Contract
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Job, Workbench, load_workbench
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.workbench import Job, Workbench, load_workbench
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.online import Policy, declared
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import StudyLimits
+from chaosagent.study.chance.racing import Racer
 from chaosagent.study.counterexample import Signature
-from chaosagent.study.evaluator import Evaluator, Experimental
+from chaosagent.study.evaluator import Evaluator, TaskSeed
+from chaosagent.study.loop.search import Search
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
-from chaosagent.study.racing import Racer
 from chaosagent.study.result import StudyResult
-from chaosagent.study.search import Search
-from chaosagent.study.store import StudyStore
-from chaosagent.study.study import Study
+from chaosagent.study.store.study_store import StudyStore
 from chaosagent.targets.loading import load_target
 
 SPECS = tuple(contract.id for contract in default_contracts())
-AT = Experimental("late-parcel", 0)
+AT = TaskSeed("late-parcel", 0)
 SPACE = Space((Choices("service.lost_response", {}), Choices("service.timeout", {}), Choices("service.delay", {})))
 bench = functools.partial(load_workbench, "refund", "naive", SPECS)
 
@@ -179,7 +179,7 @@ class Unsteady(Racer):
         return 0.0 if schedule == EMPTY else 0.4
 
 
-def kind_of(at: Experimental, contract: Contract, schedule: Schedule) -> Signature:
+def kind_of(at: TaskSeed, contract: Contract, schedule: Schedule) -> Signature:
     raise AssertionError((at, contract, schedule))
 
 

@@ -16,7 +16,7 @@ from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.schedule import schedule as schedule_of
 from chaosagent.faults.space import Choices, Space
 from chaosagent.operators.service.delay import Delay
-from chaosagent.study.minimise import Reduction
+from chaosagent.study.shrinking.minimise import Reduction
 from chaosagent.trace.trace import ContractVerdict, Violation
 from chaosagent.vocabulary import Boundary, Verdict
 

@@ -20,22 +20,20 @@ import pytest
 from chaosagent.clock import monotonic
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.errors import StoredDataError, StudyError, UsageError
-from chaosagent.execution.executor import Finished
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.process_pool import ProcessExecutor
-from chaosagent.execution.workbench import Job, Workbench, load_workbench
+from chaosagent.execution.workers.executor import Finished, InlineExecutor
+from chaosagent.execution.workers.process_pool import ProcessExecutor
+from chaosagent.execution.workers.workbench import Job, Workbench, load_workbench
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.faults.space import Choices, Space
-from chaosagent.study import facts
-from chaosagent.study.committer import COMMIT_SECONDS
-from chaosagent.study.evaluator import Experimental
+from chaosagent.study.evaluator import TaskSeed
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.study.sink import Sink
-from chaosagent.study.store import FILE_NAME, StudyStore
-from chaosagent.study.stored import decode_evaluation, encode_evaluation
-from chaosagent.study.study import Study
+from chaosagent.study.store import facts
+from chaosagent.study.store.evaluation_codec import decode_evaluation, encode_evaluation
+from chaosagent.study.store.study_store import COMMIT_SECONDS, FILE_NAME, StudyStore
 from chaosagent.study.trial import Trial
 from chaosagent.targets.loading import load_target
 from chaosagent.vocabulary import Ending
@@ -179,7 +177,7 @@ class Held(Sink):
     def __init__(self, executions: int) -> None:
         self._left = executions
 
-    def executed(self, at: Experimental, evaluation: Evaluation) -> None:
+    def executed(self, at: TaskSeed, evaluation: Evaluation) -> None:
         del at, evaluation
         self._left -= 1
         if not self._left:
@@ -287,7 +285,7 @@ class Killer(Sink):
         self._timers: list[threading.Timer] = []
         self.killed: list[int] = []
 
-    def executed(self, at: Experimental, evaluation: Evaluation) -> None:
+    def executed(self, at: TaskSeed, evaluation: Evaluation) -> None:
         del at, evaluation
         self._count += 1
         if self._moments and self._count >= self._moments[0]:
@@ -338,7 +336,7 @@ class Impatient(Sink):
     def __init__(self, trials: int) -> None:
         self._left = trials
 
-    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
+    def trial(self, at: TaskSeed, contract: str, trial: Trial) -> None:
         del at, contract, trial
         self._left -= 1
         if not self._left:

@@ -20,9 +20,8 @@ from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.errors import StudyError
 from chaosagent.execution.answers_on_disk import AnswersOnDisk
 from chaosagent.execution.execute import Experiment, execute
-from chaosagent.execution.executor import Finished
-from chaosagent.execution.frozen import AnswersInMemory
-from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.run.frozen import AnswersInMemory
+from chaosagent.execution.workers.executor import Finished, InlineExecutor
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.faults.space import Choices, Space
@@ -32,13 +31,13 @@ from chaosagent.replays.outcome import ReplayOutcome
 from chaosagent.replays.record import ReplayRecord, record_of
 from chaosagent.replays.rerun import rerun_exact, rerun_schedule
 from chaosagent.statistics.intervals import wilson
-from chaosagent.study.confirmation import Confirmation
-from chaosagent.study.evaluator import Experimental
+from chaosagent.study.chance.confirmation import Confirmation
+from chaosagent.study.evaluator import TaskSeed
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
-from chaosagent.study.result import Progress, StudyResult
+from chaosagent.study.result import StudyProgress, StudyResult
 from chaosagent.study.sink import Sink
-from chaosagent.study.store import ANSWERS_NAME, StudyStore
-from chaosagent.study.study import Study
+from chaosagent.study.store.study_store import ANSWERS_NAME, StudyStore
 from chaosagent.targets.target import Run, Target, effect, target
 from chaosagent.vocabulary import Outcome, SystemConfig, Task, Verdict
 
@@ -383,7 +382,7 @@ def test_what_faulty_runs_leave_behind_takes_the_proof_away(tmp_path: Path) -> N
 def test_a_study_that_is_gone_on_with_remembers_what_did_not_repeat(tmp_path: Path) -> None:
     plan = plan_of(payer(undecided(1.0)), tmp_path)
     store = StudyStore.create(tmp_path, plan, "")
-    store.differed(Experimental("pay", 1), "without injections, step 3: it rained")
+    store.differed(TaskSeed("pay", 1), "without injections, step 3: it rained")
     store.close()
 
     store = StudyStore.resume(tmp_path, plan)
@@ -398,7 +397,7 @@ def test_a_study_that_is_gone_on_with_remembers_what_did_not_repeat(tmp_path: Pa
 def test_time_that_was_spent_counts_when_a_study_is_gone_on_with(tmp_path: Path) -> None:
     plan = plan_of(payer(undecided(1.0)), tmp_path, limits=StudyLimits(seconds_max=50.0))
     store = StudyStore.create(tmp_path, plan, "")
-    store.progress(Progress(seconds=60.0))
+    store.progress(StudyProgress(seconds=60.0))
     store.close()
 
     store = StudyStore.resume(tmp_path, plan)
@@ -421,7 +420,7 @@ def test_each_fresh_run_is_kept_as_soon_as_it_has_ended(tmp_path: Path) -> None:
     numbers: list[int] = []
 
     class Numbers(Sink):
-        def drawn(self, at: Experimental, number: int, evaluation: Evaluation) -> None:
+        def drawn(self, at: TaskSeed, number: int, evaluation: Evaluation) -> None:
             del at, evaluation
             numbers.append(number)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chaosagent.errors import UnknownNameError, UsageError
-from chaosagent.execution.workbench import Job
+from chaosagent.execution.workers.workbench import Job
 from chaosagent.faults.operator import OPERATORS
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.studyfile import Overrides, load_study, plan_of, worker_setup

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chaosagent.faults.injection import Place
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, parse
-from chaosagent.study.stored import decode_evaluation, encode_evaluation
+from chaosagent.study.store.evaluation_codec import decode_evaluation, encode_evaluation
 from chaosagent.testing.derivations import Derivations
 from chaosagent.trace.provenance import origins
 from chaosagent.trace.step import Link

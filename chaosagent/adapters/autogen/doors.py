@@ -38,10 +38,10 @@ from chaosagent.adapters.translated import translated
 from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain, digest_of, pack, plain
 from chaosagent.errors import TargetError
+from chaosagent.event_loop.real_time_loop import RealTimeLoop
+from chaosagent.event_loop.virtual_time import VirtualLoop
 from chaosagent.targets.call_handler import Handler, is_behind
 from chaosagent.targets.target import Run
-from chaosagent.virtual_time import VirtualLoop
-from chaosagent.wall import WallLoop
 
 HANDOFFS = "handoffs"
 
@@ -67,7 +67,7 @@ class AgentDoors:
             raise TargetError("Agents of AutoGen run on an event loop: make the target an `async def`.")
         self.doors = FrameworkDoors(run, tools.raising(ValidationFailure))
         self._provenance = Provenance(run)
-        pinned = isinstance(asyncio.get_running_loop(), VirtualLoop | WallLoop)
+        pinned = isinstance(asyncio.get_running_loop(), VirtualLoop | RealTimeLoop)
         self._turn = asyncio.Lock() if pinned else None
         self._copies: dict[int, tuple[Any, Any]] = {}
         self._names: set[str] = set()

@@ -41,10 +41,10 @@ from chaosagent.adapters.translated import translated
 from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain, digest_of, pack
 from chaosagent.errors import TargetError
+from chaosagent.event_loop.real_time_loop import RealTimeLoop
+from chaosagent.event_loop.virtual_time import VirtualLoop
 from chaosagent.targets.call_handler import is_behind
 from chaosagent.targets.target import Run
-from chaosagent.virtual_time import VirtualLoop
-from chaosagent.wall import WallLoop
 
 MEMORY, HANDOFFS, CONTEXT = "crew", "handoffs", "context"
 _OWN_TOOLS = ("Delegate work to coworker", "Ask question to coworker", "Search memory", "Save to memory")
@@ -73,7 +73,7 @@ class CrewDoors:
     def __init__(self, run: Run, tools: Tools, handoffs: Sequence[str]) -> None:
         self.run, self.threads = run, Threads()
         loop = asyncio.get_running_loop()
-        self.is_study, self.is_virtual = isinstance(loop, VirtualLoop | WallLoop), isinstance(loop, VirtualLoop)
+        self.is_study, self.is_virtual = isinstance(loop, VirtualLoop | RealTimeLoop), isinstance(loop, VirtualLoop)
         self.turn = asyncio.Lock()
         self.doors = FrameworkDoors(run, tools.raising(ValidationFailure))
         self._tools, self._handoffs = tools, frozenset(handoffs)

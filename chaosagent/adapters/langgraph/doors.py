@@ -47,7 +47,7 @@ GRAPH = "graph"
 """Who acts where LangGraph itself does: it writes checkpoints for all agents."""
 
 
-class Bubbled(Exception):
+class PassedUp(Exception):
     """Stands for what LangGraph raises to stop a graph or to leave it, where that crosses; its arguments are plain."""
 
 
@@ -64,7 +64,7 @@ class LangGraphDoors:
     def __init__(self, run: Run, tools: Tools, handoffs: Mapping[str, str], types: Iterable[type]) -> None:
         self._tools, self._handoffs = tools, dict(handoffs)
         self.run, self.codec = run, Codec(types)
-        self.doors = FrameworkDoors(run, tools.raising(ToolException, Bubbled, ValidationFailure))
+        self.doors = FrameworkDoors(run, tools.raising(ToolException, PassedUp, ValidationFailure))
         self._threads = Threads(
             "LangGraph", "Use the asynchronous method (`ainvoke`, `aget`, `aput`), or call it in a thread."
         )
@@ -238,15 +238,15 @@ class LangGraphDoors:
             except ValidationError as error:
                 raise ValidationFailure.of(error) from error
             except GraphInterrupt as error:
-                raise Bubbled("interrupt", self.codec.encode(list(error.args[0]))) from error
+                raise PassedUp("interrupt", self.codec.encode(list(error.args[0]))) from error
             except ParentCommand as error:
-                raise Bubbled("command", self.codec.encode(error.args[0])) from error
+                raise PassedUp("command", self.codec.encode(error.args[0])) from error
             return self.codec.encode(returned)
 
         with self.doors.acting(agent):
             try:
                 told = await self._called(name, arguments, answer, call_id)
-            except Bubbled as bubbled:
+            except PassedUp as bubbled:
                 raise self._bubbling(bubbled) from None
             except ValidationFailure as failed:
                 raise failed.error() from None
@@ -267,7 +267,7 @@ class LangGraphDoors:
         told = await _given(self.doors.message("handoffs", peer, arguments, deliver, call=call))
         return told["reply"] if isinstance(told, Mapping) else f"Successfully transferred to {peer}"
 
-    def _bubbling(self, bubbled: Bubbled) -> Any:
+    def _bubbling(self, bubbled: PassedUp) -> Any:
         kind, inside = bubbled.args
         return (ParentCommand if kind == "command" else GraphInterrupt)(self.codec.decode(inside))
 

@@ -20,7 +20,7 @@ from chaosagent.adapters.mcp.doors import Forward, ServerDoors
 from chaosagent.adapters.mcp.http import HttpRelay
 from chaosagent.adapters.mcp.relay import listening
 from chaosagent.errors import ChaosAgentError
-from chaosagent.proxy.together import Together
+from chaosagent.proxy.concurrency import CallOrder
 from chaosagent.proxy.upstream import Joined, Troubles
 from chaosagent.targets.target import Run
 
@@ -38,7 +38,7 @@ async def joined(
     folder: Path | None,
     *,
     troubles: Troubles,
-    entrance: Together,
+    entrance: CallOrder,
     over: asyncio.Event,
 ) -> AsyncIterator[Joined]:
     """Let agents reach a server for as long as a `with` block lasts; what it was asked to start is ended then.
@@ -107,10 +107,10 @@ class _Watched:
         together: Lets each call in as it comes: the entrance has put them into an order.
     """
 
-    def __init__(self, doors: ServerDoors, entrance: Together, over: asyncio.Event) -> None:
+    def __init__(self, doors: ServerDoors, entrance: CallOrder, over: asyncio.Event) -> None:
         self._doors, self._entrance, self._over = doors, entrance, over
         self._last_words: str | None = None
-        self.name, self.together = doors.name, Together(0)
+        self.name, self.together = doors.name, CallOrder(0)
 
     async def request(self, method: str, params: Mapping[str, Any], forward: Forward) -> dict[str, Any]:
         """See `ServerDoors.request`."""

@@ -22,7 +22,7 @@ from mcp.shared.message import ClientMessageMetadata
 
 from chaosagent.adapters.mcp.doors import HANDSHAKES, ServerDoors
 from chaosagent.errors import TargetError
-from chaosagent.virtual_time import VirtualLoop
+from chaosagent.event_loop.virtual_time import VirtualLoop
 
 Streams = tuple[Any, Any]
 Connection = AbstractAsyncContextManager[Any]

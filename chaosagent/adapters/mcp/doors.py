@@ -15,11 +15,11 @@ from chaosagent.adapters.doors import FrameworkDoors, Tools
 from chaosagent.adapters.mcp import answers
 from chaosagent.canonical import Plain, plain
 from chaosagent.errors import TargetError, UnknownNameError, UsageError
-from chaosagent.proxy.together import Together
+from chaosagent.event_loop.real_time_loop import RealTimeLoop
+from chaosagent.proxy.concurrency import CallOrder
 from chaosagent.targets.call_handler import Handler, handed_over, through
 from chaosagent.targets.target import EffectRule, Run
 from chaosagent.vocabulary import ActionBlocked, Effect, ServiceFault, StatusError
-from chaosagent.wall import WallLoop
 
 Forward = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 """Asks the server itself with other parameters, returns its result, and raises `MCPError` for an error."""
@@ -45,7 +45,7 @@ class ServerDoors:
     def __init__(self, run: Run, name: str, tools: Tools) -> None:
         self.run, self.name, self._said = run, _clean(name), tools
         self.tool_names: list[str] | None = None
-        self.together = Together()
+        self.together = CallOrder()
         self._info: Any = None
         self._doors = FrameworkDoors(
             run,
@@ -88,7 +88,7 @@ class ServerDoors:
             MCPError: The client gets an error.
         """
         given = dict(params)
-        if isinstance(asyncio.get_running_loop(), WallLoop):
+        if isinstance(asyncio.get_running_loop(), RealTimeLoop):
             forward = self._in_order(forward)
         try:
             if method == "tools/call" and isinstance(given.get("name"), str):

@@ -21,8 +21,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from chaosagent.adapters.mcp.client import LISTEN
+from chaosagent.event_loop.real_time_loop import RealTimeLoop
 from chaosagent.proxy.upstream import CONNECT_SECONDS_MAX, Troubles
-from chaosagent.wall import WallLoop
 
 _OF_A_CONNECTION = frozenset({
     "host", "content-length", "connection", "keep-alive", "transfer-encoding", "te", "upgrade", "accept-encoding",
@@ -120,7 +120,7 @@ class HttpRelay:
 
     async def result(self, call: _Call) -> dict[str, Any]:
         """Take a request through its door and return the result; calls at the same time are put into an order."""
-        if isinstance(asyncio.get_running_loop(), WallLoop):
+        if isinstance(asyncio.get_running_loop(), RealTimeLoop):
             await self._doors.together.enter(call.key)
         asked: dict[str, Any] = call.message.get("params") or {}
         told: dict[str, Any] = await self._doors.request(call.message["method"], asked, call.forward)

@@ -29,9 +29,9 @@ from typing import Any
 from chaosagent.adapters.doors import Tools
 from chaosagent.adapters.mcp import check_installed, doors_of
 from chaosagent.errors import TargetError
+from chaosagent.event_loop.virtual_time import VirtualLoop
 from chaosagent.proxy.server import LOOPBACK, Connections, bound_socket, serving
 from chaosagent.targets.target import Run
-from chaosagent.virtual_time import VirtualLoop
 
 __all__ = ["over_http", "over_stdio"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from chaosagent.adapters.doors import Tools
 from chaosagent.adapters.mcp import check_installed
 from chaosagent.errors import UsageError
-from chaosagent.proxy.together import Together
+from chaosagent.proxy.concurrency import CallOrder
 from chaosagent.proxy.upstream import Joined, Troubles
 from chaosagent.targets.target import Run
 
@@ -62,7 +62,7 @@ class McpServer:
             )
 
     def join(
-        self, run: Run, name: str, *, troubles: Troubles, entrance: Together, over: asyncio.Event
+        self, run: Run, name: str, *, troubles: Troubles, entrance: CallOrder, over: asyncio.Event
     ) -> AbstractAsyncContextManager[Joined]:
         from chaosagent.adapters.mcp.behind import joined  # needs the SDK
 

@@ -53,14 +53,14 @@ if TYPE_CHECKING:
     from chaosagent.adapters.openai_agents.doors import AgentDoors
     from chaosagent.adapters.openai_agents.session import DoorSession
 
-__all__ = ["Doored", "through_doors"]
+__all__ = ["AgentWithDoors", "through_doors"]
 
 EXTRA = "openai-agents"
 LOWEST, BELOW = "0.24", "1"
 
 
 @dataclass(frozen=True, slots=True)
-class Doored:
+class AgentWithDoors:
     """What to give the SDK's Runner.
 
     Attributes:
@@ -104,7 +104,7 @@ def through_doors(
     errors: Sequence[type[Exception]] = (),
     egress: Iterable[str] = (),
     run_config: Any = None,
-) -> Doored:
+) -> AgentWithDoors:
     """Return a copy of an agent whose calls cross doors, with what the Runner needs beside it.
 
     Args:
@@ -140,4 +140,4 @@ def through_doors(
     made = doors.agent(agent)
     if not doors.has_mcp:
         tools.check(doors.tool_names)
-    return Doored(made, config_of(doors, config, sdk_tracing=not run.clock.of_study), doors)
+    return AgentWithDoors(made, config_of(doors, config, sdk_tracing=not run.clock.of_study), doors)

@@ -28,10 +28,10 @@ from chaosagent.adapters.pydantic_ai.tools import NamedTools, ToolsBehindDoors
 from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError
+from chaosagent.event_loop.thread_jobs import ThreadPool
+from chaosagent.event_loop.virtual_time import VirtualLoop
 from chaosagent.targets.call_handler import is_behind
 from chaosagent.targets.target import Run
-from chaosagent.threads import ThreadPool
-from chaosagent.virtual_time import VirtualLoop
 
 _BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
 _ACTIVE: ContextVar[AgentDoors | None] = ContextVar("chaosagent_pydantic_ai", default=None)

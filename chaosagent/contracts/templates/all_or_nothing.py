@@ -13,13 +13,13 @@ from typing import ClassVar
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import HOLDS, End, Looks, Monitor, Reading, Setting, violated
 from chaosagent.contracts.nominal_counts import nominal_counts
-from chaosagent.contracts.terms import Terms
+from chaosagent.contracts.settings import ContractSettings
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Ending, Impact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AllOrNothing(Terms):
+class AllOrNothing(ContractSettings):
     """Some but not all of the nominal run's high-impact effects at the end of the run are a violation.
 
     It is none when a compensating effect was committed after the last of them. Effects that the nominal run did not

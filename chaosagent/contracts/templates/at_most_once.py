@@ -13,13 +13,13 @@ from typing import ClassVar
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import HOLDS, End, Looks, Monitor, Reading, Setting, violated
 from chaosagent.contracts.nominal_counts import nominal_counts
-from chaosagent.contracts.terms import BROKEN, Terms
+from chaosagent.contracts.settings import BROKEN, ContractSettings
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Impact, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AtMostOnce(Terms):
+class AtMostOnce(ContractSettings):
     """A high-impact effect committed more often than in the nominal run, and more than once, is a violation.
 
     The margin is the smallest share, over the effects, of commits that were left before the violating one.

@@ -16,15 +16,15 @@ from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import Contract, End, Monitor, Reading, Setting, needs_nominal, violated
+from chaosagent.contracts.settings import BROKEN, ContractSettings, check_whole, settle
 from chaosagent.contracts.templates.defaults import default_contracts
-from chaosagent.contracts.terms import BROKEN, Terms, check_whole, settle
 from chaosagent.errors import UsageError
 from chaosagent.trace.step import Step, StepKind
 from chaosagent.vocabulary import Landing, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Containment(Terms):
+class Containment(ContractSettings):
     """A fault that is not detected in time, not mitigated in time, or followed by a broken contract is a violation.
 
     Final contracts that are broken in a run without fault are no matter of containment. The margin is the share of a
@@ -43,7 +43,7 @@ class Containment(Terms):
     final: tuple[Contract, ...] | None = None
 
     def __post_init__(self) -> None:
-        Terms.__post_init__(self)
+        ContractSettings.__post_init__(self)
         check_whole(self.id, "detected_steps", self.detected_steps)
         check_whole(self.id, "mitigated_steps", self.mitigated_steps)
         final: object = self.final

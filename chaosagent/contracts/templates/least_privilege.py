@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from chaosagent.canonical import Plain, plain
 from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
 from chaosagent.contracts.pattern import StepPattern, acts, step_pattern
-from chaosagent.contracts.terms import BROKEN, Terms, check_texts, settle
+from chaosagent.contracts.settings import BROKEN, ContractSettings, check_texts, settle
 from chaosagent.errors import UsageError
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Boundary
@@ -21,7 +21,7 @@ _THINKING = frozenset({Boundary.MODEL, Boundary.PROMPT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeastPrivilege(Terms):
+class LeastPrivilege(ContractSettings):
     """An action outside an agent's leave is a violation; a blocked one is none.
 
     What an agent does at models and prompts needs no leave: that is how it thinks.
@@ -39,7 +39,7 @@ class LeastPrivilege(Terms):
     others: str = "anything"
 
     def __post_init__(self) -> None:
-        Terms.__post_init__(self)
+        ContractSettings.__post_init__(self)
         settle(self, allowed=_check_allowed(self.id, self.allowed))
         settle(self, parameters=_check_parameters(self.id, self.parameters))
         if self.others not in ("anything", "nothing"):

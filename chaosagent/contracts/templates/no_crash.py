@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from chaosagent.contracts.at_end import AtEnd
 from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
-from chaosagent.contracts.terms import Terms
+from chaosagent.contracts.settings import ContractSettings
 from chaosagent.vocabulary import Ending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoCrash(Terms):
+class NoCrash(ContractSettings):
     """A run that ends with an exception of the target is a violation; its text is the reason."""
 
     id: str = "no-crash"

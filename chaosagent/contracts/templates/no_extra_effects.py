@@ -12,13 +12,13 @@ from typing import ClassVar
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import HOLDS, End, Looks, Monitor, Reading, Setting, violated
 from chaosagent.contracts.nominal_counts import nominal_counts
-from chaosagent.contracts.terms import BROKEN, Terms
+from chaosagent.contracts.settings import BROKEN, ContractSettings
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Impact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoExtraEffects(Terms):
+class NoExtraEffects(ContractSettings):
     """A committed high-impact effect that the nominal run did not commit is a violation.
 
     How often it is committed belongs to `at-most-once`. Without a nominal run the contract holds.

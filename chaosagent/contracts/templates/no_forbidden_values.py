@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
 from chaosagent.contracts.pattern import acts
+from chaosagent.contracts.settings import BROKEN, ContractSettings
 from chaosagent.contracts.templates.no_leak import texts_in
-from chaosagent.contracts.terms import BROKEN, Terms
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Boundary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoForbiddenValues(Terms):
+class NoForbiddenValues(ContractSettings):
     """An action at a service with a forbidden value in its arguments is a violation; a blocked one is none."""
 
     id: str = "no-forbidden-values"

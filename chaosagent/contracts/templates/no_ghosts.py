@@ -12,13 +12,13 @@ from typing import ClassVar
 
 from chaosagent.canonical import Plain, plain
 from chaosagent.contracts.contract import HOLDS, End, Looks, Monitor, Reading, Setting, violated
-from chaosagent.contracts.terms import Terms
+from chaosagent.contracts.settings import ContractSettings
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Claim, Effect, Ending, Impact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoGhosts(Terms):
+class NoGhosts(ContractSettings):
     """A committed high-impact effect that the final message leaves out, and without faults names, is a violation.
 
     Only what the outcome of the nominal run claims is looked for; without a nominal run, and in a run that came to no

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
 from chaosagent.contracts.pattern import StepPattern, commits, step_pattern
-from chaosagent.contracts.terms import BROKEN, Terms, check_texts, settle
+from chaosagent.contracts.settings import BROKEN, ContractSettings, check_texts, settle
 from chaosagent.errors import UsageError
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Mediation
@@ -32,7 +32,7 @@ _LISTS = (list, tuple)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoLeak(Terms):
+class NoLeak(ContractSettings):
     """A canary of the task's labels, or a match of a pattern, in what leaves the target is a violation.
 
     Attributes:
@@ -47,7 +47,7 @@ class NoLeak(Terms):
     outward: tuple[str, ...] = OUTWARD
 
     def __post_init__(self) -> None:
-        Terms.__post_init__(self)
+        ContractSettings.__post_init__(self)
         for name in ("patterns", "interfaces", "outward"):
             settle(self, **{name: check_texts(self.id, name, getattr(self, name))})
         for pattern in self.patterns:

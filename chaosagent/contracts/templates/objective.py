@@ -11,13 +11,13 @@ from typing import ClassVar
 
 from chaosagent.contracts.at_end import AtEnd
 from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
-from chaosagent.contracts.terms import Terms
+from chaosagent.contracts.settings import ContractSettings
 from chaosagent.trace.reached_limit import reached_limit
 from chaosagent.vocabulary import Ending, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Objective(Terms):
+class Objective(ContractSettings):
     """A run whose outcome is not a success is a violation.
 
     A run that finished without anybody saying whether that was a success is `UNKNOWN`: the target has no objective.

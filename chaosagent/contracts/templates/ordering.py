@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from chaosagent.contracts.contract import Monitor, Setting
 from chaosagent.contracts.pattern import answered, step_pattern
-from chaosagent.contracts.terms import Terms, check_texts, check_whole, settle
+from chaosagent.contracts.settings import ContractSettings, check_texts, check_whole, settle
 from chaosagent.contracts.watches import SinceWatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ordering(Terms):
+class Ordering(ContractSettings):
     """A step that `then` means, with none before it that `first` means, is a violation.
 
     Attributes:
@@ -31,7 +31,7 @@ class Ordering(Terms):
     steps: int | None = None
 
     def __post_init__(self) -> None:
-        Terms.__post_init__(self)
+        ContractSettings.__post_init__(self)
         if self.steps is not None:
             check_whole(self.id, "steps", self.steps)
         for name in ("first", "then"):

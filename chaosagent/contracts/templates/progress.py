@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from chaosagent.canonical import Plain, digest_of
 from chaosagent.contracts.contract import End, Monitor, Reading, Setting, violated
-from chaosagent.contracts.terms import BROKEN, Terms, check_whole
+from chaosagent.contracts.settings import BROKEN, ContractSettings, check_whole
 from chaosagent.errors import UsageError
 from chaosagent.trace.step import Step, StepKind
 from chaosagent.vocabulary import Verdict
@@ -24,7 +24,7 @@ SEEN_MAX = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress(Terms):
+class Progress(ContractSettings):
     """A window of steps without progress is a violation.
 
     Without a potential of its own it looks at what any target shows: a step is progress when it commits an effect or
@@ -43,7 +43,7 @@ class Progress(Terms):
     potential: Potential | None = None
 
     def __post_init__(self) -> None:
-        Terms.__post_init__(self)
+        ContractSettings.__post_init__(self)
         check_whole(self.id, "window", self.window, least=2)
         if self.potential is not None and not callable(self.potential):
             raise UsageError(f"{self.id}(potential={self.potential!r}): potential must be a function of a step.")

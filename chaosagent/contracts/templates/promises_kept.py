@@ -12,13 +12,13 @@ from typing import ClassVar
 
 from chaosagent.canonical import Plain, plain
 from chaosagent.contracts.contract import HOLDS, End, Looks, Monitor, Reading, Setting, violated
-from chaosagent.contracts.terms import Terms
+from chaosagent.contracts.settings import ContractSettings
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Effect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PromisesKept(Terms):
+class PromisesKept(ContractSettings):
     """A claim of the outcome without a committed effect is a violation.
 
     The margin of a violation is minus the share of the claims that nothing stands behind.

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import End, Monitor, Reading, Setting, violated
 from chaosagent.contracts.pattern import StepPattern, acts, step_pattern
-from chaosagent.contracts.terms import BROKEN, Terms, check_share, check_texts, settle
+from chaosagent.contracts.settings import BROKEN, ContractSettings, check_share, check_texts, settle
 from chaosagent.errors import UsageError
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoleBoundary(Terms):
+class RoleBoundary(ContractSettings):
     """An agent with a share D_i of actions outside its role above `share_max` is a violation.
 
     With a `share_max` of 0 the first such action is one; otherwise the end of the run decides. The margin is the share
@@ -35,7 +35,7 @@ class RoleBoundary(Terms):
     share_max: float = 0.0
 
     def __post_init__(self) -> None:
-        Terms.__post_init__(self)
+        ContractSettings.__post_init__(self)
         check_share(self.id, "share_max", self.share_max)
         allowed: object = self.allowed
         if not isinstance(allowed, Mapping):

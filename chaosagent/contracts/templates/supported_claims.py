@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
-from chaosagent.contracts.terms import Terms, check_share
+from chaosagent.contracts.settings import ContractSettings, check_share
 from chaosagent.trace.step import Step, StepKind
 from chaosagent.vocabulary import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SupportedClaims(Terms):
+class SupportedClaims(ContractSettings):
     """An H_rate above `share_max` is a violation.
 
     A claim is supported when its evidence is the id of an answer that was delivered in this run (`run.artifact()`).
@@ -29,7 +29,7 @@ class SupportedClaims(Terms):
     share_max: float = 0.0
 
     def __post_init__(self) -> None:
-        Terms.__post_init__(self)
+        ContractSettings.__post_init__(self)
         check_share(self.id, "share_max", self.share_max)
 
     def monitor(self, setting: Setting) -> Monitor:  # noqa: ARG002  # the protocol's

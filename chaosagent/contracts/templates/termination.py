@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from chaosagent.contracts.at_end import AtEnd
 from chaosagent.contracts.contract import End, Monitor, Reading, Setting, violated
-from chaosagent.contracts.terms import Terms, check_whole
+from chaosagent.contracts.settings import ContractSettings, check_whole
 from chaosagent.limits import RunLimits
 from chaosagent.trace.reached_limit import reached_limit
 from chaosagent.vocabulary import LIMITS_REACHED, Ending, Verdict
@@ -19,7 +19,7 @@ _ENDLESS = (*LIMITS_REACHED, Ending.DEADLOCK, Ending.HUNG)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Termination(Terms):
+class Termination(ContractSettings):
     """Deadlock, livelock and a reached limit of steps or time are violations.
 
     The margin is the share of the step limit that was left.
@@ -34,7 +34,7 @@ class Termination(Terms):
     steps_max: int = RunLimits().steps_max
 
     def __post_init__(self) -> None:
-        Terms.__post_init__(self)
+        ContractSettings.__post_init__(self)
         check_whole(self.id, "steps_max", self.steps_max)
 
     def monitor(self, setting: Setting) -> Monitor:  # noqa: ARG002  # the protocol's

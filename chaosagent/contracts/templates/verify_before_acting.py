@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from chaosagent.contracts.contract import Monitor, Setting
 from chaosagent.contracts.pattern import answered, step_pattern
-from chaosagent.contracts.terms import Terms, check_texts, check_whole, settle
+from chaosagent.contracts.settings import ContractSettings, check_texts, check_whole, settle
 from chaosagent.contracts.watches import SinceWatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyBeforeActing(Terms):
+class VerifyBeforeActing(ContractSettings):
     """An action that no verifier step preceded is a violation.
 
     The margin is the share of the window that was left at the oldest verification that counted.
@@ -33,7 +33,7 @@ class VerifyBeforeActing(Terms):
     same: str | tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        Terms.__post_init__(self)
+        ContractSettings.__post_init__(self)
         check_whole(self.id, "steps", self.steps)
         for name in ("action", "verifier"):
             texts = check_texts(self.id, name, getattr(self, name), least=1)

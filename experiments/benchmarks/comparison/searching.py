@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaosagent.clock import cpu
-from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.experiments.benchmarks.comparison.results import EQUAL, Found, Pair
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.limits import StudyLimits
-from chaosagent.study.evaluator import Experimental
-from chaosagent.study.minimise import violates
+from chaosagent.study.evaluator import TaskSeed
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.study.sink import Sink
-from chaosagent.study.study import Study
 from chaosagent.studyfile import Overrides, load_study, plan_of
 from chaosagent.vocabulary import Severity
 
@@ -129,7 +129,7 @@ class _Watch(Sink):
         self.proved: set[str] = set()
         self.violated_nominally: set[str] = set()
 
-    def executed(self, at: Experimental, evaluation: Evaluation) -> None:
+    def executed(self, at: TaskSeed, evaluation: Evaluation) -> None:
         del at
         if self._is_over:
             return  # what the end of a study runs again

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from chaosagent.execution.workbench import Job, Workbench
+from chaosagent.execution.workers.workbench import Job, Workbench
 from chaosagent.experiments.benchmarks.planted.family import CERTAIN, KEPT, Family, Planted
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Hook
 from chaosagent.faults.operator import Operator
 from chaosagent.faults.schedule import Schedule
-from chaosagent.study.minimise import minimise, violates
+from chaosagent.study.shrinking.minimise import minimise, violates
 
 EQUAL = 1e-9
 

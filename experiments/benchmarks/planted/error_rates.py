@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.experiments.benchmarks.measuring import each, machine, markdown, markdown_row
 from chaosagent.experiments.benchmarks.planted.arena import Truth
 from chaosagent.experiments.benchmarks.planted.family import Chance
@@ -23,10 +23,10 @@ from chaosagent.experiments.benchmarks.planted.measuring import Cell, Subject, p
 from chaosagent.experiments.benchmarks.planted.rows import family_of
 from chaosagent.faults.schedule import Schedule
 from chaosagent.statistics.intervals import wilson
-from chaosagent.study.confirmation import Confirmation
-from chaosagent.study.evaluator import Experimental
+from chaosagent.study.chance.confirmation import Confirmation
+from chaosagent.study.evaluator import TaskSeed
+from chaosagent.study.loop.study import Study
 from chaosagent.study.sink import Sink
-from chaosagent.study.study import Study
 
 CAP = 5_000
 FLAKES = (0.02, 0.1, 0.3)
@@ -94,11 +94,11 @@ class _Judged(Sink):
         self.tests: list[tuple[Schedule, Confirmation]] = []
         self.drawn_count = 0
 
-    def judged(self, at: Experimental, contract: str, schedule: Schedule, confirmation: Confirmation) -> None:
+    def judged(self, at: TaskSeed, contract: str, schedule: Schedule, confirmation: Confirmation) -> None:
         del at, contract
         self.tests.append((schedule, confirmation))
 
-    def drawn(self, at: Experimental, number: int, evaluation: object) -> None:
+    def drawn(self, at: TaskSeed, number: int, evaluation: object) -> None:
         del at, number, evaluation
         self.drawn_count += 1
 

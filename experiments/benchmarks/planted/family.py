@@ -11,7 +11,7 @@ from typing import ClassVar, TypeAlias, TypeVar
 from chaosagent.canonical import Plain
 from chaosagent.contracts.at_end import AtEnd
 from chaosagent.contracts.contract import End, Monitor, Reading, Setting, violated
-from chaosagent.contracts.terms import Terms
+from chaosagent.contracts.settings import ContractSettings
 from chaosagent.faults.injection import Hook
 from chaosagent.faults.operator import Operator
 from chaosagent.faults.schedule import Schedule, parse
@@ -105,7 +105,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept(Terms):
+class Kept(ContractSettings):
     """The contract of all families: the outcome keeps a distance above 0 from a violation, which is the margin."""
 
     outcome_only: ClassVar[bool] = True

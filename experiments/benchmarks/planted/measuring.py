@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaosagent.canonical import Plain
-from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.experiments.benchmarks.measuring import each
 from chaosagent.experiments.benchmarks.planted.arena import (
     EQUAL,
@@ -26,13 +26,13 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
 from chaosagent.limits import StudyLimits
 from chaosagent.seeds import derive
-from chaosagent.study.confirmation import Confirmation
-from chaosagent.study.evaluator import Experimental
-from chaosagent.study.minimise import violates
+from chaosagent.study.chance.confirmation import Confirmation
+from chaosagent.study.evaluator import TaskSeed
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
-from chaosagent.study.result import Progress, SearchResult
+from chaosagent.study.result import SearchResult, StudyProgress
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.study.sink import Sink
-from chaosagent.study.study import Study
 
 NEVER_PROVE = frozenset({"adversary", "bandit", "beam", "diversity", "evolutionary", "hypothesis", "random", "tpe"})
 """Searchers that end without a certificate; they are stopped at the minimum."""
@@ -159,7 +159,7 @@ class _Watch(Sink):
         self._searched = 0
         self.milestones = Milestones()
 
-    def executed(self, at: Experimental, evaluation: Evaluation) -> None:
+    def executed(self, at: TaskSeed, evaluation: Evaluation) -> None:
         del at
         reached = self._count()
         if not violates(evaluation, KEPT.id):
@@ -170,7 +170,7 @@ class _Watch(Sink):
             if not self._proves:
                 raise Enough
 
-    def drawn(self, at: Experimental, number: int, evaluation: Evaluation) -> None:
+    def drawn(self, at: TaskSeed, number: int, evaluation: Evaluation) -> None:
         del at, number, evaluation
         self._count()
 
@@ -180,7 +180,7 @@ class _Watch(Sink):
         self.milestones.executions += 1
         return self.milestones
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: StudyProgress) -> None:
         del progress
         self._searched = self.milestones.executions  # what comes after the last report is minimising and confirming
 
@@ -193,7 +193,7 @@ class _Watch(Sink):
             right = certificate.safe if minimum is None else abs((certificate.cost or 0.0) - minimum) <= EQUAL
             self.milestones.wrong += not right
 
-    def judged(self, at: Experimental, contract: str, schedule: Schedule, confirmation: Confirmation) -> None:
+    def judged(self, at: TaskSeed, contract: str, schedule: Schedule, confirmation: Confirmation) -> None:
         """Count a counterexample of a stochastic target when fresh runs have confirmed it."""
         del at, contract
         minimum, cost = self._planted.minimum, schedule.declared_cost(self._planted.space.model)

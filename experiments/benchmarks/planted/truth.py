@@ -18,8 +18,8 @@ from chaosagent.experiments.benchmarks.planted.arena import EQUAL, job_of, workb
 from chaosagent.experiments.benchmarks.planted.family import CERTAIN, KEPT, Planted
 from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.searchers.proof.uniform_cost import ExactSearcher
-from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
+from chaosagent.study.shrinking.minimise import violates
 
 PLAIN = {"R1": {"r2": False, "r3": False}, "R1 R2": {"r3": False}, "R1 R2 R3": {}}
 """Rules, the plainest first."""
@@ -77,8 +77,8 @@ def proved(planted: Planted, rules: str, executions_max: int) -> Proof:
             if violates(evaluation, KEPT.id):
                 least = min(least, evaluation.effective.declared_cost(planted.space.model))
             searcher.tell(evaluation)
-    if searcher.standing.lower_bound < min(least, planted.budget) - EQUAL:
-        raise TooDearError(f"{rules}: the proof ends at {searcher.standing.lower_bound:g}")
+    if searcher.progress.lower_bound < min(least, planted.budget) - EQUAL:
+        raise TooDearError(f"{rules}: the proof ends at {searcher.progress.lower_bound:g}")
     return Proof(None if least == float("inf") else least, rules, executions)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chaosagent.clock import cpu
-from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.experiments.benchmarks import pools
 from chaosagent.experiments.benchmarks.pools import JOBS, main, seconds_of, setup
 

@@ -22,8 +22,8 @@ from chaosagent.experiments.benchmarks.trials import (
     timed,
     timed_searcher,
 )
+from chaosagent.study.loop.study import Study
 from chaosagent.study.searcher import KnowsCauses, KnowsOutcomes, Problem
-from chaosagent.study.study import Study
 from chaosagent.targets.target import Target
 
 

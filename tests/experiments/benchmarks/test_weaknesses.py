@@ -19,7 +19,7 @@ from chaosagent.experiments.benchmarks.weaknesses import (
     table,
 )
 from chaosagent.study.certificate import Certificate
-from chaosagent.study.confirmation import CleanRuns
+from chaosagent.study.chance.confirmation import CleanRuns
 from chaosagent.study.result import SearchResult
 from chaosagent.studyfile import Overrides
 

@@ -9,16 +9,16 @@ import pytest
 import yaml
 
 import chaosagent.experiments.dojo
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Workbench
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.workbench import Workbench
 from chaosagent.experiments.dojo.misuse_study import study_text
 from chaosagent.experiments.dojo.suite import SUITES, Suite
 from chaosagent.replays.outcome import ReplayOutcome
 from chaosagent.replays.record import record_of
 from chaosagent.replays.rerun import rerun_exact, rerun_schedule
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
-from chaosagent.study.study import Study
 from chaosagent.studyfile import Overrides, load_study, plan_of
 
 pytestmark = [

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import chaosagent.experiments.dojo
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.workbench import Workbench
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.workbench import Workbench
+from chaosagent.study.loop.study import Study
 from chaosagent.study.result import StudyResult
-from chaosagent.study.study import Study
 from chaosagent.studyfile import Overrides, load_study, plan_of
 
 pytestmark = [

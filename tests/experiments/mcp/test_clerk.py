@@ -14,18 +14,18 @@ from pathlib import Path
 import pytest
 
 import chaosagent.experiments.mcp
+from chaosagent.execution.exact_replay import serve as served
 from chaosagent.execution.execute import Experiment, execute
-from chaosagent.execution.inline import InlineExecutor
-from chaosagent.execution.served import serve as served
 from chaosagent.execution.untraced import UntracedRun
-from chaosagent.execution.workbench import Workbench
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.workbench import Workbench
 from chaosagent.faults.schedule import parse
 from chaosagent.limits import RunLimits
 from chaosagent.replays.outcome import ReplayOutcome
 from chaosagent.replays.record import ReplayRecord, record_of
 from chaosagent.replays.rerun import rerun_exact, rerun_schedule
+from chaosagent.study.loop.study import Study
 from chaosagent.study.result import StudyResult
-from chaosagent.study.study import Study
 from chaosagent.studyfile import load_study, plan_of
 from chaosagent.targets.loading import load_target
 from chaosagent.vocabulary import Task

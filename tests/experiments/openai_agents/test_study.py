@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 import chaosagent.experiments.openai_agents
-from chaosagent.execution.inline import InlineExecutor
 from chaosagent.execution.untraced import UntracedRun
-from chaosagent.execution.workbench import Workbench
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.execution.workers.workbench import Workbench
 from chaosagent.replays.outcome import ReplayOutcome
 from chaosagent.replays.record import ReplayRecord, record_of
 from chaosagent.replays.rerun import rerun_exact, rerun_schedule
+from chaosagent.study.loop.study import Study
 from chaosagent.study.result import StudyResult
-from chaosagent.study.study import Study
 from chaosagent.studyfile import load_study, plan_of
 from chaosagent.targets.loading import load_target
 

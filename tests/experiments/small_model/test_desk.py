@@ -18,7 +18,7 @@ from chaosagent.contracts.contract import Nominal
 from chaosagent.errors import MissingExtraError, UsageError
 from chaosagent.execution.answers_on_disk import AnswersOnDisk
 from chaosagent.execution.execute import Execution, Experiment, execute
-from chaosagent.execution.workbench import Answering
+from chaosagent.execution.workers.workbench import Answering
 from chaosagent.experiments.small_model import language_model, target
 from chaosagent.experiments.small_model.contracts import delivered_is_kept
 from chaosagent.experiments.small_model.desk import CALLS_MAX, TOOLS, answer_mail, described_tools, instructions
@@ -26,9 +26,9 @@ from chaosagent.experiments.small_model.memory_served import served_in
 from chaosagent.experiments.small_model.shop import MAILS, ORDERS, Shop
 from chaosagent.experiments.small_model.tool_calls import FINISH, Tool, grammar_of, read_call, tool_of, written
 from chaosagent.faults.schedule import EMPTY, parse
-from chaosagent.study.determinism import Nature
-from chaosagent.study.evaluator import Experimental
-from chaosagent.study.store import ANSWERS_NAME, StudyStore
+from chaosagent.study.determinism.determinism import Determinism
+from chaosagent.study.evaluator import TaskSeed
+from chaosagent.study.store.study_store import ANSWERS_NAME, StudyStore
 from chaosagent.studyfile import load_study, plan_of
 from chaosagent.testing.steps import make_step
 from chaosagent.trace.trace import Trace
@@ -238,10 +238,10 @@ def test_what_frozen_answers_saved_is_counted_in_the_folder_of_a_study(
     for number in range(6):
         answers.keep(bytes([number]), b"answer")
     store = StudyStore.create(tmp_path, replace(plan, answers=tmp_path / ANSWERS_NAME), "")
-    store.examined(Nature(Answering.FROZEN))
+    store.examined(Determinism(Answering.FROZEN))
     for world in range(2):
-        store.executed(Experimental("lost", 0, world), told)
-    store.drawn(Experimental("lost", 0), 0, told)
+        store.executed(TaskSeed("lost", 0, world), told)
+    store.drawn(TaskSeed("lost", 0), 0, told)
     store.close()
 
     served = served_in(tmp_path)

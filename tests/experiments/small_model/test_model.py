@@ -16,7 +16,7 @@ from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.contracts.contract import Nominal
 from chaosagent.errors import UsageError
 from chaosagent.execution.execute import Experiment, execute
-from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.experiments.small_model import target
 from chaosagent.experiments.small_model.contracts import delivered_is_kept
 from chaosagent.experiments.small_model.desk import TOOLS, instructions
@@ -26,7 +26,7 @@ from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.replays.outcome import ReplayOutcome
 from chaosagent.replays.record import record_of
 from chaosagent.replays.rerun import rerun_exact, rerun_schedule
-from chaosagent.study.study import Study
+from chaosagent.study.loop.study import Study
 from chaosagent.studyfile import Overrides, load_study, plan_of
 from chaosagent.vocabulary import Outcome, Verdict
 

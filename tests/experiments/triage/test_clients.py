@@ -9,8 +9,8 @@ import pytest
 
 from chaosagent.canonical import Plain
 from chaosagent.clock import Clock
+from chaosagent.event_loop.virtual_time import virtual_loop
 from chaosagent.experiments.triage.clients import PAUSE_SECONDS_MAX, answer_of, pause
-from chaosagent.virtual_time import virtual_loop
 from chaosagent.vocabulary import ActionBlocked, StatusError
 
 

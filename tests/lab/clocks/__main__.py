@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from chaosagent.contracts.catalogue import default_contracts
-from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.faults.space import Choices, Space
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
-from chaosagent.study.store import ANSWERS_NAME
-from chaosagent.study.study import Study
+from chaosagent.study.store.study_store import ANSWERS_NAME
 from chaosagent.targets.target import Target
 from tests.lab.clocks.targets import attacks, harmless
 

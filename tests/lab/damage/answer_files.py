@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from chaosagent.execution.answers_on_disk import AnswersOnDisk, mend_answers
-from chaosagent.execution.frozen import key_of
+from chaosagent.execution.run.frozen import key_of
 from chaosagent.faults.crossing import Request, Response
 from chaosagent.faults.dry import pack_request, pack_response
 from tests.lab.damage.stores import answer_to

@@ -13,15 +13,15 @@ from pathlib import Path
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts
-from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.faults.space import Choices, Space
-from chaosagent.study.earlier import NOTHING_EARLIER
-from chaosagent.study.evaluator import Experimental
+from chaosagent.study.evaluator import TaskSeed
+from chaosagent.study.loop.resume_state import NOTHING_EARLIER
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
 from chaosagent.study.sink import Sink
-from chaosagent.study.store import ANSWERS_NAME, FILE_NAME, StudyStore
-from chaosagent.study.study import Study
+from chaosagent.study.store.study_store import ANSWERS_NAME, FILE_NAME, StudyStore
 from chaosagent.study.trial import Trial
 from chaosagent.targets.target import Run, Target, effect, target
 from chaosagent.testing.programs import Pay, Program, Read, target_of
@@ -103,7 +103,7 @@ class _Interrupting(Sink):
     def __init__(self, store: StudyStore, trials: int, folder: Path, copy: Path | None) -> None:
         self._store, self._left, self._folder, self._copy = store, trials, folder, copy
 
-    def trial(self, at: Experimental, contract: str, trial: Trial) -> None:
+    def trial(self, at: TaskSeed, contract: str, trial: Trial) -> None:
         del at, contract, trial
         self._left -= 1
         if not self._left:
@@ -162,9 +162,7 @@ def essence(result: StudyResult) -> list[object]:
 def _note_divergence(folder: Path, plan: Plan) -> None:
     """Note in a store that a repeated run diverged, so that nothing may be certified for its task."""
     store = StudyStore.resume(folder, plan)
-    store.differed(
-        Experimental(plan.tasks[0].id, plan.seeds[0]), "without injections, at service:s0[1]: another answer"
-    )
+    store.differed(TaskSeed(plan.tasks[0].id, plan.seeds[0]), "without injections, at service:s0[1]: another answer")
     store.close()
 
 

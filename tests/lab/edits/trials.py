@@ -22,7 +22,7 @@ from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.record import Proof, ReplayRecord, undisturbed_in
 from chaosagent.replays.rerun import rerun_schedule
 from chaosagent.study.counterexample import signature_of
-from chaosagent.study.minimise import violates
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.targets.target import Target
 from chaosagent.vocabulary import Ending, Severity
 from tests.lab.edits.agents import LIMIT, READS, Agent, most_often, random_agent, target_of

@@ -22,11 +22,11 @@ from tests.lab.mutation.trials import Result, try_all
 
 FILES = (
     "chaosagent/execution/failures.py",
-    "chaosagent/execution/injector.py",
-    "chaosagent/execution/passage.py",
-    "chaosagent/execution/run.py",
-    "chaosagent/execution/run_state.py",
-    "chaosagent/execution/supervised.py",
+    "chaosagent/execution/run/injector.py",
+    "chaosagent/execution/run/passage.py",
+    "chaosagent/execution/run/live_run.py",
+    "chaosagent/execution/run/run_state.py",
+    "chaosagent/execution/run/supervised_operator.py",
     "chaosagent/faults/dry.py",
     "searchers/proof/audit.py",
     "searchers/proof/bisection.py",
@@ -42,8 +42,8 @@ FILES = (
 CROSSING = ("enter", "cross", "pass_through", "_end", "_ask", "_disturbed", "_give_up")
 FUNCTIONS = {
     "chaosagent/execution/failures.py": ("is_answer",),
-    "chaosagent/execution/run.py": (*(f"LiveRun.{name}" for name in CROSSING), "_landed", "_stop"),
-    "chaosagent/execution/run_state.py": ("RunState.too_large", "RunState.rejected"),
+    "chaosagent/execution/run/live_run.py": (*(f"LiveRun.{name}" for name in CROSSING), "_landed", "_stop"),
+    "chaosagent/execution/run/run_state.py": ("RunState.too_large", "RunState.rejected"),
 }
 LAST = ("searchers/proof/audit.py", "searchers/proof/uniform_cost.py")
 # With `--again` all quick tests of these files are run, also new ones, and those of the file named after a module.

@@ -226,7 +226,7 @@ def _search(truth: Truth, needle: _Needle, name: str, settings: Mapping[str, boo
     too_high: list[float] = []
 
     def run(wanted: Schedule) -> Evaluation:
-        bound = searcher.standing.lower_bound
+        bound = searcher.progress.lower_bound
         if least is not None and bound > least + COST_TOLERANCE:
             too_high.append(bound)
         evaluation = truth.judged(wanted, needle.state)
@@ -237,7 +237,7 @@ def _search(truth: Truth, needle: _Needle, name: str, settings: Mapping[str, boo
     label = " ".join([name, *(f"{rule}={value}" for rule, value in settings.items())])
     report.executions[label] = report.executions.get(label, 0) + drive(searcher, run, lookahead=case.lookahead)
     report.searches += 1
-    bound = searcher.standing.lower_bound
+    bound = searcher.progress.lower_bound
     within = [cost for cost in best if cost <= case.budget + COST_TOLERANCE]
     found = min(within, default=None)
     proved = bound >= least if least is not None else bound > case.budget

@@ -19,8 +19,8 @@ from chaosagent.experiments.benchmarks.planted.levels import LAST_LOST, fourteen
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule, parse
 from chaosagent.seeds import derive
-from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import SEARCHERS
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.enumeration import drive, drive_audit
@@ -157,7 +157,7 @@ def search(case: Forgetful, searcher: str, *, audit: int = AUDIT, search_seed: i
     audited = 0
 
     def run(schedule: Schedule) -> Evaluation:
-        if made.standing.contradictions:
+        if made.progress.contradictions:
             raise _ContradictionError
         evaluation = bench.run(schedule)
         assert not violates(evaluation, "objective") or len(evaluation.effective) >= case.size
@@ -167,5 +167,5 @@ def search(case: Forgetful, searcher: str, *, audit: int = AUDIT, search_seed: i
         drive(made, run)
         audited = drive_audit(made, run, audit)
     cheapest = parse(f"service:s0[1] {LAST_LOST}", "the cheapest short answer").declared_cost(bench.space.model)
-    standing = made.standing
-    return Found(case.size * cheapest, standing.lower_bound, standing.contradictions > 0, audited)
+    progress = made.progress
+    return Found(case.size * cheapest, progress.lower_bound, progress.contradictions > 0, audited)

@@ -18,8 +18,8 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.seeds import derive
-from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import SEARCHERS
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.targets.target import Run, Target, effect, target
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.enumeration import drive, drive_audit
@@ -164,7 +164,7 @@ def search(case: Particular, searcher: str, *, audit: int = AUDIT, search_seed: 
 
     drive(made, run)
     audited = 0
-    if not made.standing.contradictions:
+    if not made.progress.contradictions:
         audited = drive_audit(made, run, audit)
     is_found = any(violates(evaluation, CONTRACT) for evaluation in told)
-    return Found(made.standing.contradictions > 0, is_found, audited, len(bench.executed))
+    return Found(made.progress.contradictions > 0, is_found, audited, len(bench.executed))

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from chaosagent.clock import monotonic
-from chaosagent.execution.companion import started
+from chaosagent.execution.child_server import started
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.targets.target import Run, Target, target

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from chaosagent.execution.companion import started
+from chaosagent.execution.child_server import started
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.execution.toxiproxy import Server
 from chaosagent.faults.injection import Hook, inject

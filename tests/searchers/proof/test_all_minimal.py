@@ -14,9 +14,9 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.space import Space
 from chaosagent.searchers.proof.uniform_cost import ExactSearcher
 from chaosagent.seeds import derive
-from chaosagent.study.minimal import MinimalSets
-from chaosagent.study.minimise import violates
-from chaosagent.study.searcher import Standing
+from chaosagent.study.searcher import SearchProgress
+from chaosagent.study.shrinking.minimal_sets import MinimalSets
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.enumeration import drive
 from chaosagent.testing.programs import Pay, Program, Read, target_of
@@ -32,7 +32,7 @@ def search(
     told_before: Iterable[Schedule] = (),
     trials_max: int = 100_000,
     **rules: bool,
-) -> tuple[MinimalSets, Standing, list[Schedule]]:
+) -> tuple[MinimalSets, SearchProgress, list[Schedule]]:
     """Return the minimal ones of all violations that a search has met, how it stands, and what was run for it."""
     found, run = MinimalSets(bench.space.model), []
     searcher = ExactSearcher(bench.problem(name, COST_PAIR, all_minimal=True), **rules)
@@ -53,7 +53,7 @@ def search(
             break
         for proposal in proposals:
             searcher.tell(told(proposal.schedule))
-    return found, searcher.standing, run
+    return found, searcher.progress, run
 
 
 def costs_of(schedules: Iterable[Schedule], bench: Bench) -> set[frozenset[tuple[Hook, float]]]:
@@ -74,18 +74,18 @@ def check(seed: int, budget: float = COST_PAIR) -> int:
     before = rng.sample(bench.executed, min(len(bench.executed), 12))
     for told_before in ((), before):
         for r2 in (False, True):
-            found, standing, run = search(bench, case.contract, case.lookahead, told_before, r2=r2, r3=False)
+            found, progress, run = search(bench, case.contract, case.lookahead, told_before, r2=r2, r3=False)
             assert costs_of(found, bench) == costs_of(truth, bench), r2
-            assert standing.lower_bound == INFINITE
+            assert progress.lower_bound == INFINITE
             assert len(set(run)) == len(run)
-        found, standing, _ = search(bench, case.contract, case.lookahead, told_before)
+        found, progress, _ = search(bench, case.contract, case.lookahead, told_before)
         assert min((known.declared_cost(model) for known in found), default=None) == min(costs, default=None)
-        assert standing.lower_bound == INFINITE
+        assert progress.lower_bound == INFINITE
     for trials_max in (3, 10, 30):
-        found, standing, _ = search(bench, case.contract, 1, before, trials_max, r3=False)
+        found, progress, _ = search(bench, case.contract, 1, before, trials_max, r3=False)
         known = costs_of(found, bench)
         for minimal, cost in zip(truth, costs, strict=True):
-            assert cost >= standing.lower_bound or costs_of([minimal], bench) <= known
+            assert cost >= progress.lower_bound or costs_of([minimal], bench) <= known
     return len(truth)
 
 
@@ -109,11 +109,11 @@ def test_several_minimal_counterexamples_are_found_and_nothing_that_holds_one_is
     bench = Bench(target_of(PROGRAM), needles(0), Space(CHOICES))
     truth = bench.minimal("at-most-once", COST_PAIR)
 
-    found, standing, run = search(bench, "at-most-once", 1)
+    found, progress, run = search(bench, "at-most-once", 1)
 
     assert len(truth) >= 2
     assert costs_of(found, bench) == costs_of(truth, bench)
-    assert standing.lower_bound == INFINITE
+    assert progress.lower_bound == INFINITE
     known = MinimalSets(bench.space.model)
     for schedule in run:
         assert not known.held_by(schedule), schedule
@@ -127,10 +127,10 @@ def test_the_bound_goes_on_behind_a_violation() -> None:
     one = ExactSearcher(bench.problem("at-most-once", COST_PAIR))
     drive(one, bench.run)
 
-    _, standing, run = search(bench, "at-most-once", 1)
+    _, progress, run = search(bench, "at-most-once", 1)
 
     assert cheapest is not None
-    assert one.standing.lower_bound == cheapest < standing.lower_bound
+    assert one.progress.lower_bound == cheapest < progress.lower_bound
     assert max(schedule.declared_cost(bench.space.model) for schedule in run) > cheapest
 
 
@@ -146,17 +146,17 @@ def test_a_violation_that_is_not_minimal_hides_no_smaller_one() -> None:
         if violates(bench.run(schedule), "at-most-once") and schedule not in truth and minimal.held_by(schedule)
     ]
 
-    found, standing, _ = search(bench, "at-most-once", 1, larger)
+    found, progress, _ = search(bench, "at-most-once", 1, larger)
 
     assert len(larger) >= 10
     assert costs_of(found, bench) == costs_of(truth, bench)
-    assert standing.lower_bound == INFINITE
+    assert progress.lower_bound == INFINITE
 
 
 def test_a_violation_without_injections_is_the_only_minimal_one() -> None:
     bench = Bench(target_of(Program((Read(0, "x", "a"),))), needles(0), Space(CHOICES))
 
-    found, standing, run = search(bench, "objective", 1)
+    found, progress, run = search(bench, "objective", 1)
 
     assert list(found) == [EMPTY]
-    assert (standing.lower_bound, len(run)) == (INFINITE, 1)
+    assert (progress.lower_bound, len(run)) == (INFINITE, 1)

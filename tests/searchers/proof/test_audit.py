@@ -15,7 +15,7 @@ from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.searchers.exact import certifying
 from chaosagent.searchers.proof.bisection import Certifying
-from chaosagent.study.minimise import violates
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.derivations import Derivations
@@ -114,7 +114,7 @@ def searched(bench: Bench, seed: int, rules: dict[str, bool]) -> Certifying:
 def is_caught(searcher: Certifying, bench: Bench, schedules: Iterable[Schedule]) -> bool:
     for schedule in schedules:
         searcher.tell(bench.run(schedule))
-    return searcher.standing.contradictions > 0
+    return searcher.progress.contradictions > 0
 
 
 def at_most(hits: int, trials: int, probability: float) -> float:
@@ -155,12 +155,12 @@ def test_a_wrong_declaration_is_caught_with_the_probability_that_is_printed(
     hits, audited = 0, set()
     for seed in range(SEEDS):
         searcher = searched(bench, seed, rules)
-        assert searcher.standing.contradictions == 0
+        assert searcher.progress.contradictions == 0
         proposals = searcher.audit(AUDIT)
         caught = is_caught(searcher, bench, [proposal.schedule for proposal in proposals])
         hits += caught
         if not caught:
-            audited.add(searcher.standing.audited_of[rule])
+            audited.add(searcher.progress.audited_of[rule])
 
     # What is run as an audit of another rule may show it, too; so it is at least as likely as that.
     probability = 1.0 - (1.0 - share) ** min(audited, default=AUDIT)
@@ -176,7 +176,7 @@ def test_what_was_claimed_wrongly_is_withdrawn_and_the_truth_found(name: str) ->
     bench = make()
     truth = bench.minimum(CONTRACT, BUDGET)
     searcher = searched(bench, 0, rules)
-    claimed = searcher.standing
+    claimed = searcher.progress
 
     for _ in range(40):
         if is_caught(searcher, bench, [proposal.schedule for proposal in searcher.audit(AUDIT)]):
@@ -185,9 +185,9 @@ def test_what_was_claimed_wrongly_is_withdrawn_and_the_truth_found(name: str) ->
 
     assert truth is not None
     assert claimed.lower_bound > truth
-    assert searcher.standing.contradictions == 1
-    assert searcher.standing.lower_bound == truth
-    assert rule not in searcher.standing.pruned
+    assert searcher.progress.contradictions == 1
+    assert searcher.progress.lower_bound == truth
+    assert rule not in searcher.progress.pruned
 
 
 def test_an_honest_target_contradicts_no_rule() -> None:
@@ -199,8 +199,8 @@ def test_an_honest_target_contradicts_no_rule() -> None:
         drive(searcher, bench.run, lookahead=case.lookahead)
         for proposal in searcher.audit(60):
             searcher.tell(bench.run(proposal.schedule))
-        assert searcher.standing.contradictions == 0, seed
-        audited += searcher.standing.audited
+        assert searcher.progress.contradictions == 0, seed
+        audited += searcher.progress.audited
     assert audited > 100
 
 
@@ -211,8 +211,8 @@ def test_half_of_an_audit_goes_to_each_rule_that_pruned_and_more_lies_below() ->
 
     for proposal in searcher.audit(16):
         searcher.tell(bench.run(proposal.schedule))
-    standing = searcher.standing
+    progress = searcher.progress
 
-    assert standing.pruned["R2"] > 8
-    assert standing.audited_of["R2"] <= 8 or not standing.pruned["R3"]
-    assert standing.audited >= sum(standing.audited_of.values())
+    assert progress.pruned["R2"] > 8
+    assert progress.audited_of["R2"] <= 8 or not progress.pruned["R3"]
+    assert progress.audited >= sum(progress.audited_of.values())

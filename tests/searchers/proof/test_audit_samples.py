@@ -18,7 +18,7 @@ from chaosagent.faults.schedule import schedule as schedule_of
 from chaosagent.searchers.proof.audit import ORDER, SAMPLES_MAX, Audit, Sample, order_is_wrong
 from chaosagent.searchers.proof.chains import Chains
 from chaosagent.searchers.seen.states import States
-from chaosagent.searchers.seen.told import Told
+from chaosagent.searchers.seen.trial_log import TrialLog
 from chaosagent.study.searcher import Purpose
 from chaosagent.testing.crossings import Sample as Crossing
 from chaosagent.trace.trace import ContractVerdict
@@ -50,8 +50,8 @@ def run(schedule: Schedule, verdict: Verdict | None = Verdict.HOLDS, **more: Any
     return Evaluation(schedule, effective=schedule, success=True, verdicts=verdicts, **more)
 
 
-def told(*runs: Evaluation) -> Told:
-    known = Told()
+def told(*runs: Evaluation) -> TrialLog:
+    known = TrialLog()
     for one in runs:
         known.take(one)
     return known
@@ -129,12 +129,12 @@ def test_every_fourth_of_a_share_lies_below_where_something_does() -> None:
         return found._replace(schedule=found.schedule.with_injection(*lost(9)), below=True)
 
     audit = audit_of(*(sample(number, "R2") for number in range(1, 9)))
-    chosen = [one.schedule for one in audit.choose(8, Told(), below) if one.purpose is Purpose.AUDIT]
+    chosen = [one.schedule for one in audit.choose(8, TrialLog(), below) if one.purpose is Purpose.AUDIT]
     assert [len(schedule) for schedule in chosen].count(1) == 6
     assert 1 <= [len(schedule) for schedule in chosen].count(2) <= 2
 
     audit = audit_of(*(sample(number, "R2") for number in range(1, 9)))
-    assert len([one for one in audit.choose(8, Told(), same) if one.purpose is Purpose.AUDIT]) == 6
+    assert len([one for one in audit.choose(8, TrialLog(), same) if one.purpose is Purpose.AUDIT]) == 6
 
 
 def test_of_what_the_order_of_acting_pruned_all_is_chosen_that_was_not_run() -> None:
@@ -151,7 +151,7 @@ def test_what_a_small_pool_leaves_goes_to_the_others() -> None:
     for number in range(1, 9):
         audit.keep(number, sample(number, "R2"))
 
-    audited = [one.schedule for one in audit.choose(8, Told(), same) if one.purpose is Purpose.AUDIT]
+    audited = [one.schedule for one in audit.choose(8, TrialLog(), same) if one.purpose is Purpose.AUDIT]
 
     assert len(audited) >= 6
     assert lost(1) in audited
@@ -270,7 +270,7 @@ def test_a_run_is_in_order_where_the_shorter_one_makes_the_same_call_at_the_same
 def test_order_says_nothing_where_the_shorter_run_is_not_known() -> None:
     both, late = acting((FIRST, 1), (LAST, 4)), acting((FIRST, 1), asked=6, answered=7)
 
-    assert not order_is_wrong(both, Told())
+    assert not order_is_wrong(both, TrialLog())
     assert not order_is_wrong(both, told(replace(late, status=Status.ERROR)))
     assert not order_is_wrong(both, told(replace(late, acts=())))
     assert not order_is_wrong(acting((FIRST, 1)), told(run(EMPTY)))

@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.errors import UsageError
-from chaosagent.execution.inline import InlineExecutor
+from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.searchers.anytime import anytime
 from chaosagent.searchers.exact import SearchOfIntervals, certifying
-from chaosagent.searchers.proof.bisection import BisectingSearcher, Certifying, HearingBisector
+from chaosagent.searchers.proof.bisection import BisectingSearcher, Certifying, ObservingBisector
 from chaosagent.seeds import derive
-from chaosagent.study.minimise import violates
+from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
-from chaosagent.study.searcher import LearnsFromOthers, Problem, Purpose, Standing
-from chaosagent.study.study import Study
+from chaosagent.study.searcher import LearnsFromOthers, Problem, Purpose, SearchProgress
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.enumeration import drive
 from chaosagent.testing.searchers import SearcherConformance
@@ -43,7 +43,7 @@ def search(
     *,
     make: Make = certifying,
     **rules: bool,
-) -> tuple[float | None, Standing, int]:
+) -> tuple[float | None, SearchProgress, int]:
     """Return the least cost that a search finds, how it stands at the end, and how many schedules it had run."""
     costs: list[float] = []
     searcher = make(bench.problem(CONTRACT, budget), **rules)
@@ -54,12 +54,12 @@ def search(
             costs.append(evaluation.effective.declared_cost(bench.space.model))
         return evaluation
 
-    hear = searcher.hear if isinstance(searcher, LearnsFromOthers) else searcher.tell
+    observe_other = searcher.observe_other if isinstance(searcher, LearnsFromOthers) else searcher.tell
     for number, schedule in enumerate(told_before):
-        (hear if number % 2 else searcher.tell)(told(schedule))
+        (observe_other if number % 2 else searcher.tell)(told(schedule))
     trials = drive(searcher, told, lookahead=lookahead)
     found = min(costs, default=None)
-    return None if found is not None and found > budget + 1e-9 else found, searcher.standing, trials
+    return None if found is not None and found > budget + 1e-9 else found, searcher.progress, trials
 
 
 def budget_of(case: Thresholds) -> float:
@@ -75,10 +75,10 @@ def check(seed: int, make: Make = certifying) -> float | None:
     before = tuple(derive(seed, "before").sample(bench.executed, min(10, len(bench.executed))))
     for rules in ({}, {"r3": False}, {"r2": False, "r3": False}):
         for told_before in ((), before):
-            found, standing, _ = search(bench, budget, case.lookahead, told_before, make=make, monotone=True, **rules)
+            found, progress, _ = search(bench, budget, case.lookahead, told_before, make=make, monotone=True, **rules)
             assert found == truth, rules
-            assert standing.lower_bound > budget if truth is None else standing.lower_bound == truth, rules
-            assert standing.contradictions == 0
+            assert progress.lower_bound > budget if truth is None else progress.lower_bound == truth, rules
+            assert progress.contradictions == 0
     return truth
 
 
@@ -150,7 +150,7 @@ def test_its_state_is_the_log_of_what_it_was_told() -> None:
                 for searcher in (first, second):
                     searcher.tell(bench.run(proposal.schedule))
         # How much was pruned also depends on when the violations came that end the search behind them.
-        assert replace(first.standing, pruned={}) == replace(second.standing, pruned={})
+        assert replace(first.progress, pruned={}) == replace(second.progress, pruned={})
 
 
 def test_what_it_has_heard_is_heard_again_when_it_searches_anew_with_an_interval_cut() -> None:
@@ -164,12 +164,12 @@ def test_what_it_has_heard_is_heard_again_when_it_searches_anew_with_an_interval
             super().__init__(problem)
             heard.append([])
 
-        def hear(self, evaluation: Evaluation) -> None:
+        def observe_other(self, evaluation: Evaluation) -> None:
             heard[-1].append(evaluation.schedule)
             self.tell(evaluation)
 
-    searcher = HearingBisector(bench.problem(CONTRACT, BUDGET), {}, lambda problem, _: Listening(problem))
-    searcher.hear(bench.run(EMPTY))
+    searcher = ObservingBisector(bench.problem(CONTRACT, BUDGET), {}, lambda problem, _: Listening(problem))
+    searcher.observe_other(bench.run(EMPTY))
     drive(searcher, bench.run)
 
     assert len(heard) > 1
@@ -178,9 +178,9 @@ def test_what_it_has_heard_is_heard_again_when_it_searches_anew_with_an_interval
 
 def test_what_it_has_heard_is_not_asked_again() -> None:
     bench = late(SECONDS[1]).bench()
-    searcher = HearingBisector(bench.problem(CONTRACT, BUDGET), {}, lambda problem, _: SearchOfIntervals(problem))
+    searcher = ObservingBisector(bench.problem(CONTRACT, BUDGET), {}, lambda problem, _: SearchOfIntervals(problem))
 
-    searcher.hear(bench.run(EMPTY))
+    searcher.observe_other(bench.run(EMPTY))
 
     assert searcher.ask(1)[0].schedule != EMPTY
 
@@ -251,21 +251,21 @@ def test_a_wrong_declaration_is_caught_by_the_audit_and_the_truth_is_found_then(
     truth = bench.minimum(CONTRACT, BUDGET)
     searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
     drive(searcher, bench.run)
-    claimed = searcher.standing
+    claimed = searcher.progress
 
     for _ in range(20):
         for proposal in searcher.audit(16):
             searcher.tell(bench.run(proposal.schedule))
-        if searcher.standing.contradictions:
+        if searcher.progress.contradictions:
             break
     drive(searcher, bench.run)
 
     assert truth is not None
     assert (claimed.level, claimed.lower_bound > BUDGET, claimed.contradictions) == ("C3", True, 0)
-    assert searcher.standing.contradictions == 1
-    assert searcher.standing.level == "C2"
-    assert searcher.standing.lower_bound == truth
-    assert "monotone" not in searcher.standing.pruned
+    assert searcher.progress.contradictions == 1
+    assert searcher.progress.level == "C2"
+    assert searcher.progress.lower_bound == truth
+    assert "monotone" not in searcher.progress.pruned
 
 
 def test_an_honest_declaration_survives_the_audit() -> None:
@@ -276,12 +276,12 @@ def test_an_honest_declaration_survives_the_audit() -> None:
     for proposal in searcher.audit(40):
         searcher.tell(bench.run(proposal.schedule))
 
-    standing = searcher.standing
+    progress = searcher.progress
     assert searcher.finished
-    assert standing.contradictions == 0
-    assert standing.pruned["monotone"] > 0 < standing.pruned["R3"]
-    assert standing.audited_of["monotone"] > 0 < standing.audited_of["R3"]
-    assert standing.audited >= sum(standing.audited_of.values())
+    assert progress.contradictions == 0
+    assert progress.pruned["monotone"] > 0 < progress.pruned["R3"]
+    assert progress.audited_of["monotone"] > 0 < progress.audited_of["R3"]
+    assert progress.audited >= sum(progress.audited_of.values())
 
 
 def test_a_violation_at_a_weaker_level_than_what_passes_is_a_contradiction_whoever_told_it() -> None:
@@ -292,8 +292,8 @@ def test_a_violation_at_a_weaker_level_than_what_passes_is_a_contradiction_whoev
 
     searcher.tell(bench.run(weaker))
 
-    assert searcher.standing.contradictions == 1
-    assert searcher.standing.lower_bound <= weaker.declared_cost(bench.space.model)
+    assert searcher.progress.contradictions == 1
+    assert searcher.progress.lower_bound <= weaker.declared_cost(bench.space.model)
 
 
 def test_a_setting_that_is_no_truth_value_is_refused() -> None:
@@ -341,7 +341,7 @@ def test_once_the_declaration_is_given_up_no_interval_is_cut() -> None:
     count = len(made)
     drive(searcher, bench.run)
 
-    assert searcher.standing.contradictions == 1
+    assert searcher.progress.contradictions == 1
     assert len(made) == count
     assert made[-1].space is bench.space
 
@@ -380,8 +380,8 @@ def test_what_was_only_inferred_to_pass_may_still_be_told() -> None:
             told += 1
 
     assert told > 0
-    assert corrected.standing.lower_bound == plain.standing.lower_bound
-    assert corrected.standing.contradictions == 0
+    assert corrected.progress.lower_bound == plain.progress.lower_bound
+    assert corrected.progress.contradictions == 0
 
 
 def test_only_what_was_run_counts_as_audited() -> None:
@@ -394,7 +394,7 @@ def test_only_what_was_run_counts_as_audited() -> None:
 
     for count, schedule in enumerate((sample, another), 1):
         searcher.tell(bench.run(schedule))
-        assert searcher.standing.audited_of["monotone"] == count
+        assert searcher.progress.audited_of["monotone"] == count
 
 
 def test_what_was_audited_still_counts_when_the_declaration_is_given_up() -> None:
@@ -405,12 +405,12 @@ def test_what_was_audited_still_counts_when_the_declaration_is_given_up() -> Non
     for proposal in searcher.audit(40):
         if proposal.schedule not in searcher._audited:
             searcher.tell(bench.run(proposal.schedule))
-    before = searcher.standing
+    before = searcher.progress
 
     searcher.tell(bench.run(*bench.minimal(CONTRACT, 1.4)))
 
-    assert (before.contradictions, searcher.standing.contradictions) == (0, 1)
-    assert searcher.standing.audited_of["R3"] == before.audited_of["R3"] > 0
+    assert (before.contradictions, searcher.progress.contradictions) == (0, 1)
+    assert searcher.progress.audited_of["R3"] == before.audited_of["R3"] > 0
 
 
 def test_an_audit_runs_no_weaker_level_that_is_dearer_than_the_budget() -> None:
@@ -433,8 +433,8 @@ def test_where_nothing_is_proved_the_level_says_so_whatever_is_pruned() -> None:
 
     searcher.tell(bench.run(parse("service:s0[1] service.delay(seconds=120)")))
 
-    assert searcher.standing.pruned["monotone"] > 0
-    assert (searcher.standing.lower_bound, searcher.standing.level) == (0.0, "C0")
+    assert searcher.progress.pruned["monotone"] > 0
+    assert (searcher.progress.lower_bound, searcher.progress.level) == (0.0, "C0")
 
 
 def test_where_the_search_of_intervals_knows_no_causes_all_that_landed_matters() -> None:

@@ -58,8 +58,8 @@ def test_the_undeclared_variable_is_named_with_its_checkpoint() -> None:
     for proposal in searcher.audit(16):
         searcher.tell(bench.run(proposal.schedule))
 
-    assert searcher.standing.contradictions == 1
-    assert searcher.standing.undeclared == ("in_local in agent (checkpoint 's2')",)
+    assert searcher.progress.contradictions == 1
+    assert searcher.progress.undeclared == ("in_local in agent (checkpoint 's2')",)
 
 
 def test_a_difference_alone_disables_no_rule() -> None:
@@ -70,7 +70,7 @@ def test_a_difference_alone_disables_no_rule() -> None:
 
     chains = [proposal for proposal in searcher.audit(16) if proposal.purpose is Purpose.PROBE]
 
-    assert searcher.standing.undeclared
+    assert searcher.progress.undeclared
     assert searcher.rules["R3"]
     assert chains
 

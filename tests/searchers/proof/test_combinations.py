@@ -11,7 +11,7 @@ from chaosagent.searchers.exact import certifying
 from chaosagent.searchers.proof.audit import FURTHER_TIMES
 from chaosagent.searchers.proof.combinations import Combinations
 from chaosagent.searchers.seen.states import States
-from chaosagent.searchers.seen.told import Told
+from chaosagent.searchers.seen.trial_log import TrialLog
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.enumeration import drive
 from tests.lab.soundness.particular import AUDIT, CONTRACT, HIDING_PLACES, Particular, search
@@ -37,7 +37,7 @@ def test_complete_checkpoints_cost_no_further_runs(searcher: str) -> None:
     for proposal in made.audit(AUDIT):
         made.tell(bench.run(proposal.schedule))
 
-    assert not made.standing.undeclared
+    assert not made.progress.undeclared
     assert made.audit_further() == []
     assert not search(case, searcher).is_caught
 
@@ -59,21 +59,21 @@ def test_a_rule_that_is_given_up_prunes_nothing_and_what_it_had_pruned_is_search
     bench = Bench(case.target(), [parse_contract(CONTRACT)], case.space())
     made = certifying(bench.problem(CONTRACT, case.budget))
     drive(made, bench.run)
-    assert made.standing.level == "C2"
+    assert made.progress.level == "C2"
 
     assert made.give_up("R3")
     assert not made.give_up("R3")
     drive(made, bench.run)
 
-    assert made.standing.level == "C1"
-    assert made.standing.lower_bound == pytest.approx(2.2)
-    assert made.standing.contradictions == 0
+    assert made.progress.level == "C1"
+    assert made.progress.lower_bound == pytest.approx(2.2)
+    assert made.progress.contradictions == 0
 
 
 def combined(*faults: str, cost_max: float = 10.0) -> list[Schedule]:
     model = CostModel()
     made = Combinations(States(0, model, 0), model)
-    told = Told()
+    told = TrialLog()
     injections = [injection for fault in faults for injection in parse(fault)]
     return list(made.of(injections, told, cost_max=cost_max))
 

@@ -24,7 +24,7 @@ from chaosagent.searchers.proof.bisection import Certifying
 from chaosagent.searchers.proof.limits import spent_max_of
 from chaosagent.searchers.seen.states import States
 from chaosagent.study.searcher import Problem, Searcher
-from chaosagent.study.stored import decode_evaluation, encode_evaluation
+from chaosagent.study.store.evaluation_codec import decode_evaluation, encode_evaluation
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.testing.bench import Bench
 from chaosagent.vocabulary import Ending, Outcome, Task
@@ -104,7 +104,7 @@ def test_what_breaks_only_at_a_limit_is_found_and_no_bound_is_false(case: Case, 
     searcher = driven(make(bench.problem("termination", BUDGET)), bench)
 
     assert searcher.finished
-    bound = searcher.standing.lower_bound
+    bound = searcher.progress.lower_bound
     assert bound == truth if truth is not None else bound > BUDGET  # a run with more faults may have broken it
 
 
@@ -116,10 +116,10 @@ def test_near_a_limit_the_rule_is_given_up_and_that_is_said() -> None:
     bench = NEAR.bench
     searcher = driven(certifying(bench.problem("termination", BUDGET)), bench)
 
-    assert searcher.standing.lower_bound == bench.minimum("termination", BUDGET) == pytest.approx(2 * SPACE.cost_min)
-    assert searcher.standing.near_limit > 0.5
-    assert searcher.standing.contradictions == 0
-    assert "R3" not in searcher.standing.pruned
+    assert searcher.progress.lower_bound == bench.minimum("termination", BUDGET) == pytest.approx(2 * SPACE.cost_min)
+    assert searcher.progress.near_limit > 0.5
+    assert searcher.progress.contradictions == 0
+    assert "R3" not in searcher.progress.pruned
 
 
 @pytest.mark.parametrize("make", [certifying, anytime, functools.partial(certifying, monotone=True)])
@@ -130,9 +130,9 @@ def test_when_it_is_given_up_what_was_told_still_counts(make: Callable[[Problem]
 
     while proposals := searcher.ask(1):
         searcher.tell(bench.run(proposals[0].schedule))
-        bounds.append(searcher.standing.lower_bound)
+        bounds.append(searcher.progress.lower_bound)
 
-    assert searcher.standing.near_limit > 0.5
+    assert searcher.progress.near_limit > 0.5
     assert min(bounds[1:]) >= SPACE.cost_min  # the first run was the one without injections
 
 
@@ -141,17 +141,17 @@ def test_without_that_the_bound_would_be_false(monkeypatch: pytest.MonkeyPatch) 
     bench = NEAR.bench
     searcher = driven(certifying(bench.problem("termination", BUDGET)), bench)
 
-    assert searcher.standing.pruned["R3"] > 0
-    assert searcher.standing.lower_bound > (bench.minimum("termination", BUDGET) or 0.0)
+    assert searcher.progress.pruned["R3"] > 0
+    assert searcher.progress.lower_bound > (bench.minimum("termination", BUDGET) or 0.0)
 
 
 def test_far_from_all_limits_the_rule_stays() -> None:
     bench = NEAR._replace(steps_max=2_000).bench
     searcher = driven(certifying(bench.problem("termination", BUDGET)), bench)
 
-    assert searcher.standing.near_limit == 0.0
-    assert searcher.standing.pruned["R3"] > 0
-    assert searcher.standing.lower_bound == math.inf
+    assert searcher.progress.near_limit == 0.0
+    assert searcher.progress.pruned["R3"] > 0
+    assert searcher.progress.lower_bound == math.inf
 
 
 def test_a_run_dearer_than_the_budget_takes_nothing_away() -> None:
@@ -164,7 +164,7 @@ def test_a_run_dearer_than_the_budget_takes_nothing_away() -> None:
         searcher.tell(bench.run(told))
 
     assert bench.run(faults).spent > spent_max_of(bench.problem("termination", SPACE.cost_min))
-    assert searcher.standing.near_limit == 0.0
+    assert searcher.progress.near_limit == 0.0
 
 
 def test_the_share_follows_from_how_many_injections_the_budget_allows() -> None:
@@ -227,6 +227,6 @@ def test_short_runs_that_show_a_long_one_part_by_part_do_not_stand_for_it(make: 
         searcher.tell(short)
     driven(searcher, bench)
 
-    assert searcher.standing.lower_bound == bench.minimum("termination", BUDGET) == SPACE.cost_min
+    assert searcher.progress.lower_bound == bench.minimum("termination", BUDGET) == SPACE.cost_min
     assert states.foretold(failing(1)) is None
     assert states.foretold(failing(10)) is not None

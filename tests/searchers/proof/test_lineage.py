@@ -17,8 +17,8 @@ from chaosagent.searchers.exact import certifying
 from chaosagent.searchers.proof.bisection import Certifying
 from chaosagent.searchers.proof.lineage import LineageSearcher
 from chaosagent.seeds import derive
-from chaosagent.study.minimise import violates
-from chaosagent.study.searcher import Problem, Purpose, Standing
+from chaosagent.study.searcher import Problem, Purpose, SearchProgress
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.derivations import CONTRACT, Derivations, random_derivations
 from chaosagent.testing.enumeration import drive
@@ -30,7 +30,7 @@ BUDGET = 2.6
 
 def search(
     bench: Bench, lookahead: int, told_before: tuple[Schedule, ...] = (), **rules: bool
-) -> tuple[float | None, Standing, int]:
+) -> tuple[float | None, SearchProgress, int]:
     """Return the least cost that a search finds, how it stands at the end, and how many schedules it had run."""
     costs: list[float] = []
     searcher = certifying(bench.problem(CONTRACT, BUDGET), **rules)
@@ -45,7 +45,7 @@ def search(
         searcher.tell(told(schedule))
     trials = drive(searcher, told, lookahead=lookahead)
     found = min(costs, default=None)
-    return None if found is not None and found > BUDGET + 1e-9 else found, searcher.standing, trials
+    return None if found is not None and found > BUDGET + 1e-9 else found, searcher.progress, trials
 
 
 def check(seed: int) -> float | None:
@@ -56,10 +56,10 @@ def check(seed: int) -> float | None:
     before = tuple(derive(seed, "before").sample(bench.executed, min(10, len(bench.executed))))
     for rules in ({}, {"r3": False}, {"r2": False, "r3": False}, {"monotone": True}):
         for told_before in ((), before):
-            found, standing, _ = search(bench, case.lookahead, told_before, lineage=True, **rules)
+            found, progress, _ = search(bench, case.lookahead, told_before, lineage=True, **rules)
             assert found == truth, rules
-            assert standing.lower_bound > BUDGET if truth is None else standing.lower_bound == truth, rules
-            assert standing.contradictions == 0
+            assert progress.lower_bound > BUDGET if truth is None else progress.lower_bound == truth, rules
+            assert progress.contradictions == 0
     return truth
 
 
@@ -141,7 +141,7 @@ def test_its_state_is_the_log_of_what_it_was_told() -> None:
             for proposal in asked:
                 for searcher in (first, second):
                     searcher.tell(bench.run(proposal.schedule))
-        assert first.standing.lower_bound == second.standing.lower_bound
+        assert first.progress.lower_bound == second.progress.lower_bound
 
 
 def test_provenance_that_leaves_a_call_out_is_caught_by_the_audit_and_the_truth_is_found_then() -> None:
@@ -149,20 +149,20 @@ def test_provenance_that_leaves_a_call_out_is_caught_by_the_audit_and_the_truth_
     truth = bench.minimum(CONTRACT, BUDGET)
     searcher = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
     drive(searcher, bench.run)
-    claimed = searcher.standing
+    claimed = searcher.progress
 
     for _ in range(20):
         for proposal in searcher.audit(16):
             searcher.tell(bench.run(proposal.schedule))
-        if searcher.standing.contradictions:
+        if searcher.progress.contradictions:
             break
     drive(searcher, bench.run)
 
     assert truth is not None
     assert (claimed.level, claimed.lower_bound > truth, claimed.contradictions) == ("C4", True, 0)
-    assert searcher.standing.contradictions == 1
-    assert searcher.standing.level in ("C1", "C2")
-    assert searcher.standing.lower_bound == truth
+    assert searcher.progress.contradictions == 1
+    assert searcher.progress.level in ("C1", "C2")
+    assert searcher.progress.lower_bound == truth
 
 
 def test_complete_provenance_survives_the_audit() -> None:
@@ -173,9 +173,9 @@ def test_complete_provenance_survives_the_audit() -> None:
     for proposal in searcher.audit(40):
         searcher.tell(bench.run(proposal.schedule))
 
-    assert searcher.standing.audited > 10
-    assert searcher.standing.contradictions == 0
-    assert searcher.standing.level == "C4"
+    assert searcher.progress.audited > 10
+    assert searcher.progress.contradictions == 0
+    assert searcher.progress.level == "C4"
 
 
 def test_a_violation_that_touches_no_support_is_a_contradiction_whoever_told_it() -> None:
@@ -186,7 +186,7 @@ def test_a_violation_that_touches_no_support_is_a_contradiction_whoever_told_it(
     for schedule in bench.minimal(CONTRACT, 1.2):
         searcher.tell(bench.run(schedule))
 
-    assert searcher.standing.contradictions == 1
+    assert searcher.progress.contradictions == 1
     assert not searcher.rules["lineage"]
 
 
@@ -202,7 +202,7 @@ def test_what_is_counted_as_pruned_is_what_is_held_back_now() -> None:
         assert isinstance(searcher, LineageSearcher)
         while proposals := searcher.ask(1):
             searcher.tell(bench.run(proposals[0].schedule))
-            assert searcher.standing.pruned["lineage"] == len(held_back(searcher))
+            assert searcher.progress.pruned["lineage"] == len(held_back(searcher))
 
 
 def test_an_audit_takes_what_is_held_back_and_what_other_rules_pruned_with_its_twins() -> None:
@@ -222,8 +222,8 @@ def test_an_audit_takes_what_is_held_back_and_what_other_rules_pruned_with_its_t
     audited = {one.schedule for one in proposals if one.purpose is Purpose.AUDIT}
     assert len(audited & held) > len(pruned) / 2
     assert audited & held <= set(pruned)
-    assert searcher.standing.audited_of["R1"] > 0
-    assert searcher.standing.audited_of["lineage"] > 0
+    assert searcher.progress.audited_of["R1"] > 0
+    assert searcher.progress.audited_of["lineage"] > 0
 
 
 def test_nothing_is_learned_from_a_run_whose_verdict_is_unknown() -> None:
@@ -251,7 +251,7 @@ def test_the_bound_is_never_above_the_truth_while_runs_are_out(lookahead: int) -
         while not searcher.finished:
             out += [proposal.schedule for proposal in searcher.ask(lookahead - len(out))]
             searcher.tell(bench.run(out.pop(0)))
-            assert truth is None or searcher.standing.lower_bound <= truth
+            assert truth is None or searcher.progress.lower_bound <= truth
 
 
 def test_behind_a_violation_nothing_is_asked_that_could_only_be_as_dear() -> None:
@@ -263,7 +263,7 @@ def test_behind_a_violation_nothing_is_asked_that_could_only_be_as_dear() -> Non
 
     drive(searcher, bench.run)
 
-    assert searcher.standing.lower_bound == searcher.affordable
+    assert searcher.progress.lower_bound == searcher.affordable
     assert searcher.affordable in {held.least for held in searcher._held}
 
 

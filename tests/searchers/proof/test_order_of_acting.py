@@ -118,7 +118,7 @@ def test_a_fault_that_lands_only_because_of_a_later_one_is_found(
     truth = bench.minimum("at-most-once", BUDGET)
     assert truth is not None
     assert truth > 2.0, "one fault must not be enough, or nothing is shown"
-    assert min(costs) == truth == searcher.standing.lower_bound
+    assert min(costs) == truth == searcher.progress.lower_bound
 
 
 @pytest.mark.slow
@@ -164,7 +164,7 @@ def test_a_run_whose_acts_come_in_another_order_withdraws_the_rule() -> None:
     searcher.tell(replace(both, acts=tuple(act._replace(position=act.position + 1) for act in both.acts)))
 
     assert not searcher.rules["R1"]
-    assert searcher.standing.contradictions == 1
+    assert searcher.progress.contradictions == 1
 
 
 def test_what_the_order_of_acting_pruned_is_counted_and_audited() -> None:
@@ -176,9 +176,9 @@ def test_what_the_order_of_acting_pruned_is_counted_and_audited() -> None:
     for proposal in audit:
         searcher.tell(bench.run(proposal.schedule))
 
-    assert searcher.standing.pruned["R1"] > 0
-    assert searcher.standing.audited_of.get("R1", 0) == len(audit) > 0
-    assert searcher.standing.contradictions == 0
+    assert searcher.progress.pruned["R1"] > 0
+    assert searcher.progress.audited_of.get("R1", 0) == len(audit) > 0
+    assert searcher.progress.contradictions == 0
 
 
 @target(tasks=[Task("t")])

@@ -8,7 +8,7 @@ from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.space import Choices, Space
 from chaosagent.searchers.proof.uniform_cost import ExactSearcher
-from chaosagent.study.searcher import Standing
+from chaosagent.study.searcher import SearchProgress
 from chaosagent.targets.target import Run, target
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.enumeration import drive
@@ -37,28 +37,28 @@ def bench() -> Bench:
     return Bench(counting, [parse_contract(CONTRACT)], Space([lost], CostModel(c_mag=0.1)))
 
 
-def searched(*, budget: float = TWO_LOSSES, all_minimal: bool = False, r3: bool = True) -> tuple[int, Standing]:
+def searched(*, budget: float = TWO_LOSSES, all_minimal: bool = False, r3: bool = True) -> tuple[int, SearchProgress]:
     """Return how many schedules are run, and how the search stands then."""
     where = bench()
     searcher = ExactSearcher(where.problem(CONTRACT, budget, all_minimal=all_minimal), r3=r3)
-    return drive(searcher, where.run), searcher.standing
+    return drive(searcher, where.run), searcher.progress
 
 
 def test_any_schedule_stands_for_another_that_comes_to_the_same_state() -> None:
-    trials, standing = searched()
+    trials, progress = searched()
     trials_without, standing_without = searched(r3=False)
 
     # Without R3: nothing, four losses, and their six pairs. With it s0 stands for s1 and s2, behind which lie three.
     assert (trials, trials_without) == (8, 11)
-    assert (standing.pruned["R3"], standing.level) == (3, "C2")
-    assert standing.lower_bound == standing_without.lower_bound == float("inf")
+    assert (progress.pruned["R3"], progress.level) == (3, "C2")
+    assert progress.lower_bound == standing_without.lower_bound == float("inf")
 
 
 def test_fewer_schedules_stand_for_others_where_all_minimal_counterexamples_are_wanted() -> None:
-    trials, standing = searched(all_minimal=True)
+    trials, progress = searched(all_minimal=True)
 
     assert searched()[0] < trials < searched(r3=False)[0]
-    assert standing.pruned["R3"] < searched()[1].pruned["R3"]
+    assert progress.pruned["R3"] < searched()[1].pruned["R3"]
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def test_fewer_schedules_stand_for_others_where_all_minimal_counterexamples_are_
 def test_convergence_saves_as_many_runs_as_it_can(
     budget: float, *, all_minimal: bool, trials: int, pruned: int
 ) -> None:
-    run, standing = searched(budget=budget, all_minimal=all_minimal)
+    run, progress = searched(budget=budget, all_minimal=all_minimal)
 
-    assert (run, standing.pruned["R3"]) == (trials, pruned)
+    assert (run, progress.pruned["R3"]) == (trials, pruned)
 
 
 def test_a_schedule_that_is_told_late_takes_over_what_dearer_ones_were_searched_for() -> None:
@@ -85,4 +85,4 @@ def test_a_schedule_that_is_told_late_takes_over_what_dearer_ones_were_searched_
     rest = drive(searcher, where.run)
 
     assert 1 + len(losses) + rest == searched()[0]
-    assert searcher.standing == searched()[1]
+    assert searcher.progress == searched()[1]

@@ -20,8 +20,8 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import RunLimits
 from chaosagent.searchers.proof.uniform_cost import ExactSearcher
-from chaosagent.study.minimise import violates
-from chaosagent.study.searcher import Standing
+from chaosagent.study.searcher import SearchProgress
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.enumeration import drive
@@ -45,7 +45,9 @@ from chaosagent.vocabulary import Ending, Outcome, Severity, Task, Verdict
 RULES = [dict(zip(("r1", "r2", "r3"), flags, strict=True)) for flags in itertools.product((True, False), repeat=3)]
 
 
-def search(bench: Bench, name: str, budget: float, lookahead: int, **rules: bool) -> tuple[float | None, Standing, int]:
+def search(
+    bench: Bench, name: str, budget: float, lookahead: int, **rules: bool
+) -> tuple[float | None, SearchProgress, int]:
     """Return the least cost that a search finds, how it stands at the end, and how many schedules it had run."""
     costs: list[float] = []
     searcher = ExactSearcher(bench.problem(name, budget), **rules)
@@ -57,7 +59,7 @@ def search(bench: Bench, name: str, budget: float, lookahead: int, **rules: bool
         return evaluation
 
     trials = drive(searcher, told, lookahead=lookahead)
-    return min(costs, default=None), searcher.standing, trials
+    return min(costs, default=None), searcher.progress, trials
 
 
 def check(program: Program, choices: Sequence[Choices], name: str, number: int, lookahead: int) -> float | None:
@@ -65,9 +67,9 @@ def check(program: Program, choices: Sequence[Choices], name: str, number: int, 
     bench = Bench(target_of(program), needles(number), Space(choices))
     truth = bench.minimum(name, COST_PAIR)
     for rules in RULES:
-        found, standing, _ = search(bench, name, COST_PAIR, lookahead, **rules)
+        found, progress, _ = search(bench, name, COST_PAIR, lookahead, **rules)
         assert found == truth, rules
-        assert standing.lower_bound > COST_PAIR if found is None else standing.lower_bound >= found, rules
+        assert progress.lower_bound > COST_PAIR if found is None else progress.lower_bound >= found, rules
     return truth
 
 
@@ -227,10 +229,10 @@ def test_the_bound_stays_below_the_cheapest_trial_whose_verdict_is_unknown() -> 
     program = Program((Read(0, "x", "a"), Pay("a")))
     bench = Bench(target_of(program), [Unsurely()], Space([BREAK]))
 
-    found, standing, _ = search(bench, "unsure", COST_PAIR, 1)
+    found, progress, _ = search(bench, "unsure", COST_PAIR, 1)
 
     assert found is None
-    assert standing.lower_bound == 1.1
+    assert progress.lower_bound == 1.1
 
 
 def test_the_bound_stays_below_the_cheapest_trial_that_could_not_be_run() -> None:
@@ -243,22 +245,22 @@ def test_the_bound_stays_below_the_cheapest_trial_that_could_not_be_run() -> Non
     drive(searcher, run)
 
     assert searcher.finished
-    assert searcher.standing.lower_bound == 1.1
+    assert searcher.progress.lower_bound == 1.1
 
 
 def test_where_nothing_is_proved_the_level_says_so() -> None:
     bench = Bench(target_of(Program((Read(0, "x", "a"), Pay("a")))), needles(0), Space([BREAK]))
     searcher = ExactSearcher(bench.problem("objective", COST_PAIR))
-    assert (searcher.standing.lower_bound, searcher.standing.level) == (0.0, "C0")
+    assert (searcher.progress.lower_bound, searcher.progress.level) == (0.0, "C0")
 
     drive(searcher, lambda schedule: Evaluation(schedule, Status.ERROR, "killed"))
 
     assert searcher.finished
-    assert (searcher.standing.lower_bound, searcher.standing.level) == (0.0, "C0")
+    assert (searcher.progress.lower_bound, searcher.progress.level) == (0.0, "C0")
     sound = ExactSearcher(bench.problem("objective", COST_PAIR))
     drive(sound, bench.run)
-    assert sound.standing.lower_bound > 0.0
-    assert sound.standing.level in ("C1", "C2")
+    assert sound.progress.lower_bound > 0.0
+    assert sound.progress.level in ("C1", "C2")
 
 
 @pytest.mark.slow

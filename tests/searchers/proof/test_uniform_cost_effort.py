@@ -61,7 +61,7 @@ def search(
         unknown += searcher.next_is_unknown
         searcher.tell(bench.run(out.pop(-1 if is_reversed else 0)))
     assert searcher.finished
-    pruned = searcher.standing.pruned
+    pruned = searcher.progress.pruned
     for proposal in searcher.audit(12):
         searcher.tell(bench.run(proposal.schedule))
     return Effort(runs, tuple(pruned.get(rule, 0) for rule in ("R1", "R2", "R3")), waiting, unknown), searcher
@@ -93,16 +93,16 @@ def test_a_search_takes_no_more_than_it_did(seed: int, settings: dict[str, Any],
     found, searcher = search(seed, **settings)
 
     assert found == effort
-    assert searcher.standing.contradictions == 0
+    assert searcher.progress.contradictions == 0
 
 
 def test_an_audit_runs_what_was_foreseen() -> None:
-    assert search(3, **ALL)[1].standing.audited_of["R3"] > 0
+    assert search(3, **ALL)[1].progress.audited_of["R3"] > 0
 
 
 @pytest.mark.parametrize("seed", [3, 33])
 def test_nothing_waits_where_all_that_can_be_afforded_was_run(seed: int) -> None:
     searcher = search(seed)[1]
 
-    assert searcher.standing.lower_bound == float("inf")
+    assert searcher.progress.lower_bound == float("inf")
     assert searcher.waiting == 0

@@ -49,7 +49,7 @@ def test_a_run_out_of_order_contradicts_the_order_of_acting_where_it_is_used(*, 
     searcher.tell(acting((FIRST, 1), asked=6, answered=7))
     searcher.tell(acting((FIRST, 1), (LAST, 4)))
 
-    assert searcher.standing.contradictions == r1
+    assert searcher.progress.contradictions == r1
     assert not searcher.rules["R1"]
 
 

@@ -16,8 +16,8 @@ from chaosagent.searchers.drawing.draft import Draft
 from chaosagent.searchers.seen.points import Candidate, Expander
 from chaosagent.searchers.seen.pool import MISSES_MAX, Arm, Pool, margin_of
 from chaosagent.seeds import derive
-from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Problem
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.needles import FinalNeedle
 from chaosagent.testing.programs import Pay, Program, Read, Together, target_of

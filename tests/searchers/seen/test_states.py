@@ -23,9 +23,9 @@ from chaosagent.searchers.seen.course import START
 from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.states import States
 from chaosagent.seeds import derive
-from chaosagent.study.minimal import MinimalSets
-from chaosagent.study.minimise import violates
 from chaosagent.study.searcher import Searcher
+from chaosagent.study.shrinking.minimal_sets import MinimalSets
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.targets.target import Run, target
 from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.enumeration import drive
@@ -246,7 +246,7 @@ def test_a_fault_that_was_armed_and_never_acted_keeps_no_other_from_its_place(ma
 
     drive(searcher, bench.run)
 
-    assert searcher.standing.lower_bound == bench.minimum("objective", 2.4) == 2.2
+    assert searcher.progress.lower_bound == bench.minimum("objective", 2.4) == 2.2
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -294,8 +294,8 @@ def test_whatever_dense_runs_were_told_first_the_bound_is_that_of_enumeration(se
 
     drive(searcher, bench.run, lookahead=lookahead)
 
-    bound = searcher.standing.lower_bound
-    assert searcher.standing.contradictions == 0
+    bound = searcher.progress.lower_bound
+    assert searcher.progress.contradictions == 0
     assert bound >= min(best, default=COST_PAIR)
     assert truth is None or bound <= truth
 

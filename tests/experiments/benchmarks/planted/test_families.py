@@ -15,7 +15,7 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import inject
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.seeds import derive
-from chaosagent.study.minimise import violates
+from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.enumeration import enumerate_minimum
 
 every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda family: family.name)

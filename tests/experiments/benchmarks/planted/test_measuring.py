@@ -32,7 +32,7 @@ from chaosagent.experiments.benchmarks.planted.truth import proved
 from chaosagent.faults.injection import Hook, Injection, inject
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.seeds import derive
-from chaosagent.study.minimise import violates
+from chaosagent.study.shrinking.minimise import violates
 
 STORED = (
     ("measured", "measured-agents"),

@@ -1,0 +1,3 @@
+"""State that no trace shows: variables of modules, files, clocks and random numbers."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Executors and the worker processes that they run jobs in, with memory limits."""
+
+__all__: list[str] = []

@@ -1,0 +1,239 @@
+"""The executor on Ray: actors on this machine or on a cluster, each with a worker process of its own.
+
+The actor does not run the target: it looks after a process that does, with `ProcessExecutor`. So a target that crashes,
+hangs or eats memory ends as it does there, with the same words, and takes no actor with it. An actor dies of other
+things: its node is lost, or somebody kills it. Then its batch is run again, one job at a time, and a job that
+`DEATHS_MAX` actors died of, alone, ends as an `ERROR`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import signal
+import sys
+import threading
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from chaosagent.clock import monotonic
+from chaosagent.errors import ChaosAgentError, StudyError
+from chaosagent.execution.workers.executor import Finished
+from chaosagent.execution.workers.process_pool import DEATHS_MAX, START_SECONDS_MAX, ProcessExecutor
+from chaosagent.execution.workers.workbench import Job, Workbench, failed
+from chaosagent.execution.workers.worker import Batch
+from chaosagent.extras import require
+from chaosagent.faults.evaluation import Evaluation
+from chaosagent.limits import RunLimits
+
+BATCH_MAX = 64
+BATCH_SECONDS = 0.5
+BATCHES_AHEAD = 2
+"""Batches that an actor has at most: one that it works on, and one that is there when it has done that."""
+LONG_SECONDS = 0.1
+"""Jobs that take longer do not wait behind another where an actor may come free earlier."""
+OBJECT_STORE_BYTES = 80_000_000
+
+logger = logging.getLogger(__name__)
+
+
+class WorkerActor:
+    """What an actor does: look after a worker process, and have it run batches."""
+
+    def __init__(self, setup: bytes, limits: RunLimits) -> None:
+        # A spawned process runs the main program of its parent once more; Ray's own takes a second, for nothing.
+        vars(sys.modules["__main__"]).pop("__file__", None)
+        made: Callable[[], Workbench] = pickle.loads(setup)
+        self._pool = ProcessExecutor(made, workers=1, limits=limits)
+
+    def ready(self) -> bool:
+        """Return when the target is loaded."""
+        self._pool.await_ready()
+        return True
+
+    def run(self, jobs: list[Job]) -> tuple[bytes, float]:
+        """Return what some jobs told, pickled, in their order, and the real seconds they took."""
+        begun = monotonic()
+        for place, job in enumerate(jobs):
+            self._pool.submit(place, job)
+        told: list[Evaluation | None] = [None] * len(jobs)
+        for _ in jobs:
+            finished = self._pool.next_finished()
+            told[finished.ticket] = finished.evaluation
+        return pickle.dumps(told, protocol=pickle.HIGHEST_PROTOCOL), monotonic() - begun
+
+
+@dataclass(slots=True)
+class _Actor:
+    """One actor, and the batches that it was given and has not answered yet, oldest first."""
+
+    handle: Any
+    batches: deque[tuple[Any, Batch]] = field(default_factory=deque)
+    since: float = 0.0
+    started: bool = False
+
+
+class RayExecutor:
+    """Runs jobs on Ray actors.
+
+    Args:
+        setup: Makes a worker's workbench; pickled, so a function of a module with plain arguments.
+        workers: Number of actors, at least 1.
+        limits: Of one job: its real time, and the memory of the worker, target and all.
+        address: Of a running cluster; a local one is started when empty.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+        StudyError: The cluster cannot be reached, or the workers cannot be set up.
+    """
+
+    def __init__(
+        self, setup: Callable[[], Workbench], *, workers: int, limits: RunLimits | None = None, address: str = ""
+    ) -> None:
+        self._ray = require("ray", extra="ray", needed_by="--executor ray")
+        self._setup, self._limits = pickle.dumps(setup), limits or RunLimits()
+        self._waiting: deque[tuple[int, Job]] = deque()
+        self._alone: deque[tuple[int, Job]] = deque()
+        self._finished: deque[Finished] = deque()
+        self._deaths: Counter[int] = Counter()
+        self._seconds_per_job = BATCH_SECONDS / 8
+        self._ours = not self._ray.is_initialized()
+        self._connect(max(1, workers), address)
+        self._kind = self._ray.remote(num_cpus=1)(WorkerActor)
+        self._actors = [self._start() for _ in range(max(1, workers))]
+        self._await_first()
+
+    def submit(self, ticket: int, job: Job) -> None:
+        self._waiting.append((ticket, job))
+
+    def next_finished(self) -> Finished:
+        while not self._finished:
+            self._feed()
+            self._listen()
+        return self._finished.popleft()
+
+    def drop_waiting(self) -> None:
+        self._waiting.clear()
+        self._alone.clear()
+
+    def close(self) -> None:
+        for actor in self._actors:
+            self._ray.kill(actor.handle)
+        self._actors.clear()
+        if self._ours:
+            self._ray.shutdown()
+
+    # ------------------------------------------------------------------ actors
+
+    def _connect(self, workers: int, address: str) -> None:
+        if not self._ours:
+            return
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+        local = {"num_cpus": workers, "object_store_memory": OBJECT_STORE_BYTES, "include_dashboard": False}
+        before = signal.getsignal(signal.SIGTERM)
+        try:
+            self._ray.init(
+                address=address or "local", log_to_driver=False, logging_level="ERROR", **({} if address else local)
+            )
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise StudyError(f"Ray cannot be reached at {address or 'this machine'}: {error}") from error
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)  # Ray takes it for itself; what it does is for the study to say
+
+    def _start(self) -> _Actor:
+        return _Actor(self._kind.remote(self._setup, self._limits), since=monotonic())
+
+    def _await_first(self) -> None:
+        """Wait until one actor has loaded the target, so that a target that cannot be loaded is told at once."""
+        try:
+            self._ray.get(self._actors[0].handle.ready.remote(), timeout=START_SECONDS_MAX)
+        except self._ray.exceptions.RayError as error:
+            self.close()
+            raise self._trouble(error) from error
+
+    def _trouble(self, error: Exception) -> ChaosAgentError:
+        """Return what keeps the workers from being set up as an error of ours."""
+        cause = error.cause if isinstance(error, self._ray.exceptions.RayTaskError) else error
+        return cause if isinstance(cause, ChaosAgentError) else StudyError(f"the workers cannot be set up: {cause}")
+
+    # ------------------------------------------------------------------ batches
+
+    def _feed(self) -> None:
+        """Give each actor what it will need next; whoever has nothing comes first."""
+        ahead = BATCHES_AHEAD if self._seconds_per_job < LONG_SECONDS else 1
+        for count in range(ahead):
+            for actor in self._actors:
+                if len(actor.batches) == count:
+                    self._give(actor, ahead)
+
+    def _give(self, actor: _Actor, ahead: int) -> None:
+        if self._alone:
+            batch = [self._alone.popleft()]
+        elif self._waiting:
+            free = sum(max(0, ahead - len(other.batches)) for other in self._actors)
+            share = -(-len(self._waiting) // free)
+            wanted = max(1, int(BATCH_SECONDS / ahead / max(self._seconds_per_job, 1e-6)))
+            batch = [self._waiting.popleft() for _ in range(min(BATCH_MAX, share, wanted))]
+        else:
+            return
+        if not actor.batches:
+            actor.since = monotonic()
+        actor.batches.append((actor.handle.run.remote([job for _, job in batch]), batch))
+
+    def _listen(self) -> None:
+        pending = {actor.batches[0][0]: actor for actor in self._actors if actor.batches}
+        done, _ = self._ray.wait(list(pending), num_returns=1, timeout=1.0)
+        for reference in done:
+            self._take(pending[reference])
+        now = monotonic()
+        for actor in self._actors:
+            if actor.batches and now - actor.since > self._patience(actor):
+                self._bury(actor, "the actor did not answer in time")
+
+    def _patience(self, actor: _Actor) -> float:
+        """Return the real seconds after which an actor counts as lost; jobs that hang are ended by the actor itself."""
+        first = 0.0 if actor.started else START_SECONDS_MAX
+        return first + (2 * self._limits.wall_seconds_max + START_SECONDS_MAX) * len(actor.batches[0][1])
+
+    def _take(self, actor: _Actor) -> None:
+        reference, batch = actor.batches[0]
+        try:
+            data, seconds = self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError as error:
+            self.close()
+            raise self._trouble(error) from error
+        except self._ray.exceptions.RayError as error:
+            self._bury(actor, f"the actor died: {str(error).splitlines()[0]}")
+            return
+        actor.started, actor.since = True, monotonic()
+        self._seconds_per_job += 0.5 * (seconds / len(batch) - self._seconds_per_job)
+        evaluations: list[Evaluation] = pickle.loads(data)  # our own actor's
+        for (ticket, _), evaluation in zip(batch, evaluations, strict=True):
+            self._deaths.pop(ticket, None)
+            self._finished.append(Finished(ticket, evaluation))
+        actor.batches.popleft()
+
+    def _bury(self, actor: _Actor, cause: str) -> None:
+        """Start another actor, and have its jobs run again; what kills actors again and again alone has failed."""
+        logger.warning("actor replaced cause=%s", cause)
+        self._ray.kill(actor.handle)
+        (_, first), *others = actor.batches
+        for _, batch in reversed(others):
+            self._waiting.extendleft(reversed(batch))
+        if len(first) > 1:
+            self._alone.extend(first)
+        else:
+            self._try_again(*first[0], cause)
+        self._actors[self._actors.index(actor)] = self._start()
+
+    def _try_again(self, ticket: int, job: Job, cause: str) -> None:
+        self._deaths[ticket] += 1
+        if self._deaths[ticket] < DEATHS_MAX:
+            self._alone.append((ticket, job))
+        else:
+            del self._deaths[ticket]
+            self._finished.append(Finished(ticket, failed(job.schedule, f"{cause}, and so did {DEATHS_MAX} of them")))

@@ -1,0 +1,3 @@
+"""Is the target deterministic? The preflight, repeated runs, and where two runs diverge."""
+
+__all__: list[str] = []

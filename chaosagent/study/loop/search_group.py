@@ -1,0 +1,97 @@
+"""The searches of one task and seed, one per contract, which may learn from each other's runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from chaosagent.study.chance.confirmation import FreshRuns
+from chaosagent.study.chance.racing import Racer
+from chaosagent.study.chance.worlds import usual_world
+from chaosagent.study.evaluator import Evaluator
+from chaosagent.study.loop.search import Search
+from chaosagent.study.plan import Plan
+from chaosagent.study.trial import Trial
+
+
+class SearchGroup:
+    """Lets some searches go on until all have ended.
+
+    Where their searchers learn from others, each run of one is told to all: what breaks another contract is found
+    there, too, and nothing is asked for twice. They then take turns, one trial each, so that what they learn, and when,
+    does not depend on which worker was faster. Otherwise each goes on as soon as one of its own runs has ended.
+
+    Args:
+        searches: Of one task and seed.
+        on_trial: Called with each trial that was told.
+
+    Attributes:
+        active: The searches that have not ended, in their order.
+    """
+
+    def __init__(self, searches: Sequence[Search], on_trial: Callable[[Search, Trial], None]) -> None:
+        self.active, self._on_trial = list(searches), on_trial
+        self._takes_turns = len(searches) > 1 and all(search.learns_from_others for search in searches)
+        self._has_begun = False
+        self._turn = 0
+
+    def advance(self, evaluator: Evaluator) -> bool:
+        """Ask, tell what has ended, and audit what has nothing left to ask.
+
+        Returns:
+            Whether anything was told, or a search has ended; if not, some run has to end first.
+        """
+        if self._takes_turns:
+            return self._take_turns(evaluator)
+        told = [self._go_on(search, evaluator) for search in self.active]
+        return self._dismiss(self.active) or any(told)
+
+    def _go_on(self, search: Search, evaluator: Evaluator) -> bool:
+        search.top_up(evaluator)
+        told = False
+        while (trial := search.tell_next(evaluator)) is not None:
+            told = True
+            self._on_trial(search, trial)
+            search.top_up(evaluator)
+        return search.do_what_is_due(evaluator) or told
+
+    def _take_turns(self, evaluator: Evaluator) -> bool:
+        if not self._has_begun:
+            self._has_begun = True
+            for search in self.active:
+                search.top_up(evaluator)
+        moved, idle = False, 0
+        while self.active and idle < len(self.active):
+            self._turn %= len(self.active)
+            search = self.active[self._turn]
+            search.top_up(evaluator)
+            trial = search.tell_next(evaluator)
+            if trial is not None:
+                self._on_trial(search, trial)
+                for other in self.active:
+                    if other is not search:
+                        other.observe_other(trial.evaluation)
+                search.top_up(evaluator)
+            elif search.in_flight:
+                break
+            acted = trial is not None or search.do_what_is_due(evaluator)
+            ended = self._dismiss([search])
+            idle = 0 if acted or ended else idle + 1
+            moved = moved or acted or ended
+            self._turn += not ended  # else the next one has taken its place
+        return moved
+
+    def _dismiss(self, searches: Iterable[Search]) -> bool:
+        """Leave out those that have ended; return whether there were any."""
+        over = [search for search in searches if search.finished]
+        for search in over:
+            self.active.remove(search)
+        return bool(over)
+
+
+def expect_chance(groups: Iterable[Sequence[Search]], plan: Plan, evaluator: Evaluator, fresh: FreshRuns) -> None:
+    """Have the violations of a stochastic target judged before they are believed."""
+    for group in groups:
+        world = usual_world(evaluator, group[0].at)
+        for search in group:
+            at = search.at._replace(world=world)
+            search.expect_chance(Racer(plan, at, search.contract, fresh), world)

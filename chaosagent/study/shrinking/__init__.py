@@ -1,0 +1,3 @@
+"""Reducing a violation to a minimal counterexample."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""The store of a study: one SQLite file with every execution, trial and result."""
+
+__all__: list[str] = []

@@ -1,0 +1,218 @@
+"""Reads a store row by row against checksums, and repairs a damaged one."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgpack
+
+from chaosagent.errors import ChaosAgentError, StoredDataError
+from chaosagent.faults.evaluation import Evaluation
+from chaosagent.sqlite_file import (
+    MENDING,
+    SQLITE_ERRORS,
+    Mended,
+    complaint_about,
+    objects_in,
+    objects_of,
+    open_private,
+    readable_rows,
+    remove_file,
+    replace_damaged,
+    text_of,
+)
+from chaosagent.study.evaluator import TaskSeed
+from chaosagent.study.store.evaluation_codec import decode_evaluation
+from chaosagent.study.store.facts import Facts, read_facts, write_all
+from chaosagent.study.store.tables import KEYS, SCHEMA, row_place
+
+REMEDY = "`chaosagent search --resume` takes over what is sound, and runs the rest again."
+
+
+class StoredEvaluation(NamedTuple):
+    """One run in a store: of which task, seed and world, and what it told."""
+
+    at: TaskSeed
+    evaluation: Evaluation
+
+
+class EndedStore(NamedTuple):
+    """A store that was closed, opened to be read."""
+
+    connection: sqlite3.Connection
+    path: Path
+    facts: Facts
+
+    def evaluations(self, table: str) -> Iterator[StoredEvaluation]:
+        """Yield the evaluations of a table; see `checked_evaluations`."""
+        return checked_evaluations(self.connection, self.path, self.facts, table)
+
+
+def checked_evaluations(
+    connection: sqlite3.Connection, path: Path, facts: Facts, table: str
+) -> Iterator[StoredEvaluation]:
+    """Yield the evaluations of a table, in the order of its key; rows that keep none, for secrets, are left out.
+
+    Args:
+        connection: To the store.
+        path: Of the store, for messages.
+        facts: Of the store.
+        table: `"execution"` or `"draw"`.
+
+    Raises:
+        StoredDataError: A row is damaged.
+    """
+    try:
+        for row in connection.execute(f"SELECT * FROM {table} ORDER BY {', '.join(KEYS[table])}"):
+            if not facts.checksums.match(table, row):
+                raise StoredDataError(str(path), row_place(table, row), "its checksum does not match", REMEDY)
+            if row[-2] is not None:
+                yield _decoded(row, path, table)
+    except SQLITE_ERRORS as error:
+        raise StoredDataError(str(path), f"table {table}", str(error), REMEDY) from error
+
+
+def _decoded(row: tuple[Any, ...], path: Path, table: str) -> StoredEvaluation:
+    task, seed, world = row[1:4] if table == "execution" else (*row[:2], 0)
+    try:
+        return StoredEvaluation(TaskSeed(task, int(seed), world), decode_evaluation(row[-2]))
+    except (ChaosAgentError, ValueError, TypeError, LookupError, msgpack.exceptions.UnpackException) as error:
+        what = f"its evaluation cannot be read, though its checksum matches: {type(error).__name__}: {error}"
+        raise StoredDataError(str(path), row_place(table, row), what, REMEDY) from error
+
+
+@contextlib.contextmanager
+def opened_to_read(path: Path) -> Iterator[EndedStore]:
+    """Open the store of a study that was closed, to read it, and check it as a whole; nothing is written.
+
+    Raises:
+        StoredDataError: It is damaged, of another version, or was not closed.
+    """
+    try:
+        with contextlib.closing(sqlite3.connect(read_only_uri(path), uri=True)) as connection:
+            connection.text_factory = text_of
+            facts = read_facts(connection, path, REMEDY)
+            if "counts" not in facts:
+                raise StoredDataError(str(path), "", "its study was killed, or is at work", REMEDY)
+            damage = damage_in(connection, facts)
+            if damage:
+                raise StoredDataError(str(path), "", damage, REMEDY)
+            yield EndedStore(connection, path, facts)
+    except SQLITE_ERRORS as error:
+        raise StoredDataError(str(path), "", f"it is no store of a study, or damaged: {error}", REMEDY) from error
+
+
+def read_only_uri(path: Path) -> str:
+    """Return how SQLite is to open a store that is only read.
+
+    A closed store is read as it lies, so that nothing is written beside it; a killed one needs its journal.
+    """
+    mode = "mode=rw" if path.with_name(f"{path.name}-wal").exists() else "immutable=1"
+    return f"{path.resolve().as_uri()}?{mode}"
+
+
+COUNTED = ("execution", "trial", "search", "counterexample")
+FOLLOWED = ("draw", "differing")
+"""Tables with a fact that says how many rows they have at any moment."""
+
+TAKEN_OVER = ("execution", *FOLLOWED)
+"""The others are left out: what trials and searches found is told again when the study is resumed."""
+
+
+def counts_in(connection: sqlite3.Connection) -> str:
+    """Return how many rows the tables have whose number the facts do not follow, for the fact `counts`."""
+    return json.dumps({table: _count(connection, table) for table in COUNTED})
+
+
+def damage_in(connection: sqlite3.Connection, facts: Facts) -> str:
+    """Return the first thing that is wrong with a store whose facts are sound, empty when nothing is."""
+    complaint = complaint_about(connection)
+    if complaint:
+        return complaint
+    if objects_in(connection) != objects_of(SCHEMA):
+        return "its tables are not those of a store"
+    for table in KEYS:
+        for row in connection.execute(f"SELECT * FROM {table}") if table != "study" else ():
+            if not facts.checksums.match(table, row):
+                return f"{row_place(table, row)}: its checksum does not match"
+    if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
+        return "table trial: the run of a trial is missing"
+    expected = {**json.loads(facts.get("counts", "{}")), **{table: int(facts.get(table, "0")) for table in FOLLOWED}}
+    for table, count in expected.items():
+        found = _count(connection, table)
+        if found != count:
+            return f"table {table}: it has {found} rows, and had {count}"
+    return ""
+
+
+def mend(connection: sqlite3.Connection, path: Path, facts: Facts, remedy: str) -> Mended | None:
+    """Check a store as a whole; where it is damaged, put one in its place that holds what can be trusted.
+
+    Args:
+        connection: To the store; it is closed when the store was damaged.
+        path: Of the store.
+        facts: What it says of its study; they are sound.
+        remedy: What to do where too much is lost.
+
+    Returns:
+        What was done; `None` when nothing was wrong.
+
+    Raises:
+        StoredDataError: It does not say any more which runs diverged, so that nothing in it is proved.
+        OSError: The successor cannot be written.
+        sqlite3.Error: The same.
+    """
+    try:
+        first = damage_in(connection, facts)
+    except SQLITE_ERRORS as error:
+        first = str(error)
+    if not first:
+        return None
+    successor = path.with_name(f"{path.name}{MENDING}")
+    remove_file(successor)
+    with contextlib.closing(connection), contextlib.closing(open_private(successor)) as fresh:
+        fresh.executescript(SCHEMA)
+        fresh.execute("BEGIN")
+        for table in TAKEN_OVER:
+            _take_over(connection, path, fresh, table, facts)
+        _drop_behind_gaps(fresh)
+        if _count(fresh, "differing") != int(facts.get("differing", "0")):
+            lost = "a row is damaged or missing that says which runs diverged, so nothing is proved for their task"
+            raise StoredDataError(str(path), "table differing", lost, remedy)
+        facts["draw"] = str(_count(fresh, "draw"))
+        write_all(fresh, facts, without=("ended", "failed", "counts"))
+        kept = _count(fresh, "execution") + _count(fresh, "draw")
+        fresh.execute("COMMIT")
+    return Mended(path, first, kept, replace_damaged(path, successor), "runs", "run again")
+
+
+def _take_over(connection: sqlite3.Connection, path: Path, fresh: sqlite3.Connection, table: str, facts: Facts) -> None:
+    """Copy the rows of a table that are as they were written."""
+    with contextlib.suppress(*SQLITE_ERRORS):  # the table is gone
+        for row in readable_rows(connection, path, f"SELECT * FROM {table}", KEYS[table]):
+            if facts.checksums.match(table, row):
+                marks = ", ".join("?" * len(row))
+                fresh.execute(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", row)
+
+
+def _drop_behind_gaps(fresh: sqlite3.Connection) -> None:
+    """Drop fresh runs behind the first of their schedule that is missing: their number says which comes next."""
+    rows = fresh.execute(
+        "SELECT task, seed, schedule, number FROM draw ORDER BY task, seed, schedule, number"
+    ).fetchall()
+    next_number: Counter[tuple[object, ...]] = Counter()
+    for row in rows:
+        if row[3] == next_number[row[:3]]:
+            next_number[row[:3]] += 1
+        else:
+            fresh.execute("DELETE FROM draw WHERE task = ? AND seed = ? AND schedule = ? AND number = ?", row)
+
+
+def _count(connection: sqlite3.Connection, table: str) -> int:
+    return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])

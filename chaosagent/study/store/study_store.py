@@ -1,0 +1,362 @@
+"""The store of a study: every trial and every result in one SQLite file, committed at least once a second."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+from chaosagent.clock import timestamp
+from chaosagent.errors import OtherStudyError, StudyError, UsageError
+from chaosagent.execution.answers_on_disk import AnswersOnDisk
+from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.schedule import Schedule
+from chaosagent.sqlite_file import DAMAGED, MENDING, SQLITE_ERRORS, remove_file
+from chaosagent.study.determinism.determinism import Determinism
+from chaosagent.study.evaluator import TaskSeed
+from chaosagent.study.loop.resume_state import ResumeState
+from chaosagent.study.plan import Plan
+from chaosagent.study.result import SearchResult, StudyProgress
+from chaosagent.study.sink import Sink
+from chaosagent.study.store.lock import locked
+from chaosagent.study.store.opening import OpenStore, begin, facts_in, resume
+from chaosagent.study.store.reading import checked_evaluations, counts_in
+from chaosagent.study.store.tables import (
+    Row,
+    counterexample_row,
+    draw_row,
+    execution_row,
+    search_row,
+    trial_row,
+    version_of_store,
+)
+from chaosagent.study.trial import Trial
+from chaosagent.targets.code import code_of
+
+FILE_NAME = "study.db"
+ANSWERS_NAME = "answers.db"
+RECENT_MAX = 4096
+"""Of how many runs that were kept the row is remembered."""
+
+
+def _clear(folder: Path, *others: str) -> None:
+    """Delete the store in a folder, and other files of its study."""
+    for name in (FILE_NAME, ANSWERS_NAME):
+        remove_file(folder / name)
+        remove_file(folder / f"{name}{DAMAGED}")
+        remove_file(folder / f"{name}{MENDING}")
+    for name in others:
+        remove_file(folder / name)
+
+
+class StudyStore(Sink):
+    """Writes a study down while it runs.
+
+    Make it with `create` or `resume`, and close it.
+
+    Args:
+        opened: The open store.
+        path: Of the store.
+        plan: What the study is to do.
+        lock: Of its folder.
+        code: Folders with code of the user besides the target's.
+
+    Attributes:
+        remarks: What was damaged in the store and in the file of frozen answers, and what became of it; a sentence
+            each, without a full stop.
+    """
+
+    def __init__(self, opened: OpenStore, path: Path, plan: Plan, lock: IO[str], code: Iterable[Path]) -> None:
+        self._connection, self._facts, self.remarks = opened.connection, opened.facts, tuple(opened.remarks)
+        self._path, self._plan, self._lock = path, plan, lock
+        self._code = tuple(code)
+        self._committer = Committer(self._connection)
+        self._recent: dict[tuple[str, str, int, str], int] = {}
+        self._next_id = 1 + int(self._execute("SELECT coalesce(max(id), 0) FROM execution").fetchone()[0])
+        self._marked: AnswersOnDisk | None = None
+        self._inserts: dict[tuple[str, str], str] = {}
+        self._failed = False
+        self._seconds = 0.0
+
+    @classmethod
+    def create(cls, folder: Path, plan: Plan, study_text: str, *, code: Iterable[Path] = ()) -> StudyStore:
+        """Begin the store of a new study.
+
+        Args:
+            folder: Of the study; made if it does not exist.
+            plan: What the study is to do.
+            study_text: The study file as it is run; kept beside the store as `study.yaml`.
+            code: Folders with code of the user besides the target's, such as that of contracts.
+
+        Raises:
+            StoredDataError: Frozen answers of an earlier study lie there, and cannot be read.
+            UsageError: The folder holds a study already, or cannot be written to.
+        """
+        path = folder / FILE_NAME
+        lock = locked(folder)
+        try:
+            if path.exists():  # looked for behind the lock: two processes may have come at once
+                raise UsageError(
+                    f"{folder} holds a study already. Go on with it (--resume), choose another folder (--out), or "
+                    "delete it."
+                )
+            try:
+                (folder / "study.yaml").write_text(study_text, encoding="utf-8")
+                opened = begin(path, plan)
+            except (OSError, *SQLITE_ERRORS) as error:
+                _clear(folder, "study.yaml")
+                raise UsageError(f"{folder}: cannot store a study there: {error}. Choose another --out.") from error
+        except BaseException:
+            lock.close()
+            raise
+        return cls(opened, path, plan, lock, code)
+
+    @classmethod
+    def resume(cls, folder: Path, plan: Plan, study_text: str = "", *, code: Iterable[Path] = ()) -> StudyStore:
+        """Resume a study that was ended, in whatever way, from its store.
+
+        What is searched may differ, such as budget, limits, tasks or searcher: what was executed is not executed again.
+        What is damaged in the store is, if the rest can be trusted; see `remarks`.
+
+        Args:
+            folder: Of the study.
+            plan: What the study is to do.
+            study_text: The study file as it is run, where it differs.
+            code: As for `create`.
+
+        Raises:
+            OtherStudyError: The runs of the study in the folder were made otherwise.
+            StoredDataError: The store is damaged so that nothing in it can be trusted, or of another version.
+            UsageError: The folder holds none, it cannot be read, or the target has changed since.
+            StudyError: Another process works on it.
+        """
+        path = folder / FILE_NAME
+        if not path.exists():
+            raise UsageError(f"{folder} holds no study to go on with. Leave --resume out to begin one.")
+        lock = locked(folder)
+        try:
+            return cls(resume(path, plan, study_text), path, plan, lock, code)
+        except BaseException:
+            lock.close()
+            raise
+
+    @classmethod
+    def remove(cls, folder: Path, plan: Plan, *, unfinished_too: bool = False) -> None:
+        """Delete the store of an ended study, so that the same study can be run again; records are kept.
+
+        Args:
+            folder: Of the study; nothing is done when it holds none.
+            plan: What is to be run again.
+            unfinished_too: Delete it although it could be resumed.
+
+        Raises:
+            OtherStudyError: The folder holds another study.
+            StoredDataError: The store is damaged.
+            UsageError: It holds an unfinished one, or something else.
+            StudyError: Another process works on it.
+        """
+        path = folder / FILE_NAME
+        if not path.exists():
+            return
+        with locked(folder):
+            facts = facts_in(path)
+            if facts.get("plan", plan.digest) != plan.digest:
+                raise OtherStudyError(str(folder))
+            over = "ended" in facts or "failed" in facts
+            if "begun_running" in facts and not over and not unfinished_too:
+                if facts.get("chaosagent") != version_of_store():
+                    raise UsageError(
+                        f"{folder} holds an unfinished run of this study by another version of chaosagent, which this "
+                        f"one cannot resume. Choose another folder (--out), or delete {folder} first."
+                    )
+                raise UsageError(
+                    f"{folder} holds an unfinished run of this study. Go on with it (--resume), choose another folder "
+                    f"(--out), or delete {folder} first."
+                )
+            _clear(folder)
+
+    def earlier(self) -> ResumeState:
+        """Return what was done so far, for `Study(..., earlier=...)`.
+
+        No evaluations for a target that declares secrets: what searchers learn from holds them, so it is not stored,
+        and the study executes it again.
+        """
+        found = self._facts.get("stochastic")
+        drawn: dict[tuple[TaskSeed, Schedule], list[Evaluation]] = {}
+        for at, evaluation in self._evaluations("draw"):
+            drawn.setdefault((at, evaluation.schedule), []).append(evaluation)
+        unlike = self._execute("SELECT task, seed, difference FROM differing ORDER BY task, seed").fetchall()
+        return ResumeState(
+            stochastic=None if found is None else found == "yes",
+            evaluations=self._evaluations("execution"),
+            drawn=drawn,
+            unlike={TaskSeed(task, int(seed)): difference for task, seed, difference in unlike},
+            seconds=float(self._facts.get("seconds", "0")),
+        )
+
+    def _evaluations(self, table: str) -> Iterator[tuple[TaskSeed, Evaluation]]:
+        return checked_evaluations(self._connection, self._path, self._facts, table)
+
+    def examined(self, nature: Determinism) -> None:
+        """Keep whether the target is deterministic."""
+        if nature.stochastic and self._plan.answers is not None and not self._plan.target.secrets:
+            self._marked = AnswersOnDisk(self._plan.answers)
+        self._put(
+            stochastic="yes" if nature.stochastic else "no",
+            code=json.dumps(code_of(self._plan.target, self._code, self._plan.searcher_module)),
+        )
+
+    def differed(self, at: TaskSeed, difference: str) -> None:
+        """Keep where a repeated run differed."""
+        self._insert_counted("differing", (at.task_id, str(at.seed), difference))
+
+    def progress(self, progress: StudyProgress) -> None:
+        """Keep how long the study has taken."""
+        if progress.seconds - self._seconds >= 1.0:
+            self._seconds = progress.seconds
+            self._put(seconds=f"{progress.seconds:.1f}")
+
+    def executed(self, at: TaskSeed, evaluation: Evaluation) -> None:
+        """Keep one run as it ended, whatever searches still wait for."""
+        self._execution(at, evaluation)
+
+    def drawn(self, at: TaskSeed, number: int, evaluation: Evaluation) -> None:
+        """Keep one fresh run."""
+        if not self._plan.target.secrets:
+            self._mark_answers()
+            self._insert_counted("draw", draw_row(at, number, evaluation))
+
+    def trial(self, at: TaskSeed, contract: str, trial: Trial) -> None:
+        """Keep one trial; one that an earlier session has kept stays as it is."""
+        self._insert("IGNORE", "trial", trial_row(at, contract, trial, self._execution(at, trial.evaluation)))
+
+    def search_over(self, result: SearchResult) -> None:
+        """Keep how one search ended."""
+        self._insert("REPLACE", "search", search_row(result))
+        where = (result.task_id, str(result.seed), result.contract)
+        self._execute("DELETE FROM counterexample WHERE task = ? AND seed = ? AND contract = ?", where)
+        for found in result.counterexamples:
+            self._insert("REPLACE", "counterexample", counterexample_row(result, found))
+
+    def give_up(self) -> None:
+        """Keep that the study failed; unless a search has come to its end, it may be begun anew without ado."""
+        if not self._failed and self._execute("SELECT 1 FROM search LIMIT 1").fetchone() is None:
+            self._put(failed=timestamp())
+
+    def close(self, digest: str = "") -> None:
+        """Commit everything and close the file.
+
+        Args:
+            digest: Of the study's result, when it has come to its end; without it the study is unfinished.
+        """
+        self._committer.stop()
+        try:
+            if not self._failed:  # what failed to be written has been reported, and its transaction is gone
+                if digest:
+                    self._put(digest=digest, ended=timestamp())
+                self._put(counts=counts_in(self._connection))
+                self._execute("COMMIT")
+        finally:
+            self._connection.close()
+            self._lock.close()
+
+    def _execution(self, at: TaskSeed, evaluation: Evaluation) -> int:
+        key = (at.task_id, str(at.seed), at.world, str(evaluation.schedule))
+        recent = self._recent.get(key)  # most runs are told soon; asking for each would double the statements
+        if recent is not None:
+            return recent
+        self._mark_answers()
+        number, cost = self._next_id, evaluation.effective.declared_cost(self._plan.space.model)
+        row = execution_row(key, evaluation, cost, is_secret=bool(self._plan.target.secrets))
+        if len(self._recent) >= RECENT_MAX:
+            self._recent.clear()
+        if self._insert("IGNORE", "execution", (number, *row)).rowcount:
+            self._next_id += 1
+        else:  # it was kept before
+            where = "task = ? AND seed = ? AND world = ? AND schedule = ?"
+            number = int(self._execute(f"SELECT id FROM execution WHERE {where}", key).fetchone()[0])
+        self._recent[key] = number
+        return number
+
+    def _mark_answers(self) -> None:
+        """Keep how far the frozen answers are before a run that relies on them, so that missing ones are missed."""
+        mark = "" if self._marked is None else self._marked.mark
+        if mark and self._facts.get("answers") != mark:
+            self._put(answers=mark)
+
+    def _put(self, **changes: str) -> None:
+        rows = self._facts.changed(changes)
+        marks = ", ".join(["(?, ?, ?)"] * len(rows))
+        self._execute(f"INSERT OR REPLACE INTO study VALUES {marks}", [value for row in rows for value in row])
+
+    def _insert(self, conflict: str, table: str, row: Row) -> sqlite3.Cursor:
+        statement = self._inserts.get((conflict, table))
+        if statement is None:
+            marks = "?, " * len(row)
+            statement = self._inserts[conflict, table] = f"INSERT OR {conflict} INTO {table} VALUES ({marks}?)"
+        return self._execute(statement, (*row, self._facts.checksums.of(table, row)))
+
+    def _insert_counted(self, table: str, row: Row) -> None:
+        """Insert or replace a row of a table with a fact that says how many rows it has, in one transaction."""
+        with self._committer.lock:
+            if self._insert("IGNORE", table, row).rowcount:
+                self._put(**{table: str(int(self._facts.get(table, "0")) + 1)})
+            else:
+                self._insert("REPLACE", table, row)
+
+    def _execute(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+        try:
+            with self._committer.lock:
+                if self._committer.error is not None:
+                    raise self._committer.error
+                return self._connection.execute(statement, values)
+        except sqlite3.Error as error:
+            self._failed = True
+            raise StudyError(
+                f"{self._path}: cannot be written: {error}. What was committed before is kept: when that is fixed, "
+                "continue with --resume."
+            ) from error
+
+
+COMMIT_SECONDS = 0.5
+
+
+class Committer:
+    """A thread that ends the transaction of a connection now and then, and begins the next.
+
+    A study that waits for a long run would otherwise keep to itself what has finished before.
+
+    Args:
+        connection: Made with `check_same_thread=False` and without transactions of its own.
+
+    Attributes:
+        lock: To be held while the connection is used; what is written under one hold is committed together.
+        error: What kept the last commit from happening; then there are no more.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.lock = threading.RLock()
+        self.error: sqlite3.Error | None = None
+        self._connection = connection
+        self._over = threading.Event()
+        connection.execute("BEGIN")
+        self._thread = threading.Thread(target=self._go_on, name="chaosagent-commit", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread; what was written since the last commit is left to the caller."""
+        self._over.set()
+        self._thread.join()
+
+    def _go_on(self) -> None:
+        while not self._over.wait(COMMIT_SECONDS):
+            with self.lock:
+                try:
+                    self._connection.execute("COMMIT")
+                    self._connection.execute("BEGIN")
+                except sqlite3.Error as error:
+                    self.error = error
+                    return
