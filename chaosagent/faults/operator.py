@@ -1,23 +1,26 @@
 """Operators: families of bounded perturbations and faults with declared parameters and cost.
 
-An operator is a small frozen dataclass. Its fields are its parameters, `parameters` declares their domains,
-`apply` is middleware around a crossing:
+An operator is a small frozen dataclass. Its fields are its parameters, each with a default and a domain; `apply` is
+middleware around a crossing:
 
     @dataclass(frozen=True, slots=True)
-    class Delay:
-        name: ClassVar[str] = "service.delay"
-        boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
-        parameters: ClassVar[Mapping[str, Domain]] = {"seconds": Levels(5.0, 60.0, limits=(0.001, 86_400.0))}
-        seconds: float = 5.0
+    class Delay(OperatorDefaults):
+        name = "service.delay"
+        description = "the answer arrives {seconds:g} s late"
+
+        seconds: float = parameter(5.0, Levels(5.0, 60.0, limits=(0.001, 86_400.0)))
         ...
         async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
             response = await proceed(crossing.request)
             await crossing.sleep(self.seconds)
             return response
 
-It is pure given crossing, request, response and the crossing's random stream, so `faults.dry` can apply it to a
-recorded crossing without a run. That also shows when it begins to act, so an operator declares nothing about that; but
-it must act through its crossing alone. A run refuses an operator that
+`OperatorDefaults` supplies what most operators have in common. A class that has all that the protocol `Operator` lists
+need not inherit from it.
+
+An operator is pure given crossing, request, response and the crossing's random stream, so `faults.dry` can apply it to
+a recorded crossing without a run. That also shows when it begins to act, so an operator declares nothing about that;
+but it must act through its crossing alone. A run refuses an operator that
 
 * waits for anything but `proceed`, `crossing.sleep` and `crossing.disturbed`, such as a timer of its own;
 * calls its crossing from another task;
@@ -26,11 +29,12 @@ it must act through its crossing alone. A run refuses an operator that
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from chaosagent.errors import UsageError
 from chaosagent.faults.crossing import Crossing, Proceed, Response
@@ -38,6 +42,7 @@ from chaosagent.registry import Registry
 from chaosagent.vocabulary import Boundary
 
 ParameterValue: TypeAlias = "bool | int | float | str"
+Value = TypeVar("Value", bound=ParameterValue)
 
 
 class Domain(Protocol):
@@ -129,7 +134,7 @@ class Text:
 
 @runtime_checkable
 class Operator(Protocol):
-    """One operator with its parameters.
+    """One operator with its parameters. `OperatorDefaults` has a default for most of it.
 
     Attributes:
         name: `boundary.word`, such as `"service.delay"`; `package/name` for plug-ins.
@@ -166,6 +171,83 @@ class Operator(Protocol):
     def describe(self) -> str:
         """Say in one line what it does, for people."""
         ...
+
+
+class OperatorDefaults:
+    """What most operators have in common; a subclass overrides what is different.
+
+    A subclass gives `name`, `apply`, and `description` or `describe`. What is constant is a class variable, and needs
+    no annotation: `magnitude = 0.5`. What depends on parameters is a property.
+
+    Attributes:
+        name: As in `Operator`.
+        boundaries: The boundary with which the name begins, if the class gives none.
+        parameters: Made from the fields that are declared with `parameter`.
+        description: What `describe` says. The values of parameters stand in braces, as `str.format` has them.
+        reads_history: As in `Operator`: it does not.
+        by_default: As in `Operator`: it is searched.
+        monotone: As in `Operator`: no parameter.
+    """
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    boundaries: ClassVar[frozenset[Boundary]]
+    parameters: ClassVar[Mapping[str, Domain]] = {}
+    description: ClassVar[str] = ""
+    reads_history: ClassVar[bool] = False
+    by_default: ClassVar[bool] = True
+    monotone: ClassVar[str | None] = None
+
+    def __init_subclass__(cls, **options: object) -> None:
+        """Fill in the parameters and the boundary; runs a second time if a dataclass with slots copies the class."""
+        super().__init_subclass__(**options)
+        domains = {name: value.metadata[_DOMAIN] for name, value in vars(cls).items() if _is_parameter(value)}
+        cls.parameters = {**cls.parameters, **domains}
+        if hasattr(cls, "name") and not hasattr(cls, "boundaries"):
+            cls.boundaries = frozenset({_boundary_of(cls.name)})
+
+    @property
+    def magnitude(self) -> float:
+        """One: as strong as can be."""
+        return 1.0
+
+    @property
+    def tokens(self) -> int:
+        """None: a fault, not a change of a text."""
+        return 0
+
+    def describe(self) -> str:
+        """Return `description` with the values of the parameters."""
+        return self.description.format(**{name: getattr(self, name) for name in self.parameters})
+
+
+def parameter(default: Value, domain: Domain) -> Value:
+    """Declare a parameter of an operator: the default and the domain of a dataclass field.
+
+    It only works in a subclass of `OperatorDefaults`; other operators list their domains in `parameters`.
+    """
+    # The field takes the place of a default value, as `dataclasses.field` itself does.
+    return dataclasses.field(default=default, metadata={_DOMAIN: domain})
+
+
+_DOMAIN = "domain"
+
+
+def _is_parameter(value: object) -> bool:
+    return isinstance(value, dataclasses.Field) and _DOMAIN in value.metadata
+
+
+def _boundary_of(name: str) -> Boundary:
+    """Return the boundary with which the name of an operator begins."""
+    try:
+        return Boundary(name.partition(".")[0])
+    except ValueError:
+        known = ", ".join(boundary.value for boundary in Boundary)
+        raise UsageError(
+            f"operator {name!r}: the name begins with no boundary ({known}), and the class does not say where it acts. "
+            "Write `boundaries = frozenset({Boundary.SERVICE})`, for example, in the class."
+        ) from None
 
 
 OPERATORS: Registry[type[Operator]] = Registry("operator", "chaosagent.operators", "chaosagent.operators")
