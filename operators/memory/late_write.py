@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Levels
-from chaosagent.vocabulary import Boundary
+from chaosagent.faults.operator import Choice, Levels, OperatorDefaults, parameter
 
 
 @dataclass(frozen=True, slots=True)
-class LateWrite:
+class LateWrite(OperatorDefaults):
     """A write takes effect only after a while; whoever reads meanwhile reads what was there before.
 
     Two agents that read, think and write so come to write over each other: the later write is the one that was made
@@ -24,29 +21,18 @@ class LateWrite:
         seconds: Virtual seconds until the write is applied.
     """
 
-    name: ClassVar[str] = "memory.late_write"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.MEMORY})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "told": Choice("late", "early"),
-        "seconds": Levels(5.0, 60.0, limits=(0.001, 86_400.0)),
-    }
-    by_default: ClassVar[bool] = False
+    name = "memory.late_write"
+    by_default = False
 
-    told: str = "late"
-    seconds: float = 5.0
+    told: str = parameter("late", Choice("late", "early"))
+    seconds: float = parameter(5.0, Levels(5.0, 60.0, limits=(0.001, 86_400.0)))
 
     @property
     def magnitude(self) -> float:
         """Half at a minute, one in the limit."""
         return self.seconds / (self.seconds + 60.0)
 
-    @property
-    def tokens(self) -> int:
-        """None: no text is added."""
-        return 0
-
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Write later."""
         if crossing.request.operation not in ("write", "append"):
             return await proceed(crossing.request)
         if self.told == "early":
@@ -56,6 +42,5 @@ class LateWrite:
         return await proceed(crossing.request)
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         who = "the writer goes on at once" if self.told == "early" else "the writer waits"
         return f"the write is applied {self.seconds:g} s late; {who}"

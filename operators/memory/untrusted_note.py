@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain
+from chaosagent.faults.operator import OperatorDefaults, parameter
 from chaosagent.operators.payloads import CANARIES, CANARY, CHARACTERS_MAX, ENCODINGS, GOALS, payload
 from chaosagent.operators.texts import token_count, with_text
-from chaosagent.vocabulary import Boundary
 
 
 @dataclass(frozen=True, slots=True)
-class UntrustedNote:
+class UntrustedNote(OperatorDefaults):
     """What is read holds a note of somebody who is not entitled to give instructions.
 
     A text ends with it; a list has it as its last item, a mapping at the end of its text. What is stored stays as it
@@ -27,14 +24,13 @@ class UntrustedNote:
         canary: A word in it that a contract can look for, at most 32 characters.
     """
 
-    name: ClassVar[str] = "memory.untrusted_note"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.MEMORY})
-    parameters: ClassVar[Mapping[str, Domain]] = {"goal": GOALS, "encoding": ENCODINGS, "canary": CANARIES}
-    by_default: ClassVar[bool] = False
+    name = "memory.untrusted_note"
+    by_default = False
+    description = "what is read holds a payload: {goal}, {encoding}"
 
-    goal: str = "override"
-    encoding: str = "plain"
-    canary: str = CANARY
+    goal: str = parameter("override", GOALS)
+    encoding: str = parameter("plain", ENCODINGS)
+    canary: str = parameter(CANARY, CANARIES)
 
     @property
     def magnitude(self) -> float:
@@ -47,15 +43,10 @@ class UntrustedNote:
         return token_count(self._text)
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Add the note."""
         response = await proceed(crossing.request)
         if crossing.request.operation != "read":
             return response
         return response._replace(value=self._with_note(response.value))
-
-    def describe(self) -> str:
-        """Say in one line what it does."""
-        return f"what is read holds a payload: {self.goal}, {self.encoding}"
 
     @property
     def _text(self) -> str:

@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Exchange, Proceed, Request, Response
-from chaosagent.faults.operator import Choice, Domain
+from chaosagent.faults.operator import Choice, OperatorDefaults, parameter
 from chaosagent.operators.fields import fields, with_values
-from chaosagent.vocabulary import Boundary
 
 _SENDERS = re.compile(r"(?i)from(_?agent)?|sender|author|on_?behalf_?of")
 
 
 @dataclass(frozen=True, slots=True)
-class Misaddressed:
+class Misaddressed(OperatorDefaults):
     """A message goes to another agent, or says that another one sent it.
 
     The other agent is the last one to whom or from whom something was sent before, else the sender or the recipient of
@@ -28,26 +26,18 @@ class Misaddressed:
             none) or `recipient` (it goes to another agent, and its recipient never gets it).
     """
 
-    name: ClassVar[str] = "message.misaddressed"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.MESSAGE})
-    parameters: ClassVar[Mapping[str, Domain]] = {"part": Choice("sender", "recipient")}
-    reads_history: ClassVar[bool] = True
-    by_default: ClassVar[bool] = False
+    name = "message.misaddressed"
+    reads_history = True
+    by_default = False
 
-    part: str = "recipient"
+    part: str = parameter("recipient", Choice("sender", "recipient"))
 
     @property
     def magnitude(self) -> float:
         """Half for a wrong sender, one for a message that does not arrive."""
         return 0.5 if self.part == "sender" else 1.0
 
-    @property
-    def tokens(self) -> int:
-        """None: names are changed, which the magnitude counts."""
-        return 0
-
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Write another name on it."""
         request = crossing.request
         if request.operation != "send":
             return await proceed(request)
@@ -57,7 +47,6 @@ class Misaddressed:
         return await proceed(request._replace(arguments=arguments))
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         return "the message names another sender" if self.part == "sender" else "the message goes to another agent"
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Text
-from chaosagent.vocabulary import Boundary
+from chaosagent.faults.operator import OperatorDefaults, Text, parameter
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class Partition(OperatorDefaults):
     """Messages between two groups of agents get lost; inside each group they arrive. Senders are not told.
 
     One injection acts on the messages at its hook, so a partition that lasts is written with `[*]`, or `[3..]` from the
@@ -23,25 +20,12 @@ class Partition:
             alone, whom then nobody hears.
     """
 
-    name: ClassVar[str] = "message.partition"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.MESSAGE})
-    parameters: ClassVar[Mapping[str, Domain]] = {"members": Text("", characters_max=500)}
-    by_default: ClassVar[bool] = False
+    name = "message.partition"
+    by_default = False
 
-    members: str = ""
-
-    @property
-    def magnitude(self) -> float:
-        """One: the whole message is missing."""
-        return 1.0
-
-    @property
-    def tokens(self) -> int:
-        """None: no text is added."""
-        return 0
+    members: str = parameter("", Text("", characters_max=500))
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Lose what would pass from one group to the other."""
         request, sender = crossing.request, crossing.agent
         group = [name for name in map(str.strip, self.members.split(",")) if name] if self.members else [sender]
         if request.operation != "send" or (sender in group) == (request.arguments.get("to") in group):
@@ -49,5 +33,4 @@ class Partition:
         return Response()
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         return f"messages between {ascii(self.members) if self.members else 'the sender'} and all others get lost"

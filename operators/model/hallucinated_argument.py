@@ -7,14 +7,12 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.canonical import DEPTH_MAX, Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Levels
+from chaosagent.faults.operator import Choice, Levels, OperatorDefaults, parameter
 from chaosagent.operators.answers import ToolCall, with_first_call
 from chaosagent.operators.fields import depth_of, fields, is_number, with_values
-from chaosagent.vocabulary import Boundary
 
 INVENTED = ("override", True)
 """Name and value of an invented argument: what a model makes up to get its way."""
@@ -23,7 +21,7 @@ _LAST_DIGIT = re.compile(r"[0-9](?=[^0-9]*\Z)")
 
 
 @dataclass(frozen=True, slots=True)
-class HallucinatedArgument:
+class HallucinatedArgument(OperatorDefaults):
     """An argument of the first tool call is made up.
 
     Attributes:
@@ -32,34 +30,22 @@ class HallucinatedArgument:
         index: Which one of the values with a digit, counted from 1, keys in sorted order; means nothing for `invented`.
     """
 
-    name: ClassVar[str] = "model.hallucinated_argument"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.MODEL})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "kind": Choice("invented", "altered"),
-        "index": Levels(1, limits=(1, 1_000)),
-    }
-    by_default: ClassVar[bool] = False
+    name = "model.hallucinated_argument"
+    by_default = False
 
-    kind: str = "altered"
-    index: int = 1
+    kind: str = parameter("altered", Choice("invented", "altered"))
+    index: int = parameter(1, Levels(1, limits=(1, 1_000)))
 
     @property
     def magnitude(self) -> float:
         """A quarter for one argument more, half for a wrong one."""
         return 0.25 if self.kind == "invented" else 0.5
 
-    @property
-    def tokens(self) -> int:
-        """None: what a model writes is a fault here, which the magnitude counts."""
-        return 0
-
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Make it up."""
         response = await proceed(crossing.request)
         return response._replace(value=with_first_call(response.value, self._made_up))
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         return (
             "the first tool call has an invented argument"
             if self.kind == "invented"

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain
+from chaosagent.faults.operator import Choice, OperatorDefaults, parameter
 from chaosagent.operators.answers import ToolCall, arguments_json, with_first_call
-from chaosagent.vocabulary import Boundary
 
 _MAGNITUDES = {"missing_argument": 0.25, "unknown_tool": 0.5, "truncated_json": 0.75}
 
 
 @dataclass(frozen=True, slots=True)
-class MalformedToolCall:
+class MalformedToolCall(OperatorDefaults):
     """The first tool call in the answer of a model is broken.
 
     Attributes:
@@ -23,29 +21,20 @@ class MalformedToolCall:
             `truncated_json` (the arguments are a text, the first half of their JSON).
     """
 
-    name: ClassVar[str] = "model.malformed_tool_call"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.MODEL})
-    parameters: ClassVar[Mapping[str, Domain]] = {"kind": Choice("missing_argument", "unknown_tool", "truncated_json")}
+    name = "model.malformed_tool_call"
 
-    kind: str = "truncated_json"
+    kind: str = parameter("truncated_json", Choice("missing_argument", "unknown_tool", "truncated_json"))
 
     @property
     def magnitude(self) -> float:
         """How much of the call is lost: an argument, the tool, or all arguments."""
         return _MAGNITUDES[self.kind]
 
-    @property
-    def tokens(self) -> int:
-        """None: no text is added."""
-        return 0
-
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Break the call."""
         response = await proceed(crossing.request)
         return response._replace(value=with_first_call(response.value, self._broken))
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         return f"the first tool call is malformed: {self.kind.replace('_', ' ')}"
 
     def _broken(self, call: ToolCall) -> ToolCall:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Levels
-from chaosagent.vocabulary import Boundary, Failure
+from chaosagent.faults.operator import Choice, Levels, OperatorDefaults, parameter
+from chaosagent.vocabulary import Failure
 
 
 @dataclass(frozen=True, slots=True)
-class Slow:
+class Slow(OperatorDefaults):
     """The model takes long to answer, or never comes to an end.
 
     Attributes:
@@ -20,29 +18,18 @@ class Slow:
         seconds: Virtual seconds until the answer, or until the client gives up.
     """
 
-    name: ClassVar[str] = "model.slow"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.MODEL})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "kind": Choice("delayed", "stalled"),
-        "seconds": Levels(60.0, limits=(0.001, 86_400.0)),
-    }
-    by_default: ClassVar[bool] = False
+    name = "model.slow"
+    by_default = False
 
-    kind: str = "delayed"
-    seconds: float = 60.0
+    kind: str = parameter("delayed", Choice("delayed", "stalled"))
+    seconds: float = parameter(60.0, Levels(60.0, limits=(0.001, 86_400.0)))
 
     @property
     def magnitude(self) -> float:
         """As of a delay: half at a minute; one if nothing comes."""
         return 1.0 if self.kind == "stalled" else self.seconds / (self.seconds + 60.0)
 
-    @property
-    def tokens(self) -> int:
-        """None: what a model writes is a fault here, which the magnitude counts."""
-        return 0
-
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Hold the answer back."""
         response = await proceed(crossing.request)
         await crossing.sleep(self.seconds)
         if self.kind == "delayed":
@@ -50,7 +37,6 @@ class Slow:
         return Response(failure=Failure("timeout", f"the model did not answer within {self.seconds:g} s"))
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         return (
             f"the model takes {self.seconds:g} s longer"
             if self.kind == "delayed"

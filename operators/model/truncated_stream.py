@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels
+from chaosagent.faults.operator import Levels, OperatorDefaults, parameter
 from chaosagent.operators.answers import arguments_json, tool_calls
-from chaosagent.vocabulary import Boundary
 
 _REASONS: Mapping[str, Plain] = {"finish_reason": "length", "stop_reason": "max_tokens"}
 
 
 @dataclass(frozen=True, slots=True)
-class TruncatedStream:
+class TruncatedStream(OperatorDefaults):
     """The answer of the model breaks off, as at a token limit.
 
     First comes its content, a text or a list of parts, then one tool call after the other. Parts and calls behind the
@@ -28,31 +26,20 @@ class TruncatedStream:
         share: How much is lost, at least one character.
     """
 
-    name: ClassVar[str] = "model.truncated_stream"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.MODEL})
-    parameters: ClassVar[Mapping[str, Domain]] = {"share": Levels(0.25, 0.75, limits=(0.01, 1.0))}
-    by_default: ClassVar[bool] = False
+    name = "model.truncated_stream"
+    by_default = False
+    description = "the last {share:.0%} of the answer are missing"
 
-    share: float = 0.25
+    share: float = parameter(0.25, Levels(0.25, 0.75, limits=(0.01, 1.0)))
 
     @property
     def magnitude(self) -> float:
         """The share that is lost."""
         return self.share
 
-    @property
-    def tokens(self) -> int:
-        """None: what a model writes is a fault here, which the magnitude counts."""
-        return 0
-
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Cut the answer."""
         response = await proceed(crossing.request)
         return response._replace(value=self._cut(response.value))
-
-    def describe(self) -> str:
-        """Say in one line what it does."""
-        return f"the last {self.share:.0%} of the answer are missing"
 
     def _cut(self, value: Plain) -> Plain:
         if isinstance(value, str):

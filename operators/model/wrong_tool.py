@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels
+from chaosagent.faults.operator import Levels, OperatorDefaults, parameter
 from chaosagent.operators.answers import ToolCall, tool_calls, with_first_call
-from chaosagent.vocabulary import Boundary
 
 TOOLS_MAX = 1_000
 """Tools of a request that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
-class WrongTool:
+class WrongTool(OperatorDefaults):
     """The first tool call of the answer goes to another tool, with the same arguments.
 
     The other tools are those of the request (its `tools`) and of the further calls of the answer, in this order; where
@@ -27,32 +25,17 @@ class WrongTool:
         index: Which one of the other tools, counted from 1.
     """
 
-    name: ClassVar[str] = "model.wrong_tool"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.MODEL})
-    parameters: ClassVar[Mapping[str, Domain]] = {"index": Levels(1, 2, limits=(1, 1_000))}
-    by_default: ClassVar[bool] = False
+    name = "model.wrong_tool"
+    by_default = False
+    magnitude = 0.5  # which tool it is says nothing of the strength
+    description = "the first tool call goes to another tool, number {index} of those at hand"
 
-    index: int = 1
-
-    @property
-    def magnitude(self) -> float:
-        """One half: which tool it is says nothing of the strength."""
-        return 0.5
-
-    @property
-    def tokens(self) -> int:
-        """None: what a model writes is a fault here, which the magnitude counts."""
-        return 0
+    index: int = parameter(1, Levels(1, 2, limits=(1, 1_000)))
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Exchange the tool."""
         response = await proceed(crossing.request)
         names = [*_names(crossing.request.arguments.get("tools")), *_names(tool_calls(response.value))]
         return response._replace(value=with_first_call(response.value, lambda call: self._exchanged(call, names)))
-
-    def describe(self) -> str:
-        """Say in one line what it does."""
-        return f"the first tool call goes to another tool, number {self.index} of those at hand"
 
     def _exchanged(self, call: ToolCall, names: list[str]) -> ToolCall:
         others = list(dict.fromkeys(name for name in names if name != call.get("name")))

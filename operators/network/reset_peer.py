@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response, Toxic
-from chaosagent.faults.operator import Domain, Levels
+from chaosagent.faults.operator import Levels, OperatorDefaults, parameter
 from chaosagent.operators.toxics import MEANS, SECONDS_MAX, STREAM, disturbed
-from chaosagent.vocabulary import Boundary
 
 
 @dataclass(frozen=True, slots=True)
-class ResetPeer:
+class ResetPeer(OperatorDefaults):
     """The connection breaks as soon as something is to go through.
 
     With `downstream` that is the answer: the server has acted, and its acknowledgement is lost. With `upstream` it is
@@ -25,28 +22,14 @@ class ResetPeer:
         stream: What comes `downstream` from the server, or goes `upstream` to it.
     """
 
-    name: ClassVar[str] = "network.reset_peer"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.NETWORK})
-    parameters: ClassVar[Mapping[str, Domain]] = {"seconds": Levels(0.0, limits=(0.0, SECONDS_MAX)), "stream": STREAM}
+    name = "network.reset_peer"
 
-    seconds: float = 0.0
-    stream: str = "downstream"
-
-    @property
-    def magnitude(self) -> float:
-        """One: the whole answer is missing."""
-        return 1.0
-
-    @property
-    def tokens(self) -> int:
-        """None: no text is changed."""
-        return 0
+    seconds: float = parameter(0.0, Levels(0.0, limits=(0.0, SECONDS_MAX)))
+    stream: str = parameter("downstream", STREAM)
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Break the connection."""
         toxic = Toxic("reset_peer", self.stream, {"timeout": round(self.seconds * 1000)})
         return await disturbed(crossing, proceed, toxic)
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         return f"the connection breaks as soon as something goes {MEANS[self.stream]}, which is lost"

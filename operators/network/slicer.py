@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response, Toxic
-from chaosagent.faults.operator import Domain, Levels
+from chaosagent.faults.operator import Levels, OperatorDefaults, parameter
 from chaosagent.operators.toxics import MEANS, STREAM, disturbed
-from chaosagent.vocabulary import Boundary
 
 
 @dataclass(frozen=True, slots=True)
-class Slicer:
+class Slicer(OperatorDefaults):
     """What is sent in one piece arrives in many, one after the other.
 
     Attributes:
@@ -22,31 +19,19 @@ class Slicer:
         stream: What comes `downstream` from the server, or goes `upstream` to it.
     """
 
-    name: ClassVar[str] = "network.slicer"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.NETWORK})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "size": Levels(16, 1, limits=(1, 65_536)),
-        "seconds": Levels(0.001, limits=(0.000_001, 1.0)),
-        "stream": STREAM,
-    }
-    by_default: ClassVar[bool] = False
+    name = "network.slicer"
+    by_default = False
 
-    size: int = 16
-    seconds: float = 0.001
-    stream: str = "downstream"
+    size: int = parameter(16, Levels(16, 1, limits=(1, 65_536)))
+    seconds: float = parameter(0.001, Levels(0.001, limits=(0.000_001, 1.0)))
+    stream: str = parameter("downstream", STREAM)
 
     @property
     def magnitude(self) -> float:
         """Half with pieces of sixteen bytes, less the larger they are."""
         return 1.0 / (1.0 + self.size / 16.0)
 
-    @property
-    def tokens(self) -> int:
-        """None: no text is changed."""
-        return 0
-
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Cut the data up."""
         toxic = Toxic(
             "slicer",
             self.stream,
@@ -55,5 +40,4 @@ class Slicer:
         return await disturbed(crossing, proceed, toxic)
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         return f"what goes {MEANS[self.stream]} comes in pieces of {self.size} bytes, {self.seconds:g} s apart"

@@ -6,13 +6,11 @@ import itertools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Levels
+from chaosagent.faults.operator import Choice, Levels, OperatorDefaults, parameter
 from chaosagent.operators.edits import Edit, edited
 from chaosagent.operators.texts import with_changed_text
-from chaosagent.vocabulary import Boundary
 
 REFERENCE_TOKENS_MAX = 16
 """The most tokens of a reference that is replaced; longer ones stay."""
@@ -82,7 +80,7 @@ def _is_numbering(found: re.Match[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Ambiguity:
+class Ambiguity(OperatorDefaults):
     """A reference in a text is vague: "order A-1006" becomes "the order", "by 2026-03-05" becomes "soon".
 
     A number with two decimals is an amount without a currency, too, unless the word before it says that it numbers
@@ -93,35 +91,18 @@ class Ambiguity:
         index: Which one of them, counted from 1; where there are fewer, nothing happens.
     """
 
-    name: ClassVar[str] = "prompt.ambiguity"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.PROMPT})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "kind": Choice(*_KINDS),
-        "index": Levels(1, 2, limits=(1, 1_000)),
-    }
-    by_default: ClassVar[bool] = False
+    name = "prompt.ambiguity"
+    by_default = False
+    magnitude = 0.5  # which reference it is says nothing of the strength
+    tokens = REFERENCE_TOKENS_MAX
+    description = "{kind} number {index} of the text is only hinted at"
 
-    kind: str = "id"
-    index: int = 1
-
-    @property
-    def magnitude(self) -> float:
-        """One half: which reference it is says nothing of the strength."""
-        return 0.5
-
-    @property
-    def tokens(self) -> int:
-        """Those of the longest reference."""
-        return REFERENCE_TOKENS_MAX
+    kind: str = parameter("id", Choice(*_KINDS))
+    index: int = parameter(1, Levels(1, 2, limits=(1, 1_000)))
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Make it vague."""
         response = await proceed(crossing.request)
         return response._replace(value=with_changed_text(response.value, self._vague))
-
-    def describe(self) -> str:
-        """Say in one line what it does."""
-        return f"{self.kind} number {self.index} of the text is only hinted at"
 
     def _vague(self, text: str) -> str:
         pattern, vague = _KINDS[self.kind]

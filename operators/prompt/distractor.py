@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Text
+from chaosagent.faults.operator import OperatorDefaults, Text, parameter
 from chaosagent.operators.texts import shortened, token_count, with_text
 from chaosagent.operators.words import Words
-from chaosagent.vocabulary import Boundary
 
 CHARACTERS_MAX = 500
 
@@ -22,7 +19,7 @@ REMARKS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Distractor:
+class Distractor(OperatorDefaults):
     """A true and irrelevant remark stands in a text that gets into a context.
 
     Attributes:
@@ -30,15 +27,10 @@ class Distractor:
         position: At the `end` of the text or at its `start`.
     """
 
-    name: ClassVar[str] = "prompt.distractor"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.PROMPT})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "text": Text(*REMARKS, characters_max=CHARACTERS_MAX),
-        "position": Words("end", also=("start",)),
-    }
+    name = "prompt.distractor"
 
-    text: str = REMARKS[0]
-    position: str = "end"
+    text: str = parameter(REMARKS[0], Text(*REMARKS, characters_max=CHARACTERS_MAX))
+    position: str = parameter("end", Words("end", also=("start",)))
 
     @property
     def magnitude(self) -> float:
@@ -51,10 +43,8 @@ class Distractor:
         return token_count(self.text)
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Add the text."""
         response = await proceed(crossing.request)
         return response._replace(value=with_text(response.value, self.text, self.position))
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         return f"at the {self.position} of the text stands {shortened(self.text)!a}"

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels
+from chaosagent.faults.operator import Levels, OperatorDefaults, parameter
 from chaosagent.operators.edits import Edit, Span, edited, instructions, is_marker, tokens_levels
 from chaosagent.operators.texts import with_changed_text
-from chaosagent.vocabulary import Boundary
 
 _LINE_BREAK = re.compile(r"\r?\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Dropout:
+class Dropout(OperatorDefaults):
     """An instruction is missing from a text: a whole sentence that says what to do or what must hold.
 
     Where it is all that a line says, the line goes with it, and the marker of a list item, too. A text that consists of
@@ -28,21 +25,13 @@ class Dropout:
         tokens_max: The most tokens that an instruction has; longer ones are not counted.
     """
 
-    name: ClassVar[str] = "prompt.dropout"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.PROMPT})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "index": Levels(1, 2, limits=(1, 1_000)),
-        "tokens_max": tokens_levels(64),
-    }
-    by_default: ClassVar[bool] = False
+    name = "prompt.dropout"
+    by_default = False
+    magnitude = 0.5  # which instruction it is says nothing of the strength
+    description = "instruction {index} is missing, of those with at most {tokens_max} tokens"
 
-    index: int = 1
-    tokens_max: int = 64
-
-    @property
-    def magnitude(self) -> float:
-        """One half: which instruction it is says nothing of the strength."""
-        return 0.5
+    index: int = parameter(1, Levels(1, 2, limits=(1, 1_000)))
+    tokens_max: int = parameter(64, tokens_levels(64))
 
     @property
     def tokens(self) -> int:
@@ -50,13 +39,8 @@ class Dropout:
         return self.tokens_max
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Leave the instruction out."""
         response = await proceed(crossing.request)
         return response._replace(value=with_changed_text(response.value, self._without))
-
-    def describe(self) -> str:
-        """Say in one line what it does."""
-        return f"instruction {self.index} is missing, of those with at most {self.tokens_max} tokens"
 
     def _without(self, text: str) -> str:
         removals = [_removal(text, span) for span in instructions(text)]

@@ -7,13 +7,11 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Levels
+from chaosagent.faults.operator import Choice, Levels, OperatorDefaults, parameter
 from chaosagent.operators.edits import EDITS_MAX, Edit, edited, tokens_levels
 from chaosagent.operators.texts import with_changed_text
-from chaosagent.vocabulary import Boundary
 
 _WORD = re.compile(r"(?<![\w@/.\-])[A-Za-z]{4,}(?![\w@/\-]|\.\w)")
 _GAP = re.compile(r"(?<=\S) (?=\S)")
@@ -63,7 +61,7 @@ _KINDS: Mapping[str, Callable[[str, random.Random], Iterator[Edit]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Noise:
+class Noise(OperatorDefaults):
     """A text has small mistakes in randomly drawn words; numbers, names with digits and addresses stay.
 
     Attributes:
@@ -73,18 +71,13 @@ class Noise:
         tokens_max: The most tokens of the text that are changed, whatever the share.
     """
 
-    name: ClassVar[str] = "prompt.noise"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.PROMPT})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "kind": Choice(*_KINDS),
-        "share": Levels(0.05, 0.25, limits=(0.01, 1.0)),
-        "tokens_max": tokens_levels(32),
-    }
-    by_default: ClassVar[bool] = False
+    name = "prompt.noise"
+    by_default = False
+    description = "{share:.0%} of the words have noise ({kind}), at most {tokens_max} tokens"
 
-    kind: str = "typos"
-    share: float = 0.05
-    tokens_max: int = 32
+    kind: str = parameter("typos", Choice(*_KINDS))
+    share: float = parameter(0.05, Levels(0.05, 0.25, limits=(0.01, 1.0)))
+    tokens_max: int = parameter(32, tokens_levels(32))
 
     @property
     def magnitude(self) -> float:
@@ -97,13 +90,8 @@ class Noise:
         return self.tokens_max
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Make the mistakes."""
         response = await proceed(crossing.request)
         return response._replace(value=with_changed_text(response.value, lambda text: self._noisy(text, crossing.rng)))
-
-    def describe(self) -> str:
-        """Say in one line what it does."""
-        return f"{self.share:.0%} of the words have noise ({self.kind}), at most {self.tokens_max} tokens"
 
     def _noisy(self, text: str, rng: random.Random) -> str:
         edits = list(_KINDS[self.kind](text, rng))

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain
+from chaosagent.faults.operator import OperatorDefaults, parameter
 from chaosagent.operators.edits import TOKENS_MAX, edited, tokens_levels
 from chaosagent.operators.texts import with_changed_text
 from chaosagent.operators.wording import moved_clauses, phrases_in, synonyms_in
-from chaosagent.vocabulary import Boundary
 
 
 @dataclass(frozen=True, slots=True)
-class Paraphrase:
+class Paraphrase(OperatorDefaults):
     """A text says the same in other words.
 
     Clauses change places ("If it is late, ask." becomes "Ask if it is late."), then phrases and then words are replaced
@@ -27,14 +24,11 @@ class Paraphrase:
         tokens_max: The most tokens of the text that are changed.
     """
 
-    name: ClassVar[str] = "prompt.paraphrase"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.PROMPT})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "tokens_max": tokens_levels(16, 64),
-    }
-    by_default: ClassVar[bool] = False
+    name = "prompt.paraphrase"
+    by_default = False
+    description = "at most {tokens_max} tokens are said in other words"
 
-    tokens_max: int = 16
+    tokens_max: int = parameter(16, tokens_levels(16, 64))
 
     @property
     def magnitude(self) -> float:
@@ -47,13 +41,8 @@ class Paraphrase:
         return self.tokens_max
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Say it in other words."""
         response = await proceed(crossing.request)
         return response._replace(value=with_changed_text(response.value, self._paraphrased))
-
-    def describe(self) -> str:
-        """Say in one line what it does."""
-        return f"at most {self.tokens_max} tokens are said in other words"
 
     def _paraphrased(self, text: str) -> str:
         edits = itertools.chain(moved_clauses(text), phrases_in(text), synonyms_in(text))

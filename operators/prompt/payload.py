@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain
+from chaosagent.faults.operator import OperatorDefaults, parameter
 from chaosagent.operators.payloads import CANARIES, CANARY, CHARACTERS_MAX, ENCODINGS, GOALS, payload
 from chaosagent.operators.texts import shortened, token_count, with_text
 from chaosagent.operators.words import Words
-from chaosagent.vocabulary import Boundary
 
 
 @dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(OperatorDefaults):
     """What an attacker wrote stands in a text that gets into a context, from the library of `operators/payloads.py`.
 
     Attributes:
@@ -25,20 +22,13 @@ class Payload:
         canary: A word in it that a contract can look for.
     """
 
-    name: ClassVar[str] = "prompt.payload"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.PROMPT})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "goal": GOALS,
-        "encoding": ENCODINGS,
-        "position": Words("end", also=("start",)),
-        "canary": CANARIES,
-    }
-    by_default: ClassVar[bool] = False
+    name = "prompt.payload"
+    by_default = False
 
-    goal: str = "override"
-    encoding: str = "plain"
-    position: str = "end"
-    canary: str = CANARY
+    goal: str = parameter("override", GOALS)
+    encoding: str = parameter("plain", ENCODINGS)
+    position: str = parameter("end", Words("end", also=("start",)))
+    canary: str = parameter(CANARY, CANARIES)
 
     @property
     def magnitude(self) -> float:
@@ -51,12 +41,10 @@ class Payload:
         return token_count(self._text)
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Add the payload."""
         response = await proceed(crossing.request)
         return response._replace(value=with_text(response.value, self._text, self.position))
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         plain = payload(self.goal, canary=self.canary)
         return f"at the {self.position} of the text stands ({self.encoding}) {shortened(plain)!a}"
 

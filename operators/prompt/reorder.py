@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain
+from chaosagent.faults.operator import Choice, OperatorDefaults, parameter
 from chaosagent.operators.edits import Edit, Span, edited, instructions, items, sentences, tokens_levels
 from chaosagent.operators.texts import with_changed_text
-from chaosagent.vocabulary import Boundary
 
 _UNITS: Mapping[str, Callable[[str], list[Span]]] = {
     "items": items,
@@ -20,7 +18,7 @@ _UNITS: Mapping[str, Callable[[str], list[Span]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reorder:
+class Reorder(OperatorDefaults):
     """Parts of a text stand in another order; nothing is added and nothing is lost.
 
     Attributes:
@@ -30,18 +28,12 @@ class Reorder:
         tokens_max: The most tokens that may change places.
     """
 
-    name: ClassVar[str] = "prompt.reorder"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.PROMPT})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "unit": Choice(*_UNITS),
-        "kind": Choice("swapped", "reversed"),
-        "tokens_max": tokens_levels(64),
-    }
-    by_default: ClassVar[bool] = False
+    name = "prompt.reorder"
+    by_default = False
 
-    unit: str = "sentences"
-    kind: str = "swapped"
-    tokens_max: int = 64
+    unit: str = parameter("sentences", Choice(*_UNITS))
+    kind: str = parameter("swapped", Choice("swapped", "reversed"))
+    tokens_max: int = parameter(64, tokens_levels(64))
 
     @property
     def magnitude(self) -> float:
@@ -54,12 +46,10 @@ class Reorder:
         return self.tokens_max
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Let them change places."""
         response = await proceed(crossing.request)
         return response._replace(value=with_changed_text(response.value, self._reordered))
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         which = "the first two" if self.kind == "swapped" else "the first"
         return f"{which} {self.unit} are {self.kind}, at most {self.tokens_max} tokens"
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Text
+from chaosagent.faults.operator import OperatorDefaults, Text, parameter
 from chaosagent.operators.texts import shortened, token_count, with_text
 from chaosagent.operators.words import Words
-from chaosagent.vocabulary import Boundary
 
 CHARACTERS_MAX = 500
 
@@ -23,7 +20,7 @@ INSTRUCTIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Splice:
+class Splice(OperatorDefaults):
     """An instruction that nobody entitled wrote stands in a text that gets into a context.
 
     Attributes:
@@ -31,15 +28,10 @@ class Splice:
         position: At the `end` of the text or at its `start`.
     """
 
-    name: ClassVar[str] = "prompt.splice"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.PROMPT})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "text": Text(*INSTRUCTIONS, characters_max=CHARACTERS_MAX),
-        "position": Words("end", also=("start",)),
-    }
+    name = "prompt.splice"
 
-    text: str = INSTRUCTIONS[0]
-    position: str = "end"
+    text: str = parameter(INSTRUCTIONS[0], Text(*INSTRUCTIONS, characters_max=CHARACTERS_MAX))
+    position: str = parameter("end", Words("end", also=("start",)))
 
     @property
     def magnitude(self) -> float:
@@ -52,10 +44,8 @@ class Splice:
         return token_count(self.text)
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Add the text."""
         response = await proceed(crossing.request)
         return response._replace(value=with_text(response.value, self.text, self.position))
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         return f"at the {self.position} of the text stands {shortened(self.text)!a}"

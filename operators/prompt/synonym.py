@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain
+from chaosagent.faults.operator import OperatorDefaults, parameter
 from chaosagent.operators.edits import TOKENS_MAX, edited, tokens_levels
 from chaosagent.operators.texts import with_changed_text
 from chaosagent.operators.wording import synonyms_in
-from chaosagent.vocabulary import Boundary
 
 
 @dataclass(frozen=True, slots=True)
-class Synonym:
+class Synonym(OperatorDefaults):
     """Words of a text are replaced by others that mean the same, from left to right.
 
     Only words in the lexicon of the package (`operators/lexicon.txt`) are replaced, and only where the word before
@@ -25,14 +22,11 @@ class Synonym:
         tokens_max: The most tokens of the text that are changed.
     """
 
-    name: ClassVar[str] = "prompt.synonym"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.PROMPT})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "tokens_max": tokens_levels(4, 16),
-    }
-    by_default: ClassVar[bool] = False
+    name = "prompt.synonym"
+    by_default = False
+    description = "words of at most {tokens_max} tokens are replaced by synonyms"
 
-    tokens_max: int = 4
+    tokens_max: int = parameter(4, tokens_levels(4, 16))
 
     @property
     def magnitude(self) -> float:
@@ -45,12 +39,7 @@ class Synonym:
         return self.tokens_max
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Replace the words."""
         response = await proceed(crossing.request)
         return response._replace(
             value=with_changed_text(response.value, lambda text: edited(text, synonyms_in(text), self.tokens_max))
         )
-
-    def describe(self) -> str:
-        """Say in one line what it does."""
-        return f"words of at most {self.tokens_max} tokens are replaced by synonyms"

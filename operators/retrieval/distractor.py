@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain
+from chaosagent.faults.operator import Choice, OperatorDefaults, parameter
 from chaosagent.operators.passages import Passage, with_passages
-from chaosagent.vocabulary import Boundary
 
 _NUMBER = re.compile(r"\d{1,15}", re.ASCII)
 _NOT = re.compile(r" not\b")
@@ -18,7 +16,7 @@ _STATEMENT = re.compile(r"\b(is|are|was|were|can|may|must|will|shall|should)\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Distractor:
+class Distractor(OperatorDefaults):
     """Among the passages is a near-duplicate of the best one that says something else.
 
     Its first number is another one; in a text without numbers, the first statement is turned into its opposite.
@@ -28,30 +26,19 @@ class Distractor:
         position: Where it stands: `last`, or `first`, before the best passage.
     """
 
-    name: ClassVar[str] = "retrieval.distractor"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.RETRIEVAL})
-    parameters: ClassVar[Mapping[str, Domain]] = {"position": Choice("last", "first")}
+    name = "retrieval.distractor"
+    description = "a passage that contradicts the best one comes {position}"
 
-    position: str = "last"
+    position: str = parameter("last", Choice("last", "first"))
 
     @property
     def magnitude(self) -> float:
         """A quarter behind the other passages, half before them."""
         return 0.25 if self.position == "last" else 0.5
 
-    @property
-    def tokens(self) -> int:
-        """None: in a retriever's answer items are counted, by the magnitude."""
-        return 0
-
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Add the passage."""
         response = await proceed(crossing.request)
         return response._replace(value=with_passages(response.value, self._with_distractor))
-
-    def describe(self) -> str:
-        """Say in one line what it does."""
-        return f"a passage that contradicts the best one comes {self.position}"
 
     def _with_distractor(self, passages: Sequence[Passage]) -> list[Passage]:
         best = passages[0]

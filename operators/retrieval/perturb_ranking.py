@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain
+from chaosagent.faults.operator import OperatorDefaults, parameter
 from chaosagent.operators.passages import Passage, with_passages
 from chaosagent.operators.words import Words
-from chaosagent.vocabulary import Boundary
 
 
 @dataclass(frozen=True, slots=True)
-class PerturbRanking:
+class PerturbRanking(OperatorDefaults):
     """The right passages are found and ranked wrongly; scores stay with the ranks.
 
     Attributes:
@@ -23,29 +21,20 @@ class PerturbRanking:
             `rescored` (passages stay where they are, with the scores in reverse).
     """
 
-    name: ClassVar[str] = "retrieval.perturb_ranking"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.RETRIEVAL})
-    parameters: ClassVar[Mapping[str, Domain]] = {"kind": Words("rotated", "reversed", also=("shuffled", "rescored"))}
+    name = "retrieval.perturb_ranking"
 
-    kind: str = "rotated"
+    kind: str = parameter("rotated", Words("rotated", "reversed", also=("shuffled", "rescored")))
 
     @property
     def magnitude(self) -> float:
         """A quarter when one passage moves, half when all do."""
         return 0.25 if self.kind == "rotated" else 0.5
 
-    @property
-    def tokens(self) -> int:
-        """None: no text is added."""
-        return 0
-
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Give the passages another order."""
         response = await proceed(crossing.request)
         return response._replace(value=with_passages(response.value, lambda found: self._ranked(found, crossing.rng)))
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         if self.kind == "rescored":
             return "the scores of the passages are reversed"
         return f"the ranking of the passages is {self.kind}"

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain
+from chaosagent.faults.operator import OperatorDefaults, parameter
 from chaosagent.operators.passages import Passage, with_passages
 from chaosagent.operators.payloads import CANARIES, CANARY, CHARACTERS_MAX, ENCODINGS, GOALS, payload
 from chaosagent.operators.texts import token_count, with_text
 from chaosagent.operators.words import Words
-from chaosagent.vocabulary import Boundary
 
 
 @dataclass(frozen=True, slots=True)
-class PoisonedPassage:
+class PoisonedPassage(OperatorDefaults):
     """Somebody else's instructions stand in a passage, or in one more.
 
     Attributes:
@@ -26,20 +24,13 @@ class PoisonedPassage:
         canary: A word in it that a contract can look for, at most 32 characters.
     """
 
-    name: ClassVar[str] = "retrieval.poisoned_passage"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.RETRIEVAL})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "goal": GOALS,
-        "encoding": ENCODINGS,
-        "place": Words("best", also=("own",)),
-        "canary": CANARIES,
-    }
-    by_default: ClassVar[bool] = False
+    name = "retrieval.poisoned_passage"
+    by_default = False
 
-    goal: str = "override"
-    encoding: str = "plain"
-    place: str = "best"
-    canary: str = CANARY
+    goal: str = parameter("override", GOALS)
+    encoding: str = parameter("plain", ENCODINGS)
+    place: str = parameter("best", Words("best", also=("own",)))
+    canary: str = parameter(CANARY, CANARIES)
 
     @property
     def magnitude(self) -> float:
@@ -52,12 +43,10 @@ class PoisonedPassage:
         return token_count(self._text)
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Add the payload."""
         response = await proceed(crossing.request)
         return response._replace(value=with_passages(response.value, self._poisoned))
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         where = "the best passage holds" if self.place == "best" else "one more passage is"
         return f"{where} a payload: {self.goal}, {self.encoding}"
 

@@ -4,41 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Exchange, Proceed, Response
-from chaosagent.faults.operator import Domain
+from chaosagent.faults.operator import OperatorDefaults
 from chaosagent.operators.passages import Passage, with_passages
-from chaosagent.vocabulary import Boundary
 
 
 @dataclass(frozen=True, slots=True)
-class StaleIndex:
+class StaleIndex(OperatorDefaults):
     """The index has not been updated: passages come in an earlier version.
 
     That is the last differing answer to the same query. Without one, each passage comes as the oldest answer that had
     its `id`, to whatever query, showed it, with the score that it has now. Otherwise nothing happens.
     """
 
-    name: ClassVar[str] = "retrieval.stale_index"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.RETRIEVAL})
-    parameters: ClassVar[Mapping[str, Domain]] = {}
-    reads_history: ClassVar[bool] = True
-    by_default: ClassVar[bool] = False
-
-    @property
-    def magnitude(self) -> float:
-        """One half: whole passages are replaced, by some that were true."""
-        return 0.5
-
-    @property
-    def tokens(self) -> int:
-        """None: in a retriever's answer items are counted, by the magnitude."""
-        return 0
+    name = "retrieval.stale_index"
+    reads_history = True
+    by_default = False
+    magnitude = 0.5  # whole passages are replaced, by some that were true
+    description = "passages come from an index that is out of date"
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Answer from the old index."""
         response = await proceed(crossing.request)
         earlier = crossing.earlier()
         if earlier is not None:
@@ -47,10 +34,6 @@ class StaleIndex:
         return response._replace(
             value=with_passages(response.value, lambda passages: [_aged(passage, oldest) for passage in passages])
         )
-
-    def describe(self) -> str:
-        """Say in one line what it does."""
-        return "passages come from an index that is out of date"
 
 
 def _oldest(history: Sequence[Exchange]) -> dict[str, Passage]:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels
+from chaosagent.faults.operator import Levels, OperatorDefaults, parameter
 from chaosagent.operators.withhold import MEANS, WHEN, withhold
-from chaosagent.vocabulary import Boundary, Failure
+from chaosagent.vocabulary import Failure
 
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorStatus:
+class ErrorStatus(OperatorDefaults):
     """The service, or a proxy in front of it, answers with an error.
 
     Attributes:
@@ -26,35 +24,17 @@ class ErrorStatus:
         when: `before` the service acts, which then never does, or `after`, as a proxy does that loses its backend.
     """
 
-    name: ClassVar[str] = "service.error_status"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "status": Levels(503, 429, 404, limits=(400, 599)),
-        "retry_after": Levels(0.0, limits=(0.0, 86_400.0)),
-        "when": WHEN,
-    }
+    name = "service.error_status"
 
-    status: int = 503
-    retry_after: float = 0.0
-    when: str = "before"
-
-    @property
-    def magnitude(self) -> float:
-        """One: the whole answer is missing."""
-        return 1.0
-
-    @property
-    def tokens(self) -> int:
-        """None: no text is changed."""
-        return 0
+    status: int = parameter(503, Levels(503, 429, 404, limits=(400, 599)))
+    retry_after: float = parameter(0.0, Levels(0.0, limits=(0.0, 86_400.0)))
+    when: str = parameter("before", WHEN)
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Answer with the error."""
         phrase = _PHRASES.get(self.status, "Error")
         failure = Failure("status", phrase, self.status, self.retry_after if self.retry_after > 0.0 else None)
         return await withhold(crossing, proceed, self.when, failure)
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         asks = f", retry after {self.retry_after:g} s" if self.retry_after > 0.0 else ""
         return f"answers {self.status} {_PHRASES.get(self.status, 'Error')}{asks}; {MEANS[self.when]}"

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Exchange, Proceed, Request, Response
-from chaosagent.faults.operator import Domain
+from chaosagent.faults.operator import OperatorDefaults
 from chaosagent.operators.fields import fields, with_values
-from chaosagent.vocabulary import Boundary
 
 
 @dataclass(frozen=True, slots=True)
-class FalseSuccess:
+class FalseSuccess(OperatorDefaults):
     """A gateway takes the request, says that all is well, and loses it: nothing is committed.
 
     The answer looks like the last good one to the same operation, with what this request says in place of what that one
@@ -22,31 +20,15 @@ class FalseSuccess:
     are untouched. The other way round, committed and told that it failed, is `service.error_status(when=after)`.
     """
 
-    name: ClassVar[str] = "service.false_success"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
-    parameters: ClassVar[Mapping[str, Domain]] = {}
-    reads_history: ClassVar[bool] = True
-    by_default: ClassVar[bool] = False
-
-    @property
-    def magnitude(self) -> float:
-        """One: the whole action is missing."""
-        return 1.0
-
-    @property
-    def tokens(self) -> int:
-        """None: no text is changed."""
-        return 0
+    name = "service.false_success"
+    reads_history = True
+    by_default = False
+    description = "the service says that it has acted; it has not"
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Say that it is done, and do nothing."""
         if crossing.read_only:
             return await proceed(crossing.request)
         return Response(_success(crossing.request, crossing.history))
-
-    def describe(self) -> str:
-        """Say in one line what it does."""
-        return "the service says that it has acted; it has not"
 
 
 def _success(request: Request, history: Sequence[Exchange]) -> Plain:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels, Text
+from chaosagent.faults.operator import Levels, OperatorDefaults, Text, parameter
 from chaosagent.operators.corruption import corruptions
 from chaosagent.operators.fields import fields, with_values
 from chaosagent.operators.words import Words
-from chaosagent.vocabulary import Boundary
 
 
 @dataclass(frozen=True, slots=True)
-class FieldCorruption:
+class FieldCorruption(OperatorDefaults):
     """One field has a wrong value; the answer keeps its shape.
 
     Attributes:
@@ -26,30 +23,14 @@ class FieldCorruption:
         index: Which one of the fields that match and that the kind can change; 0 is the first, keys in sorted order.
     """
 
-    name: ClassVar[str] = "service.field_corruption"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "kind": Words("garbled", "zero", "null", also=("negated", "swapped")),
-        "field": Text("*", characters_max=100),
-        "index": Levels(0, 1, limits=(0, 99)),
-    }
+    name = "service.field_corruption"
+    magnitude = 0.25  # one field, whichever it is
 
-    kind: str = "garbled"
-    field: str = "*"
-    index: int = 0
-
-    @property
-    def magnitude(self) -> float:
-        """A quarter: one field, whichever it is."""
-        return 0.25
-
-    @property
-    def tokens(self) -> int:
-        """None: one value is changed, which the magnitude counts."""
-        return 0
+    kind: str = parameter("garbled", Words("garbled", "zero", "null", also=("negated", "swapped")))
+    field: str = parameter("*", Text("*", characters_max=100))
+    index: int = parameter(0, Levels(0, 1, limits=(0, 99)))
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Change the field."""
         response = await proceed(crossing.request)
         matching = [field for field in fields(response.value) if field.matches(self.field)]
         found = corruptions(self.kind, matching)
@@ -58,6 +39,5 @@ class FieldCorruption:
         return response._replace(value=with_values(response.value, found[self.index]))
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         which = f"field {self.index + 1}" if self.field == "*" else f"field {self.index + 1} of {self.field!r}"
         return f"{which} of the answer is {self.kind}"

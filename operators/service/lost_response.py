@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain
+from chaosagent.faults.operator import OperatorDefaults, parameter
 from chaosagent.operators.withhold import MEANS, WHEN, withhold
-from chaosagent.vocabulary import Boundary, Failure
+from chaosagent.vocabulary import Failure
 
 
 @dataclass(frozen=True, slots=True)
-class LostResponse:
+class LostResponse(OperatorDefaults):
     """The connection is reset; the agent sees that at once and cannot tell whether the service has acted.
 
     Attributes:
         when: `before` the service acts, which then never does, or `after`.
     """
 
-    name: ClassVar[str] = "service.lost_response"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
-    parameters: ClassVar[Mapping[str, Domain]] = {"when": WHEN}
+    name = "service.lost_response"
 
-    when: str = "after"
-
-    @property
-    def magnitude(self) -> float:
-        """One: the whole answer is missing."""
-        return 1.0
-
-    @property
-    def tokens(self) -> int:
-        """None: no text is changed."""
-        return 0
+    when: str = parameter("after", WHEN)
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Break the connection."""
         return await withhold(crossing, proceed, self.when, Failure("connection", "connection reset by peer"))
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         return f"the connection is reset; {MEANS[self.when]}"

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels
+from chaosagent.faults.operator import Levels, OperatorDefaults, parameter
 from chaosagent.operators.fields import METADATA_NAMES, fields, is_number, with_values
 from chaosagent.operators.words import Words
-from chaosagent.vocabulary import Boundary
 
 _ISO_8601 = re.compile(r"\d{4}-\d{2}-\d{2}([T ].{5,30})?", re.ASCII)
 _LAST_DIGITS = re.compile(r"\d{1,18}(?=\D*$)", re.ASCII)
@@ -25,7 +22,7 @@ _MILLISECONDS_FROM = 1_000_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class MetadataChange:
+class MetadataChange(OperatorDefaults):
     """What says how fresh an answer is, or what it belongs to, is off; the facts themselves are right.
 
     All fields of the kind are changed alike, as by a clock that is off or a mixed-up correlation.
@@ -38,30 +35,18 @@ class MetadataChange:
         steps: How far: days, minutes or hours of a time, numbers of a version or id.
     """
 
-    name: ClassVar[str] = "service.metadata_change"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "kind": Words("version", "time", "id", also=("clock", "zone")),
-        "direction": Words("later", also=("earlier",)),
-        "steps": Levels(1, limits=(1, 365)),
-    }
+    name = "service.metadata_change"
 
-    kind: str = "time"
-    direction: str = "later"
-    steps: int = 1
+    kind: str = parameter("time", Words("version", "time", "id", also=("clock", "zone")))
+    direction: str = parameter("later", Words("later", also=("earlier",)))
+    steps: int = parameter(1, Levels(1, limits=(1, 365)))
 
     @property
     def magnitude(self) -> float:
         """From 0.25 for one step to 0.5 for 365."""
         return 0.25 + 0.25 * (self.steps - 1) / 364
 
-    @property
-    def tokens(self) -> int:
-        """None: single values are changed, which the magnitude counts."""
-        return 0
-
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Move the fields."""
         response = await proceed(crossing.request)
         steps = self.steps if self.direction == "later" else -self.steps
         return response._replace(
@@ -76,7 +61,6 @@ class MetadataChange:
         )
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         unit = _UNITS[self.kind] + ("s" if self.steps > 1 else "")
         return f"every {_NAMED[self.kind]} in the answer is {self.steps} {unit} {self.direction}"
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain
+from chaosagent.faults.operator import Choice, OperatorDefaults, parameter
 from chaosagent.operators.fields import Field, Path, fields, with_values
-from chaosagent.vocabulary import Boundary
 
 _NOT_A_LETTER = re.compile(r"[^a-z]")
 _CURSOR = re.compile(
@@ -24,7 +22,7 @@ _POSITIONS = frozenset(("page", "offset"))
 
 
 @dataclass(frozen=True, slots=True)
-class PartialPage:
+class PartialPage(OperatorDefaults):
     """The page is right, and what it says of the next one is not.
 
     Fields like `next_cursor`, `nextPageToken` or `has_more` count, unless they belong to an item of a list. A page that
@@ -35,25 +33,13 @@ class PartialPage:
             a first page, which nothing was asked for).
     """
 
-    name: ClassVar[str] = "service.partial_page"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
-    parameters: ClassVar[Mapping[str, Domain]] = {"kind": Choice("ended", "looped")}
-    by_default: ClassVar[bool] = False
+    name = "service.partial_page"
+    by_default = False
+    magnitude = 0.5  # what is on the page is right
 
-    kind: str = "ended"
-
-    @property
-    def magnitude(self) -> float:
-        """One half: what is on the page is right."""
-        return 0.5
-
-    @property
-    def tokens(self) -> int:
-        """None: no text is changed."""
-        return 0
+    kind: str = parameter("ended", Choice("ended", "looped"))
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Change what the page says of the next one."""
         response = await proceed(crossing.request)
         if not isinstance(response.value, Mapping):
             return response
@@ -62,7 +48,6 @@ class PartialPage:
         return response._replace(value=with_values(response.value, changes))
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         if self.kind == "ended":
             return "the page says that it is the last one"
         return "the page says that the next one is itself"

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels
-from chaosagent.vocabulary import Boundary
+from chaosagent.faults.operator import Levels, OperatorDefaults, parameter
 
 
 @dataclass(frozen=True, slots=True)
-class PartialResponse:
+class PartialResponse(OperatorDefaults):
     """The end of the answer is missing, and nothing says so.
 
     A list loses its last items, as when a page never came; a mapping the items of its longest list or, without
@@ -23,30 +21,21 @@ class PartialResponse:
         share: How much is lost, at least one item, key or character; 1 leaves an empty answer.
     """
 
-    name: ClassVar[str] = "service.partial_response"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
-    parameters: ClassVar[Mapping[str, Domain]] = {"share": Levels(0.5, 1.0, limits=(0.01, 1.0))}
-    monotone: ClassVar[str] = "share"
+    name = "service.partial_response"
+    monotone = "share"
 
-    share: float = 0.5
+    share: float = parameter(0.5, Levels(0.5, 1.0, limits=(0.01, 1.0)))
 
     @property
     def magnitude(self) -> float:
         """The share that is lost."""
         return self.share
 
-    @property
-    def tokens(self) -> int:
-        """None: no text is added, and what is lost is counted by the magnitude."""
-        return 0
-
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Cut the answer."""
         response = await proceed(crossing.request)
         return response._replace(value=self._cut(response.value))
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         return "the answer is empty" if self.share == 1.0 else f"the last {self.share:.0%} of the answer is missing"
 
     def _cut(self, value: Plain) -> Plain:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain
+from chaosagent.faults.operator import OperatorDefaults
 from chaosagent.operators.fields import Field, Path, fields, with_values
-from chaosagent.vocabulary import Boundary
 
 _STATES = re.compile(r"(?i:(.*_)?(status|state|decision|verdict|approval))|.*[a-z](Status|State|Decision)")
 _PLACES = frozenset(
@@ -23,7 +21,7 @@ _ENDS = re.compile(r"(?i)(is_?)?(done|finished|complete|completed|ready|settled|
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(OperatorDefaults):
     """The answer says that the matter is pending: an approval, a payment, a job.
 
     Fields like `status` or `decision` say `pending`, those like `approved` nothing yet, those like `done` no. The
@@ -32,23 +30,12 @@ class Pending:
     one at every call, `[*]`.
     """
 
-    name: ClassVar[str] = "service.pending"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
-    parameters: ClassVar[Mapping[str, Domain]] = {}
-    by_default: ClassVar[bool] = False
-
-    @property
-    def magnitude(self) -> float:
-        """One half: one fact of the answer is withheld."""
-        return 0.5
-
-    @property
-    def tokens(self) -> int:
-        """None: single values are changed, which the magnitude counts."""
-        return 0
+    name = "service.pending"
+    by_default = False
+    magnitude = 0.5  # one fact of the answer is withheld
+    description = "the answer says that the matter is pending"
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Leave it open."""
         response = await proceed(crossing.request)
         found = fields(response.value)
         beside: dict[Path, set[str]] = {}
@@ -56,10 +43,6 @@ class Pending:
             beside.setdefault(field.path[:-1], set()).add(_plainly(field.name))
         changes = {field.path: _open(field) for field in found if not _is_place(field, beside[field.path[:-1]])}
         return response._replace(value=with_values(response.value, changes))
-
-    def describe(self) -> str:
-        """Say in one line what it does."""
-        return "the answer says that the matter is pending"
 
 
 def _is_place(field: Field, beside: Set[str]) -> bool:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.canonical import DEPTH_MAX, Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain
+from chaosagent.faults.operator import Choice, OperatorDefaults, parameter
 from chaosagent.operators.fields import depth_of, fields, is_number, with_values
-from chaosagent.vocabulary import Boundary
 
 _MAGNITUDES = {"typed": 0.25, "wrapped": 0.5, "renamed": 0.75}
 
 
 @dataclass(frozen=True, slots=True)
-class SchemaMismatch:
+class SchemaMismatch(OperatorDefaults):
     """The service speaks another version of its interface: the facts are right, their shape is not.
 
     Attributes:
@@ -24,31 +22,22 @@ class SchemaMismatch:
             `renamed` (keys in the other spelling: `order_id` as `orderId`, `status` as `Status`).
     """
 
-    name: ClassVar[str] = "service.schema_mismatch"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
-    parameters: ClassVar[Mapping[str, Domain]] = {"kind": Choice("typed", "wrapped", "renamed")}
+    name = "service.schema_mismatch"
 
-    kind: str = "typed"
+    kind: str = parameter("typed", Choice("typed", "wrapped", "renamed"))
 
     @property
     def magnitude(self) -> float:
         """How many of the paths and types on which an agent relies are wrong."""
         return _MAGNITUDES[self.kind]
 
-    @property
-    def tokens(self) -> int:
-        """None: no text is changed."""
-        return 0
-
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Give the answer another shape."""
         response = await proceed(crossing.request)
         if response.failure is not None:
             return response
         return response._replace(value=self._reshaped(response.value))
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         return {
             "typed": "numbers of the answer come as text",
             "wrapped": "the answer comes in an envelope",

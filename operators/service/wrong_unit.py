@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Choice, Domain, Levels, Text
+from chaosagent.faults.operator import Choice, Levels, OperatorDefaults, Text, parameter
 from chaosagent.operators.fields import METADATA_NAMES, Field, fields, is_number, with_values
-from chaosagent.vocabulary import Boundary
 
 _LARGEST = 1e300
 """Beyond it there is no hundredfold."""
 
 
 @dataclass(frozen=True, slots=True)
-class WrongUnit:
+class WrongUnit(OperatorDefaults):
     """A service answers in another unit than the agent takes it for, and nothing says so.
 
     All numbers of one name are changed alike; numbers that are ids or versions are no quantities. Times in another zone
@@ -29,31 +26,15 @@ class WrongUnit:
         index: Which of the names that match, in sorted order; 0 is the first.
     """
 
-    name: ClassVar[str] = "service.wrong_unit"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.SERVICE})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "kind": Choice("hundredfold", "thousandth"),
-        "field": Text("*", characters_max=100),
-        "index": Levels(0, 1, limits=(0, 99)),
-    }
-    by_default: ClassVar[bool] = False
+    name = "service.wrong_unit"
+    by_default = False
+    magnitude = 0.5  # every value of a name
 
-    kind: str = "hundredfold"
-    field: str = "*"
-    index: int = 0
-
-    @property
-    def magnitude(self) -> float:
-        """One half: every value of a name."""
-        return 0.5
-
-    @property
-    def tokens(self) -> int:
-        """None: numbers are changed, which the magnitude counts."""
-        return 0
+    kind: str = parameter("hundredfold", Choice("hundredfold", "thousandth"))
+    field: str = parameter("*", Text("*", characters_max=100))
+    index: int = parameter(0, Levels(0, 1, limits=(0, 99)))
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Convert the numbers."""
         response = await proceed(crossing.request)
         quantities = [field for field in fields(response.value) if field.matches(self.field) and _is_quantity(field)]
         names = sorted({field.name for field in quantities})
@@ -63,7 +44,6 @@ class WrongUnit:
         return response._replace(value=with_values(response.value, changes))
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         which = f"quantity {self.index + 1}" if self.field == "*" else f"quantity {self.index + 1} of {self.field!r}"
         how = "100 times too large" if self.kind == "hundredfold" else "1000 times too small"
         return f"{which} of the answer is {how}"

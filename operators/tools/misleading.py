@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels
+from chaosagent.faults.operator import Levels, OperatorDefaults, parameter
 from chaosagent.operators.descriptions import Tool, name_of, with_tools
 from chaosagent.operators.words import Words
-from chaosagent.vocabulary import Boundary
 
 
 @dataclass(frozen=True, slots=True)
-class Misleading:
+class Misleading(OperatorDefaults):
     """The description of one tool misleads; the tool works as ever, and its name and parameters are right.
 
     Attributes:
@@ -25,34 +23,18 @@ class Misleading:
         index: Which one, counted from 1; where there are fewer, nothing happens.
     """
 
-    name: ClassVar[str] = "tools.misleading"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.TOOLS})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "kind": Words("swapped", "deprecated", also=("hints",)),
-        "index": Levels(1, 2, 3, 4, limits=(1, 1_000)),
-    }
-    by_default: ClassVar[bool] = False
+    name = "tools.misleading"
+    by_default = False
+    magnitude = 0.5  # which tool it is says nothing of the strength
 
-    kind: str = "swapped"
-    index: int = 1
-
-    @property
-    def magnitude(self) -> float:
-        """One half: which tool it is says nothing of the strength."""
-        return 0.5
-
-    @property
-    def tokens(self) -> int:
-        """None: whole descriptions are counted, by the magnitude."""
-        return 0
+    kind: str = parameter("swapped", Words("swapped", "deprecated", also=("hints",)))
+    index: int = parameter(1, Levels(1, 2, 3, 4, limits=(1, 1_000)))
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Change the description."""
         response = await proceed(crossing.request)
         return response._replace(value=with_tools(response.value, self._misled))
 
     def describe(self) -> str:
-        """Say in one line what it does."""
         return {
             "swapped": f"tool number {self.index} and the next have each other's description",
             "deprecated": f"tool number {self.index} is described as replaced by the next",

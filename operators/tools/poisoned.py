@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
-from chaosagent.faults.operator import Domain, Levels
+from chaosagent.faults.operator import Levels, OperatorDefaults, parameter
 from chaosagent.operators.descriptions import Tool, with_tools
 from chaosagent.operators.payloads import CANARIES, CANARY, CHARACTERS_MAX, ENCODINGS, GOALS, payload
 from chaosagent.operators.texts import token_count, with_text
-from chaosagent.vocabulary import Boundary
 
 
 @dataclass(frozen=True, slots=True)
-class Poisoned:
+class Poisoned(OperatorDefaults):
     """The description of one tool ends with instructions of somebody who is not entitled to give any.
 
     Attributes:
@@ -25,20 +23,14 @@ class Poisoned:
         canary: A word in it that a contract can look for, at most 32 characters.
     """
 
-    name: ClassVar[str] = "tools.poisoned"
-    boundaries: ClassVar[frozenset[Boundary]] = frozenset({Boundary.TOOLS})
-    parameters: ClassVar[Mapping[str, Domain]] = {
-        "goal": GOALS,
-        "encoding": ENCODINGS,
-        "index": Levels(1, limits=(1, 1_000)),
-        "canary": CANARIES,
-    }
-    by_default: ClassVar[bool] = False
+    name = "tools.poisoned"
+    by_default = False
+    description = "the description of tool number {index} holds a payload: {goal}, {encoding}"
 
-    goal: str = "override"
-    encoding: str = "plain"
-    index: int = 1
-    canary: str = CANARY
+    goal: str = parameter("override", GOALS)
+    encoding: str = parameter("plain", ENCODINGS)
+    index: int = parameter(1, Levels(1, limits=(1, 1_000)))
+    canary: str = parameter(CANARY, CANARIES)
 
     @property
     def magnitude(self) -> float:
@@ -51,13 +43,8 @@ class Poisoned:
         return token_count(self._text)
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
-        """Add the payload."""
         response = await proceed(crossing.request)
         return response._replace(value=with_tools(response.value, self._poisoned))
-
-    def describe(self) -> str:
-        """Say in one line what it does."""
-        return f"the description of tool number {self.index} holds a payload: {self.goal}, {self.encoding}"
 
     @property
     def _text(self) -> str:

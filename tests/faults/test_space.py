@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chaosagent.errors import UnknownNameError, UsageError
-from chaosagent.faults.operator import OPERATORS, CostModel
+from chaosagent.faults.operator import OPERATORS, CostModel, Operator
 from chaosagent.faults.space import Choices, Space
 from chaosagent.operators.service.delay import Delay
 from chaosagent.operators.service.timeout import Timeout
@@ -37,7 +37,8 @@ def test_chosen_values_take_the_place_of_levels() -> None:
 
     operators = {priced.operator for priced in space.at(Boundary.SERVICE, "service:crm", "")}
 
-    assert operators == {Delay(7.0), Delay(9.0), Timeout("before", 10.0), Timeout("after", 10.0)}
+    expected: set[Operator] = {Delay(7.0), Delay(9.0), Timeout("before", 10.0), Timeout("after", 10.0)}
+    assert operators == expected
 
 
 def test_choices_hold_for_interfaces_and_agents_that_match() -> None:
