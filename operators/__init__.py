@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import os
+import pkgutil
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
+
+from chaosagent.errors import UsageError
 
 if TYPE_CHECKING:
     from chaosagent.faults.operator import Operator
 
-__all__ = ["entries", "memory", "message", "model", "network", "prompt", "retrieval", "service", "tools"]
+__all__ = ["entries"]
 
 # A second import under another name would make a second copy of every class.
 if __name__ != "chaosagent.operators":
@@ -19,105 +24,27 @@ if __name__ != "chaosagent.operators":
         "after `pip install -e .` in the checkout."
     )
 
-_FILES: Mapping[str, tuple[str, ...]] = {
-    "memory": (
-        "cross_session_leak",
-        "late_write",
-        "lost_update",
-        "reorder",
-        "stale_read",
-        "truncate",
-        "untrusted_note",
-    ),
-    "message": (
-        "corrupted",
-        "drop",
-        "duplicate",
-        "misaddressed",
-        "partition",
-        "reorder",
-    ),
-    "model": (
-        "confabulated_success",
-        "empty",
-        "hallucinated_argument",
-        "malformed_tool_call",
-        "refusal",
-        "repeated_turn",
-        "slow",
-        "truncated_stream",
-        "wrong_tool",
-    ),
-    "network": (
-        "bandwidth",
-        "down",
-        "jitter",
-        "latency",
-        "limit_data",
-        "reset_peer",
-        "slicer",
-        "slow_close",
-        "timeout",
-    ),
-    "prompt": (
-        "ambiguity",
-        "distractor",
-        "dropout",
-        "noise",
-        "paraphrase",
-        "payload",
-        "reorder",
-        "splice",
-        "synonym",
-        "truncation",
-    ),
-    "retrieval": (
-        "distractor",
-        "drop_top",
-        "empty",
-        "perturb_ranking",
-        "poisoned_passage",
-        "stale_index",
-        "truncate",
-    ),
-    "service": (
-        "delay",
-        "dropped_response",
-        "duplicate_delivery",
-        "error_status",
-        "false_success",
-        "field_corruption",
-        "late_duplicate",
-        "lost_response",
-        "metadata_change",
-        "partial_page",
-        "partial_response",
-        "pending",
-        "schema_mismatch",
-        "stale_response",
-        "timeout",
-        "wrong_unit",
-    ),
-    "tools": (
-        "misleading",
-        "missing",
-        "poisoned",
-        "reordered",
-    ),
-}
-"""The files by folder; the class in `late_write.py` is `LateWrite`."""
+
+@functools.cache
+def entries() -> Mapping[str, type[Operator]]:
+    """Return every built-in operator by its registry name; a file is imported on the first look at its class."""
+    return _Kinds()
 
 
 class _Kinds(Mapping[str, "type[Operator]"]):
-    """The classes by name; a file is imported when its class is asked for, as few runs need more than some."""
+    """The class in each file of each folder; `service.delay` is in `service/delay.py`."""
 
     def __init__(self) -> None:
-        self._names = {f"{folder}.{file}": file for folder, files in _FILES.items() for file in files}
+        folders = [module.name for module in pkgutil.iter_modules(__path__) if module.ispkg]
+        paths = {folder: [os.path.join(path, folder) for path in __path__] for folder in folders}
+        self._names = dict.fromkeys(
+            sorted(f"{folder}.{file.name}" for folder in folders for file in pkgutil.iter_modules(paths[folder]))
+        )
 
     def __getitem__(self, name: str) -> type[Operator]:
-        title = "".join(word.capitalize() for word in self._names[name].split("_"))
-        found: type[Operator] = getattr(importlib.import_module(f"chaosagent.operators.{name}"), title)
-        return found
+        if name not in self._names:
+            raise KeyError(name)
+        return _kind(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -129,6 +56,10 @@ class _Kinds(Mapping[str, "type[Operator]"]):
         return name in self._names
 
 
-def entries() -> Mapping[str, type[Operator]]:
-    """Return every built-in operator by its registry name; a file is imported on the first look at its class."""
-    return _Kinds()
+@functools.cache
+def _kind(name: str) -> type[Operator]:
+    module = importlib.import_module(f"{__name__}.{name}")
+    for item in vars(module).values():
+        if isinstance(item, type) and getattr(item, "name", None) == name:
+            return item
+    raise UsageError(f'{module.__file__} has no class with the name of its file. Write `name = "{name}"` in the class.')

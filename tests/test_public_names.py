@@ -13,6 +13,8 @@ import chaosagent
 ROOT = Path(__file__).parents[1]
 NOT_PUBLIC = ("experiments", "replays")
 """`experiments` holds examples and measurements; the records of `replays` are offered by `chaosagent` itself."""
+ONE_PER_FILE = tuple((ROOT / "operators").glob("*/__init__.py"))
+"""Folders with one operator per file: the files are the list, and all of them are public."""
 
 
 @pytest.mark.parametrize("name", chaosagent.__all__)
@@ -45,6 +47,7 @@ def _packages() -> list[Path]:
     """Return the folders of all packages that others may import."""
     tops = [ROOT / "chaosagent", *(ROOT / name for name in ("operators", "replays", "searchers"))]
     found = {path.parent for top in tops for path in top.rglob("__init__.py")}
+    found -= {path.parent for path in ONE_PER_FILE}
     return sorted(path for path in found if not set(path.relative_to(ROOT).parts) & set(NOT_PUBLIC))
 
 

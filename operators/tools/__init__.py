@@ -1,3 +1,1 @@
 """Operators at the boundary `tools`: they change the tool descriptions that an agent gets."""
-
-__all__ = ["misleading", "missing", "poisoned", "reordered"]
