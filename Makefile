@@ -17,7 +17,7 @@ INSTALLED_TEST := .venv/installed-test
 INSTALLED_SLOW := .venv/installed-slow-$(subst $(comma),-,$(SLOW_EXTRAS))
 INSTALLED_CREWAI := .venv-crewai/installed-slow
 
-.PHONY: help demo test test-slow test-crewai check format clean
+.PHONY: help demo test test-slow test-crewai check format table clean
 
 help:  ## say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ check: $(INSTALLED_TEST)  ## lint, formatting, types, and who may import whom
 format: $(INSTALLED_TEST)  ## put the code into its format and repair what can be repaired safely
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+table: $(INSTALLED_TEST)  ## write the table of operators in operators/README.md
+	$(BIN)/python -m tests.operators.table
 
 clean:  ## remove what the other targets made, but .venv and .venv-crewai
 	rm -rf build dist demo-out htmlcov .coverage .coverage.* *.egg-info
