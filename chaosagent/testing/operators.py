@@ -218,7 +218,7 @@ class OperatorConformance:
         for operator, sample in self._trials():
             reads = _apply(operator, sample).crossing.history_was_read
             assert declared or not reads, (
-                f"{_what(operator, sample)}: it reads history. Write `reads_history: ClassVar[bool] = True` in the "
+                f"{_what(operator, sample)}: it reads history. Write `reads_history = True` in the "
                 "class, or a search takes runs for equal that are not."
             )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import subprocess
 import sys
@@ -26,20 +27,6 @@ ORDERS: list[dict[str, Plain]] = [
     {"order_id": "A-1", "amount": 59.9, "status": "shipped", "updated_at": "2026-03-02T09:30:00Z", "version": 2},
 ]
 PAGE: Plain = {"items": [{"id": "R-1", "amount": 5}], "next_cursor": "p-3", "total": 250}
-HOOKS = {
-    "service": Hook("service:orders", "", 2, 2),
-    "service.partial_page": Hook("service:pages", "", 1, 1),
-    "service.wrong_unit": Hook("service:pages", "", 1, 1),
-    "retrieval": Hook("retrieval:kb", "", 2, 2),
-    "memory": Hook("memory:notes", "", 5, 5),
-    "memory.late_write": Hook("memory:notes", "", 3, 3),
-    "memory.lost_update": Hook("memory:notes", "", 3, 3),
-    "memory.stale_read": Hook("memory:notes", "", 4, 4),
-    "prompt": Hook("prompt:inbox", "", 1, 1),
-    "model": Hook("model:policy", "", 2, 2),
-    "message": Hook("message:team", "", 2, 2),
-    "tools": Hook("tools:toolbox", "", 1, 1),
-}
 NAMES = [name for name in OPERATORS if Boundary.NETWORK not in OPERATORS.get(name).boundaries]
 """Those at real connections are let land in `tests/operators/network/`."""
 TOOLS: list[dict[str, Plain]] = [
@@ -80,11 +67,13 @@ async def all_doors(task: Task, run: Run) -> Outcome:  # noqa: ARG001  # the pro
             await orders("get_order", order_id=order_id)
         except (TimeoutError, ConnectionError, StatusError):
             continue
-    await pages("list_refunds", cursor="p-2")
+    with contextlib.suppress(TimeoutError, ConnectionError, StatusError):
+        await pages("list_refunds", cursor="p-2")
     for prompt in ("What now?", "And now?"):
         with contextlib.suppress(TimeoutError):
             await policy("complete", prompt=prompt, tools=["read", "refund", "cancel", "send"])
     await notes("write", key="log", value=["asked", "answered", "closed"])
+    await notes("append", key="log", value="read")
     await notes("write", key="order", value="old")
     await notes("write", key="order", value="new")
     await notes("read", key="order")
@@ -98,9 +87,19 @@ def _executed(delta: Schedule) -> Execution:
     return execute(Experiment(all_doors, all_doors.task("all"), SystemConfig(), seed=1), delta)
 
 
+@functools.cache
+def _places() -> list[Place]:
+    return [crossing.place for crossing in _executed(EMPTY).evaluation.crossings]
+
+
 def _schedule(operator: Operator) -> Schedule:
-    hook = HOOKS.get(operator.name) or HOOKS[operator.name.partition(".")[0]]
-    return schedule([inject(hook, operator)])
+    """Return the schedule with the operator at the last hook at which it lands."""
+    boundaries = {boundary.value for boundary in operator.boundaries}
+    for place in reversed([place for place in _places() if place.interface.partition(":")[0] in boundaries]):
+        delta = schedule([inject(Hook(place.interface, "", place.occurrence, place.occurrence), operator)])
+        if any(step.landed and step.landed.landing is Landing.LANDED for step in _executed(delta).trace.steps):
+            return delta
+    raise AssertionError(f"{operator!r} lands nowhere. Add a call on which it acts to `all_doors` in {__file__}.")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -108,13 +107,14 @@ def test_an_operator_lands_in_a_run(name: str) -> None:
     nominal = _executed(EMPTY).trace
 
     for operator in lattice(OPERATORS.get(name)):
-        execution = _executed(_schedule(operator))
+        delta = _schedule(operator)
+        execution = _executed(delta)
         landed = [step.landed for step in execution.trace.steps if step.landed is not None]
 
         assert [each.landing for each in landed] == [Landing.LANDED], operator
         assert landed[0].description == operator.describe()
         assert execution.trace.digest != nominal.digest
-        assert execution.trace.digest == _executed(_schedule(operator)).trace.digest
+        assert execution.trace.digest == _executed(delta).trace.digest
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 
 import pytest
 
@@ -53,6 +54,14 @@ def test_a_row_says_what_the_operator_does_and_shows_a_schedule_with_it(name: st
     assert meaning
     assert re.fullmatch(r"`[^`]+`", example)
     assert {injection.operator_name for injection in parse(example.strip("`"))} == {name}
+
+
+def test_the_guide_shows_a_whole_operator_of_at_most_25_lines() -> None:
+    shown = re.search(r"whole of `(.*)`:\n\n( *)```python\n(.*?)\n\2```", TEXT, re.DOTALL)
+
+    assert shown
+    assert textwrap.dedent(shown[3]) + "\n" == (README.parent / shown[1]).read_text("utf-8")
+    assert len(shown[3].splitlines()) <= 25
 
 
 def test_faults_by_other_names_are_schedules() -> None:
