@@ -34,7 +34,7 @@ BUSY_SECONDS = 5.0
 ROW_BYTES_MIN = 16
 
 
-class Mended(NamedTuple):
+class Repaired(NamedTuple):
     """A file that was damaged, and was repaired.
 
     Attributes:

@@ -25,7 +25,7 @@ from chaosagent.vocabulary import Boundary
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
-class Kinship(enum.Enum):
+class CallRelation(enum.Enum):
     """How a call of today's run is related to a recorded one."""
 
     OWN = "the same interface and operation"
@@ -100,13 +100,13 @@ class Candidate(NamedTuple):
     Attributes:
         fault: What is placed.
         call: Where; `None` for an injection that stays as it is.
-        kinship: How the call is related to the recorded one.
+        relation: How the call is related to the recorded one.
         is_recorded: It is the recorded call itself: the same request, at the recorded place where there are several.
     """
 
     fault: Fault
     call: Call | None
-    kinship: Kinship
+    relation: CallRelation
     is_recorded: bool
 
     @property
@@ -183,7 +183,7 @@ def candidates(
             call that committed an effect is not made any more, only one that may commit something has replaced it.
     """
     if fault.stays:
-        return [Candidate(fault, None, Kinship.OWN, is_recorded=True)]
+        return [Candidate(fault, None, CallRelation.OWN, is_recorded=True)]
     boundary = fault.injection.hook.boundary
     near = [call for call in calls if call.boundary is boundary and call.place not in taken]
     own = [call for call in near if call.pair == fault.pair]
@@ -195,8 +195,8 @@ def candidates(
     found = _recorded_among(fault, own)
     own.sort(key=lambda call: (call is not found, call.asked))
     return [
-        *(Candidate(fault, call, Kinship.OWN, call is found) for call in own),
-        *(Candidate(fault, call, _kinship(call, fault, recorded, doors), is_recorded=False) for call in elsewhere),
+        *(Candidate(fault, call, CallRelation.OWN, call is found) for call in own),
+        *(Candidate(fault, call, _relation(call, fault, recorded, doors), is_recorded=False) for call in elsewhere),
     ]
 
 
@@ -227,10 +227,12 @@ def notes_on_new_calls(recorded: RecordedCalls, undisturbed: Trace, run: Trace) 
     ]
 
 
-def _kinship(call: Call, fault: Fault, recorded: RecordedCalls, doors: Mapping[str, DoorOptions] | None) -> Kinship:
+def _relation(
+    call: Call, fault: Fault, recorded: RecordedCalls, doors: Mapping[str, DoorOptions] | None
+) -> CallRelation:
     if call.pair in recorded.pairs:
-        return Kinship.OTHER
-    return Kinship.NEW if _may_replace(call, fault, recorded, doors) else Kinship.NEW_READ
+        return CallRelation.OTHER
+    return CallRelation.NEW if _may_replace(call, fault, recorded, doors) else CallRelation.NEW_READ
 
 
 def _may_replace(call: Call, fault: Fault, recorded: RecordedCalls, doors: Mapping[str, DoorOptions] | None) -> bool:

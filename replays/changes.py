@@ -12,7 +12,7 @@ from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.execution.crash_location import RAISED
 from chaosagent.execution.execute import Experiment
 from chaosagent.execution.trace_checks import judge
-from chaosagent.replays.declarations import UNREADABLE, Declaration, digest_of_constants, of_contract
+from chaosagent.replays.declarations import UNREADABLE, Declaration, contract_text, digest_of_constants
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.targets.target import ObjectiveFunction
 from chaosagent.trace.redact import has_placeholder
@@ -71,7 +71,7 @@ def contract_change(
         else (f"today's contract {contract.id}")
     )
     text = f"{by} finds no violation in the recorded trace{reason}"
-    declared = of_contract(contract, objective).digest
+    declared = contract_text(contract, objective).digest
     found = digest_of(["contract", contract.id, declared, digest_of_constants(contract), _labels_of(experiment.task)])
     return Change("contract", text, found)
 
@@ -114,7 +114,10 @@ def effects_change(record: ReplayRecord, today: Trace) -> Change | None:
     Effects are compared by kind, identifying values and impact. More effects than in the record are no difference as
     long as their impact is not high.
     """
-    recorded, now = Counter(map(worked, record.nominal.effects)), Counter(map(worked, today.effects))
+    recorded, now = (
+        Counter(map(anonymous_effect, record.nominal.effects)),
+        Counter(map(anonymous_effect, today.effects)),
+    )
     missing = recorded - now
     added = Counter({one: count for one, count in (now - recorded).items() if one[2] is Impact.HIGH})
     if not missing and not added:
@@ -216,11 +219,11 @@ def _committed_by(traces: Iterable[Trace]) -> dict[tuple[str, str], set[tuple[st
 
 def added_effects(record: ReplayRecord, today: Trace) -> tuple[Effect, ...]:
     """Return the effects of less than high impact that only today's run without injections commits."""
-    left = Counter(map(worked, record.nominal.effects))
+    left = Counter(map(anonymous_effect, record.nominal.effects))
     added = []
     for effect in today.effects:
-        left[worked(effect)] -= 1
-        if left[worked(effect)] < 0 and effect.impact is not Impact.HIGH:
+        left[anonymous_effect(effect)] -= 1
+        if left[anonymous_effect(effect)] < 0 and effect.impact is not Impact.HIGH:
             added.append(effect)
     return tuple(added)
 
@@ -272,12 +275,12 @@ def compared_nominal(record: ReplayRecord, today: Trace) -> Nominal:
     Its effects are today's, with today's names, but none more often than in the record. What one of the two does not
     commit at all is left to `effects_change`.
     """
-    left = Counter(map(worked, record.nominal.effects))
+    left = Counter(map(anonymous_effect, record.nominal.effects))
     recorded = frozenset(left)
     effects = []
     for effect in today.effects:
-        left[worked(effect)] -= 1
-        if worked(effect) not in recorded or left[worked(effect)] >= 0:
+        left[anonymous_effect(effect)] -= 1
+        if anonymous_effect(effect) not in recorded or left[anonymous_effect(effect)] >= 0:
             effects.append(effect)
     return Nominal(tuple(effects), record.nominal.outcome)
 
@@ -288,7 +291,7 @@ def is_same_nominal(one: Nominal, other: Nominal) -> bool:
     return texts[0] == texts[1] and pack(one.outcome) == pack(other.outcome)
 
 
-def worked(effect: Effect) -> Worked:
+def anonymous_effect(effect: Effect) -> Worked:
     """Return what an effect has done, without the names of what identifies it."""
     values = b"".join(sorted(pack(value) for value in effect.identity.values()))
     return effect.kind, values, effect.impact
@@ -300,7 +303,7 @@ def _sorted(counts: Mapping[Worked, int]) -> list[list[str | int]]:
 
 def _listed(counts: Mapping[Worked, int], effects: Sequence[Effect]) -> str:
     """Return effects in words, each with its number where that is not 1."""
-    named = {worked(effect): effect.key for effect in reversed(effects)}
+    named = {anonymous_effect(effect): effect.key for effect in reversed(effects)}
     texts = sorted(named[one] + (f" {count} times" if count > 1 else "") for one, count in counts.items())
     more = f" and {len(texts) - SHOWN_MAX} more" if len(texts) > SHOWN_MAX else ""
     return ", ".join(texts[:SHOWN_MAX]) + more

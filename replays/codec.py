@@ -31,17 +31,17 @@ from chaosagent.replays.sections import (
     read_declarations,
     read_effect,
     read_link,
+    read_nominal_run,
     read_outcome,
     read_signature,
     read_step,
     read_texts,
-    read_undisturbed,
     read_verdict,
     write_effect,
+    write_nominal_run,
     write_outcome,
     write_signature,
     write_step,
-    write_undisturbed,
     write_verdict,
 )
 from chaosagent.replays.typed import ITEMS_MAX, Section
@@ -115,7 +115,7 @@ def _written(record: ReplayRecord) -> dict[str, object]:
         "provenance": record.provenance,
         "answers": record.answers,
         "confirmation": None if record.confirmation is None else dataclasses.asdict(record.confirmation),
-        "undisturbed": write_undisturbed(record.undisturbed),
+        "undisturbed": write_nominal_run(record.undisturbed),
         "declarations": record.declarations,
         "fresh": record.fresh,
     }
@@ -246,7 +246,7 @@ def _read(record: Section, version: int) -> ReplayRecord:
         provenance={key: str(value) for key, value in record.mapping("provenance").items()},
         answers=tuple(read_answer(answer) for answer in record.items("answers")),
         confirmation=read_confirmation(record.optional_section("confirmation")),
-        undisturbed=read_undisturbed(record.optional_section("undisturbed")) if version >= 3 else None,
+        undisturbed=read_nominal_run(record.optional_section("undisturbed")) if version >= 3 else None,
         declarations=read_declarations(record) if version >= 3 else None,
         fresh=record.flag("fresh") if version >= 3 else False,
     )

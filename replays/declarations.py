@@ -59,11 +59,11 @@ def declarations_of(
         doors: The doors that the run without injections has opened, by interface.
         objective: Of the target; the contract `objective` says what it says.
     """
-    declared = [of_contract(contract, objective) for contract in contracts]
+    declared = [contract_text(contract, objective) for contract in contracts]
     return tuple(sorted([*declared, *_of_effects(doors)]))
 
 
-def of_contract(contract: Contract, objective: ObjectiveFunction | None = None) -> Declaration:
+def contract_text(contract: Contract, objective: ObjectiveFunction | None = None) -> Declaration:
     """Return what a contract says.
 
     Args:

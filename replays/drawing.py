@@ -9,7 +9,7 @@ from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.execution.run.frozen import AnswersInMemory, answers_of
 from chaosagent.execution.workers.workbench import made
 from chaosagent.faults.schedule import Schedule
-from chaosagent.replays.placements import Harm, Judged
+from chaosagent.replays.placements import Harm, JudgedRun
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.today import Judge
 from chaosagent.statistics.intervals import wilson
@@ -29,9 +29,9 @@ class Runner:
 
     def __init__(self, record: ReplayRecord, experiment: Experiment, judge: Judge, *, draws: int) -> None:
         self._record, self._experiment, self._judge, self._draws = record, experiment, judge, draws
-        self._known: dict[Schedule, Judged] = {}
+        self._known: dict[Schedule, JudgedRun] = {}
 
-    def __call__(self, schedule: Schedule) -> Judged:
+    def __call__(self, schedule: Schedule) -> JudgedRun:
         """Return what the run of a schedule does.
 
         Raises:
@@ -48,10 +48,10 @@ class Runner:
         """One run of each schedule that was run."""
         return {schedule: judged.execution for schedule, judged in self._known.items()}
 
-    def _once(self, schedule: Schedule) -> Judged:
+    def _once(self, schedule: Schedule) -> JudgedRun:
         return self._judge(_run(self._experiment, schedule))
 
-    def _drawn(self, schedule: Schedule) -> Judged:
+    def _drawn(self, schedule: Schedule) -> JudgedRun:
         """Run a schedule in a stochastic target: several times, unless the record answers everything.
 
         One that draws by itself draws anew in each run, whatever the record answers; so a run that is not the

@@ -15,7 +15,7 @@ from chaosagent.execution.execute import Execution
 from chaosagent.execution.run.doors import DoorOptions
 from chaosagent.faults.injection import Place
 from chaosagent.faults.schedule import Schedule, schedule
-from chaosagent.replays.calls import Call, Candidate, Fault, Kinship, RecordedCalls, calls_of, candidates, place_of
+from chaosagent.replays.calls import Call, CallRelation, Candidate, Fault, RecordedCalls, calls_of, candidates, place_of
 from chaosagent.vocabulary import Landing
 
 
@@ -30,7 +30,7 @@ class Harm(enum.Enum):
     VIOLATED = "the contract is violated"
 
 
-class Judged(NamedTuple):
+class JudgedRun(NamedTuple):
     """A run and what it does.
 
     Attributes:
@@ -48,15 +48,15 @@ class Judged(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class Broken(NamedTuple):
+class BrokenRun(NamedTuple):
     """A run that does harm, and where its faults were."""
 
-    judged: Judged
+    judged: JudgedRun
     harm: Harm
     placed: tuple[Candidate, ...]
 
 
-class Fixed(NamedTuple):
+class FixedRun(NamedTuple):
     """A run in which each fault landed at its own call, and nothing broke; or had no call any more.
 
     Attributes:
@@ -65,7 +65,7 @@ class Fixed(NamedTuple):
         lost: Those whose call is not made any more.
     """
 
-    judged: Judged
+    judged: JudgedRun
     placed: tuple[Candidate, ...]
     lost: tuple[Fault, ...]
 
@@ -85,8 +85,8 @@ class Findings:
         is_cut: There are more runs than may be made.
     """
 
-    worst: Broken | None = None
-    fixed: Fixed | None = None
+    worst: BrokenRun | None = None
+    fixed: FixedRun | None = None
     unchanged: Fault | None = None
     unplaced: Fault | None = None
     replaced: Fault | None = None
@@ -119,8 +119,8 @@ class Placements:
     """
 
     recorded: RecordedCalls
-    judged: Callable[[Schedule], Judged]
-    base: Judged
+    judged: Callable[[Schedule], JudgedRun]
+    base: JudgedRun
     is_unchanged: bool
     doors: Mapping[str, DoorOptions] | None
     interfaces: Container[str]
@@ -138,37 +138,37 @@ class Placements:
             self.findings.is_cut = True
         return self.findings
 
-    def _place(self, placed: tuple[Candidate, ...], lost: tuple[Fault, ...], base: Judged) -> None:
+    def _place(self, placed: tuple[Candidate, ...], lost: tuple[Fault, ...], base: JudgedRun) -> None:
         """Place the next fault in a run with those before it."""
         number = len(placed) + len(lost)
         if number == len(self.recorded.faults):
             self._complete(placed, lost, base)
             return
         fault = self.recorded.faults[number]
-        landed: set[Kinship] = set()
+        landed: set[CallRelation] = set()
         has_own = False
         for candidate in self._candidates(fault, placed, base.execution):
-            has_own = has_own or candidate.kinship is Kinship.OWN
+            has_own = has_own or candidate.relation is CallRelation.OWN
             both = self._relocated(placed, candidate)
             if both is None:
                 continue
             judged = self._run(both)
             if not _lands(judged.execution, candidate):
                 continue
-            landed.add(candidate.kinship)
+            landed.add(candidate.relation)
             if number + 1 < len(self.recorded.faults) and _harm_of(judged, both) in _VIOLATIONS:
                 self._note_harm(judged, both)
             self._place(both, lost, judged)
-        if Kinship.OWN not in landed and number:
+        if CallRelation.OWN not in landed and number:
             if has_own:
                 self.findings.unchanged = self.findings.unchanged or fault
             else:
-                self._lose(fault, placed, lost, base, is_replaced=Kinship.NEW in landed)
+                self._lose(fault, placed, lost, base, is_replaced=CallRelation.NEW in landed)
         if not number:
             self._note_first(fault, landed, has_own=has_own)
 
-    def _note_first(self, fault: Fault, landed: set[Kinship], *, has_own: bool) -> None:
-        if Kinship.OWN in landed:
+    def _note_first(self, fault: Fault, landed: set[CallRelation], *, has_own: bool) -> None:
+        if CallRelation.OWN in landed:
             return
         if has_own:
             self.findings.unchanged = fault
@@ -178,7 +178,13 @@ class Placements:
             self.findings.unplaced = fault
 
     def _lose(
-        self, fault: Fault, placed: tuple[Candidate, ...], lost: tuple[Fault, ...], base: Judged, *, is_replaced: bool
+        self,
+        fault: Fault,
+        placed: tuple[Candidate, ...],
+        lost: tuple[Fault, ...],
+        base: JudgedRun,
+        *,
+        is_replaced: bool,
     ) -> None:
         """Continue without a fault whose call is not made any more.
 
@@ -231,14 +237,14 @@ class Placements:
             before.append(moved)
         return (*found.values(), candidate)
 
-    def _run(self, placed: Sequence[Candidate]) -> Judged:
+    def _run(self, placed: Sequence[Candidate]) -> JudgedRun:
         wanted = schedule([candidate.injection for candidate in placed])
         if wanted not in self._run_before and len(self._run_before) >= self.runs_max:
             raise _CutError
         self._run_before.add(wanted)
         return self.judged(wanted)
 
-    def _note_harm(self, judged: Judged, placed: tuple[Candidate, ...]) -> None:
+    def _note_harm(self, judged: JudgedRun, placed: tuple[Candidate, ...]) -> None:
         """Keep the worst; end the search where nothing worse can be found."""
         harm = _harm_of(judged, placed)
         worst = self.findings.worst
@@ -247,28 +253,28 @@ class Placements:
             self.findings.recorded_holds = self.findings.recorded_holds or are_recorded
             return
         if worst is None or _rank(harm) > _rank(worst.harm):
-            self.findings.worst = Broken(judged, harm, placed)
+            self.findings.worst = BrokenRun(judged, harm, placed)
         if harm in (Harm.VIOLATED, Harm.UNLIVELY):
             raise _FoundError
 
-    def _complete(self, placed: tuple[Candidate, ...], lost: tuple[Fault, ...], judged: Judged) -> None:
+    def _complete(self, placed: tuple[Candidate, ...], lost: tuple[Fault, ...], judged: JudgedRun) -> None:
         self.findings.placement_count += 1
         self._note_harm(judged, placed)
         if self.findings.fixed is not None or _harm_of(judged, placed) is not Harm.NONE:
             return
-        if all(candidate.kinship is Kinship.OWN for candidate in placed) and _all_land(judged.execution, placed):
-            self.findings.fixed = Fixed(judged, placed, lost)
+        if all(candidate.relation is CallRelation.OWN for candidate in placed) and _all_land(judged.execution, placed):
+            self.findings.fixed = FixedRun(judged, placed, lost)
 
 
-def _harm_of(judged: Judged, placed: Sequence[Candidate]) -> Harm:
+def _harm_of(judged: JudgedRun, placed: Sequence[Candidate]) -> Harm:
     """Return what a run does, given where its faults are."""
-    kinships = {candidate.kinship for candidate in placed}
-    is_replacement = kinships <= {Kinship.OWN, Kinship.NEW}
-    if judged.harm is Harm.VIOLATED and not kinships <= {Kinship.OWN}:
-        if judged.same_signature and (judged.is_finished or Kinship.OTHER not in kinships):
+    relations = {candidate.relation for candidate in placed}
+    is_replacement = relations <= {CallRelation.OWN, CallRelation.NEW}
+    if judged.harm is Harm.VIOLATED and not relations <= {CallRelation.OWN}:
+        if judged.same_signature and (judged.is_finished or CallRelation.OTHER not in relations):
             return Harm.VIOLATED
         # The record says nothing of a crash at a new read, nor of what the run then leaves undone.
-        return Harm.OTHERWISE if judged.is_finished or Kinship.NEW_READ not in kinships else Harm.NONE
+        return Harm.OTHERWISE if judged.is_finished or CallRelation.NEW_READ not in relations else Harm.NONE
     if judged.harm in (Harm.UNCLEAR, Harm.UNFINISHED, Harm.UNLIVELY) and not is_replacement:
         return Harm.NONE  # the record says nothing of a crash at such a call
     return judged.harm

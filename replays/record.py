@@ -43,7 +43,7 @@ class Proof:
     necessity: tuple[tuple[str, str], ...]
 
 
-class Undisturbed(NamedTuple):
+class NominalRun(NamedTuple):
     """The run without injections, as far as a replay needs it.
 
     Attributes:
@@ -107,7 +107,7 @@ class ReplayRecord:
     provenance: Mapping[str, str] = field(default_factory=dict)
     answers: tuple[FrozenAnswer, ...] = ()
     confirmation: Confirmation | None = None
-    undisturbed: Undisturbed | None = None
+    undisturbed: NominalRun | None = None
     declarations: tuple[Declaration, ...] | None = None
     fresh: bool = False
 
@@ -176,16 +176,16 @@ def record_of(counterexample: Counterexample, plan: Plan) -> ReplayRecord:
         },
         answers=() if plan.target.secrets else counterexample.answers,
         confirmation=counterexample.confirmation,
-        undisturbed=None if nominal_run is None else undisturbed_in(nominal_run.trace),
+        undisturbed=None if nominal_run is None else nominal_run_in(nominal_run.trace),
         declarations=None if nominal_run is None else declarations_of(plan.contracts, nominal_run.doors, objective),
     )
 
 
-def undisturbed_in(trace: Trace) -> Undisturbed:
+def nominal_run_in(trace: Trace) -> NominalRun:
     """Return what a replay needs of the run without injections."""
     calls = {(step.interface, step.operation) for step in trace.steps if step.boundary is not None}
     committing = {(step.interface, step.operation) for step in trace.steps if step.effects}
-    return Undisturbed(digest_of_steps(trace), trace.ending, tuple(sorted(calls)), tuple(sorted(committing)))
+    return NominalRun(digest_of_steps(trace), trace.ending, tuple(sorted(calls)), tuple(sorted(committing)))
 
 
 def digest_of_steps(trace: Trace) -> str:

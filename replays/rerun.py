@@ -21,7 +21,7 @@ from chaosagent.replays.cold_runs import ColdRunsOfTask
 from chaosagent.replays.outcome import Replay, ReplayOutcome, violation_place
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.scheduled import Options, ScheduleReplay
-from chaosagent.replays.today import CONTRACT_REMEDY, UndisturbedRuns, bare_experiment, contracts_of, today_of
+from chaosagent.replays.today import CONTRACT_REMEDY, NominalRuns, bare_experiment, contracts_of, today_of
 from chaosagent.targets.target import Target, fresh
 from chaosagent.trace.diff import first_difference
 from chaosagent.vocabulary import Ending
@@ -92,7 +92,7 @@ def rerun_schedule(
     draws: int = DRAWS,
     placements: int = PLACEMENTS,
     accepted: Container[str] = frozenset(),
-    shared: UndisturbedRuns | None = None,
+    shared: NominalRuns | None = None,
     cold: ColdRunsOfTask | None = None,
 ) -> Replay:
     """Inject the faults of a record into today's target, each at every call that may be the recorded one.
@@ -133,7 +133,7 @@ def rerun_schedule(
         if record.stochastic:
             today = today_of(replace(bare, answers=answers_of(record.answers, bare.scope)))
         else:
-            today = (shared or UndisturbedRuns()).of(bare, record)
+            today = (shared or NominalRuns()).of(bare, record)
         options = Options(draws, placements, accepted, cold)
         replay = ScheduleReplay(record, contract, today, options).replay()
     except ChaosAgentError as error:

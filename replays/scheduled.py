@@ -25,7 +25,7 @@ from chaosagent.replays.changes import (
 from chaosagent.replays.cold_runs import ColdDifference, ColdRunsOfTask, cold_difference, cold_draws, name_of_run
 from chaosagent.replays.drawing import Runner
 from chaosagent.replays.outcome import Replay, ReplayOutcome, violation_place
-from chaosagent.replays.placements import Broken, Findings, Harm, Placements
+from chaosagent.replays.placements import BrokenRun, Findings, Harm, Placements
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.today import Judge, Today, is_broken
 from chaosagent.study.counterexample import signature_of
@@ -125,7 +125,7 @@ class ScheduleReplay:
         judged = self._run(self._record.schedule)
         trace = judged.execution.trace
         if judged.harm is Harm.VIOLATED and (self._is_unchanged or trace.digest == self._record.trace_digest):
-            return self._violated(Broken(judged, judged.harm, ()), Findings())
+            return self._violated(BrokenRun(judged, judged.harm, ()), Findings())
         return None
 
     @property
@@ -169,7 +169,7 @@ class ScheduleReplay:
             return self._not_landed(findings)
         return self._replaced(findings)
 
-    def _violated(self, broken: Broken, findings: Findings) -> Replay:
+    def _violated(self, broken: BrokenRun, findings: Findings) -> Replay:
         where = _where(broken, findings)
         trace = broken.judged.execution.trace
         if broken.harm is Harm.VIOLATED:
@@ -199,7 +199,7 @@ class ScheduleReplay:
         detail = f"{before}{self._record.contract} violated {place}, {where}{reason}{crashed}"
         return Replay(ReplayOutcome.VIOLATED, MODE, step, detail, notes)
 
-    def _moved(self, worst: Broken, findings: Findings) -> Replay:
+    def _moved(self, worst: BrokenRun, findings: Findings) -> Replay:
         trace, where = worst.judged.execution.trace, _where(worst, findings)
         if worst.harm is Harm.UNFINISHED:
             ending = f"{trace.ending.value}: {trace.ending_detail}" if trace.ending_detail else trace.ending.value
@@ -208,7 +208,7 @@ class ScheduleReplay:
         found = self._violated_in(trace, before=where, notes=worst.judged.notes)
         return replace(found, outcome=ReplayOutcome.MOVED)
 
-    def _unclear(self, worst: Broken) -> Replay:
+    def _unclear(self, worst: BrokenRun) -> Replay:
         trace = worst.judged.execution.trace
         verdict = trace.verdict(self._record.contract)
         why = "is violated, but unfairly" if verdict.unfair else "is neither violated nor does it hold"
@@ -359,7 +359,7 @@ class ScheduleReplay:
         return not self._record.answers or not set(self._today.undisturbed.answers) <= set(self._record.answers)
 
 
-def _where(broken: Broken, findings: Findings) -> str:
+def _where(broken: BrokenRun, findings: Findings) -> str:
     """Say at which calls the faults were, where these are not the recorded ones."""
     if all(candidate.is_recorded for candidate in broken.placed):
         return ""

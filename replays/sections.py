@@ -6,7 +6,7 @@ from chaosagent.canonical import Plain, unpack_untrusted
 from chaosagent.errors import RecordError
 from chaosagent.execution.run.frozen import FrozenAnswer
 from chaosagent.replays.declarations import Declaration
-from chaosagent.replays.record import Undisturbed
+from chaosagent.replays.record import NominalRun
 from chaosagent.replays.typed import ITEMS_MAX, Section
 from chaosagent.study.chance.confirmation import ALPHA, Confirmation
 from chaosagent.study.counterexample import Signature
@@ -258,14 +258,14 @@ def read_signature(section: Section) -> Signature:
     )
 
 
-def write_undisturbed(undisturbed: Undisturbed | None) -> Plain:
+def write_nominal_run(undisturbed: NominalRun | None) -> Plain:
     """Return the run without injections as plain data."""
     if undisturbed is None:
         return None
     return {**undisturbed._asdict(), "ending": undisturbed.ending.value}
 
 
-def read_undisturbed(section: Section | None) -> Undisturbed | None:
+def read_nominal_run(section: Section | None) -> NominalRun | None:
     """Return the run without injections that plain data describe."""
     if section is None:
         return None
@@ -273,7 +273,7 @@ def read_undisturbed(section: Section | None) -> Undisturbed | None:
         tuple(read_texts(call, "A call of the run without injections") for call in section.items(name))
         for name in ("calls", "committing")
     )
-    return Undisturbed(section.text("digest"), section.word("ending", Ending), calls, committing)
+    return NominalRun(section.text("digest"), section.word("ending", Ending), calls, committing)
 
 
 def read_declarations(record: Section) -> tuple[Declaration, ...] | None:

@@ -18,7 +18,7 @@ from chaosagent.execution.workers.own_process import in_own_process
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.replays.changes import compared_nominal, is_same_nominal
 from chaosagent.replays.declarations import Declaration, declarations_of
-from chaosagent.replays.placements import Harm, Judged
+from chaosagent.replays.placements import Harm, JudgedRun
 from chaosagent.replays.record import ReplayRecord, digest_of_steps
 from chaosagent.study.counterexample import signature_of
 from chaosagent.targets.target import Target
@@ -47,7 +47,7 @@ class Today:
     interfaces: frozenset[str]
 
 
-class UndisturbedRuns:
+class NominalRuns:
     """Makes the run without faults once for all records of a target, task, configuration and seed."""
 
     def __init__(self) -> None:
@@ -138,7 +138,7 @@ class Judge:
         verdict = self._worst(trace, trace.verdict(self._contract.id))
         return replace(trace, verdicts=tuple(_with(verdict, trace.verdicts))), verdict
 
-    def __call__(self, execution: Execution) -> Judged:
+    def __call__(self, execution: Execution) -> JudgedRun:
         """Return what a run does."""
         trace = execution.trace
         verdict = self._worst(trace, trace.verdict(self._contract.id))
@@ -146,13 +146,13 @@ class Judge:
         if is_broken(verdict):
             trace = replace(trace, verdicts=tuple(_with(verdict, trace.verdicts)))
             is_same = self._has_same_signature(trace)
-            return Judged(replace(execution, trace=trace), Harm.VIOLATED, is_same, is_finished)
+            return JudgedRun(replace(execution, trace=trace), Harm.VIOLATED, is_same, is_finished)
         if self.unlively(trace):
-            return Judged(execution, Harm.UNLIVELY)
+            return JudgedRun(execution, Harm.UNLIVELY)
         if not is_finished and trace.ending is not Ending.INCONCLUSIVE:
-            return Judged(execution, Harm.UNFINISHED)
+            return JudgedRun(execution, Harm.UNFINISHED)
         is_clear = verdict.verdict is Verdict.HOLDS and not verdict.unfair
-        return Judged(execution, Harm.NONE if is_clear else Harm.UNCLEAR)
+        return JudgedRun(execution, Harm.NONE if is_clear else Harm.UNCLEAR)
 
     def unlively(self, trace: Trace) -> str:
         """Return the contract on coming to an end that a run breaks and the record's kept, empty if there is none."""

@@ -17,7 +17,7 @@ from chaosagent.searchers.exact import SearchOfIntervals, check_switches
 from chaosagent.searchers.exploring.covering import CoveringStream
 from chaosagent.searchers.exploring.effects import Effects
 from chaosagent.searchers.exploring.packing import Packer
-from chaosagent.searchers.exploring.unfollowed import Unfollowed
+from chaosagent.searchers.exploring.unfollowed import UnfollowedStates
 from chaosagent.searchers.proof.bisection import Certifying, ObservingBisector
 from chaosagent.searchers.proof.frontier import Family
 from chaosagent.searchers.seen.points import Expander
@@ -108,7 +108,7 @@ class AnytimeSearcher:
         )
         self._upper = CoveringStream(problem, self._lower.states, expander)
         self._effects = Effects(self._lower.states)
-        self._unfollowed = Unfollowed(self._lower.states)
+        self._unfollowed = UnfollowedStates(self._lower.states)
         self._packer = Packer(self._lower.states, self._upper.reactions)
         self._violated = False
         self._novelties = self._new_at = 0

@@ -17,7 +17,7 @@ from chaosagent.api.target_output import target_output_to_stderr
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import Contract
 from chaosagent.errors import UsageError
-from chaosagent.execution.trace_checks import Case, Checks, Count, Finding, Tally
+from chaosagent.execution.trace_checks import Checks, Count, Finding, RunContext, Tally
 from chaosagent.importable import stop_if_loading
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.store import SUFFIX, read_record
@@ -269,4 +269,4 @@ def judge_record(record: ReplayRecord, name: str, tally: Tally) -> None:
     place = StepPlace("", SourcePlace(name, 0))
     places = (place,) * len(record.trace.steps)
     run = ImportedRun("", record.trace, places, place, "", Gaps(), foreign=False, tools={})
-    tally.add(run, Case(record.task, record.nominal))
+    tally.add(run, RunContext(record.task, record.nominal))

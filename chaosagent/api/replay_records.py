@@ -17,8 +17,8 @@ from chaosagent.api.replaying import (
     exit_code_of,
     is_explained,
     page_of,
+    records_at,
     replay_all,
-    stored_at,
     totals_of,
 )
 from chaosagent.api.result import StudyResult, each_of
@@ -179,7 +179,7 @@ def replay(
 def _stored(records: object) -> Iterator[StoredRecord]:
     for one in each_of("replay", "records", records):
         if isinstance(one, str | Path):
-            yield from stored_at([path_of("replay", "records", one)])
+            yield from records_at([path_of("replay", "records", one)])
         elif isinstance(one, Counterexample):
             name = Path(one.record.file_name)
             yield StoredRecord(one.path or name, one.record, one.path is not None, one.searched_target)

@@ -23,7 +23,7 @@ from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.rerun import DRAWS, PLACEMENTS, rerun_exact, rerun_schedule, why_it_hangs
 from chaosagent.replays.store import find_records, read_record
-from chaosagent.replays.today import UndisturbedRuns
+from chaosagent.replays.today import NominalRuns
 from chaosagent.report.page import Cell, Page, Span, bad, faint, good, name, notice
 from chaosagent.report.story import counted
 from chaosagent.targets.loading import load_target
@@ -83,7 +83,7 @@ class ReplayedRecord:
     replay: Replay
 
 
-def stored_at(paths: Iterable[Path]) -> Iterator[StoredRecord]:
+def records_at(paths: Iterable[Path]) -> Iterator[StoredRecord]:
     """Yield the records named, and those below the folders named, in the order of their paths.
 
     Raises:
@@ -125,7 +125,7 @@ def replay_all(
         raise UsageError("--accept is for schedules, and --mode is exact. Leave out one of them.")
     targets: dict[str, Target] = {}
     reruns: list[ReplayedRecord] = []
-    shared = UndisturbedRuns()
+    shared = NominalRuns()
     with closing(ColdRuns(Path.cwd())) as cold:
         for one in stored:
             path, given = one.path, one.target if target is None else target
@@ -210,7 +210,7 @@ class _Asked(NamedTuple):
     draws: int
     placements: int
     accepted: tuple[Change, ...]
-    shared: UndisturbedRuns
+    shared: NominalRuns
     cold: ColdRuns
     words: OptionNames
 

@@ -13,7 +13,7 @@ from chaosagent.canonical import Plain
 from chaosagent.errors import UsageError
 from chaosagent.study.certificate import DIVERGED, NOTHING_PROVED
 from chaosagent.study.store.facts import Facts
-from chaosagent.study.store.reading import opened_to_read
+from chaosagent.study.store.reading import open_closed_store
 from chaosagent.study.store.study_store import FILE_NAME
 from chaosagent.studyfile import load_study
 from chaosagent.vocabulary import Verdict
@@ -161,7 +161,7 @@ def rows_in(folder: Path) -> Rows:
             f"{folder} holds no study: there is no {FILE_NAME}. Name the folder that `chaosagent search` or "
             "`chaosagent.search(..., out=...)` has written; for a folder of records, use chaosagent.replay."
         )
-    with opened_to_read(path) as store:
+    with open_closed_store(path) as store:
         connection = store.connection
         disturbed = set(connection.execute(_DISTURBED).fetchall())
         stochastic = store.facts.get("stochastic") == "yes"

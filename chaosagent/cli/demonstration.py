@@ -11,7 +11,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from chaosagent.api.replaying import ReplayedRecord, replay_all, stored_at, totals_of
+from chaosagent.api.replaying import ReplayedRecord, records_at, replay_all, totals_of
 from chaosagent.api.robustness import curves_json, robustness_of
 from chaosagent.canonical import Plain
 from chaosagent.cli.output import remark, stdout_for_answers
@@ -198,8 +198,8 @@ class Demonstration:
     def _replay(self, found: Findings) -> list[ReplayedRecord]:
         records = list(found.records.values())  # the folder may hold some of an earlier version, too
         with stdout_for_answers():
-            exact = replay_all(stored_at(records), mode="exact")
-            schedule = replay_all(stored_at(records), mode="schedule", config=REPAIRED)
+            exact = replay_all(records_at(records), mode="exact")
+            schedule = replay_all(records_at(records), mode="schedule", config=REPAIRED)
         page = Page().line(strong("3  Replay: each counterexample again, in two ways"))
         page.table(
             (),

@@ -16,7 +16,7 @@ from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.contracts.contract import Nominal
 from chaosagent.errors import TargetError, UsageError
-from chaosagent.execution.answers_on_disk import AnswersOnDisk, mend_answers
+from chaosagent.execution.answers_on_disk import AnswersOnDisk, repair_answers
 from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, conduct, make_run
 from chaosagent.execution.run.live_run import LiveRun
@@ -147,7 +147,7 @@ def serve_session(wish: ProxyOptions, tell: Callable[[str], None]) -> SessionEnd
 
 def _memo(path: Path, tell: Callable[[str], None]) -> AnswersOnDisk:
     """Return the answers in a file; damaged ones are taken out of it, so that they are asked for again."""
-    mended = mend_answers(path, "Delete it, or name another file with --memo; what it held is asked again then.")
+    mended = repair_answers(path, "Delete it, or name another file with --memo; what it held is asked again then.")
     if mended is not None:
         tell(f"chaosagent: {mended}")
     return AnswersOnDisk(path)

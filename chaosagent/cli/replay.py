@@ -63,14 +63,14 @@ def replay(
 
     chaosagent replay --accept tests/replays
     """
-    from chaosagent.api.replaying import MODES, exit_code_of, page_of, replay_all, stored_at, to_json
+    from chaosagent.api.replaying import MODES, exit_code_of, page_of, records_at, replay_all, to_json
     from chaosagent.errors import UnknownNameError
 
     if mode not in MODES:
         raise UnknownNameError("mode", mode, MODES, "--mode")
     with output.stdout_for_answers():
         reruns = replay_all(
-            stored_at(paths),
+            records_at(paths),
             mode=mode,
             config=config,
             target=target,

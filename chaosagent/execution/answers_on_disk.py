@@ -1,8 +1,8 @@
 """Frozen answers in a file that the processes of a machine share.
 
 Each answer has a number, counted from 1, and a checksum of number, key and answer; see
-`chaosagent.sqlite_file`. A damaged answer is never given: `mend_answers` removes it, so that it is asked for again, and
-one that is damaged later is an error.
+`chaosagent.sqlite_file`. A damaged answer is never given: `repair_answers` removes it, so that it is asked for
+again, and one that is damaged later is an error.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from chaosagent.sqlite_file import (
     MENDING,
     SQLITE_ERRORS,
     Checksums,
-    Mended,
+    Repaired,
     complaint_about,
     new_file_id,
     objects_in,
@@ -192,7 +192,7 @@ def _checked(connection: sqlite3.Connection, path: Path) -> _Opened:
     return _Opened(connection, path, rows[0][0], Checksums(rows[0][0]))
 
 
-def mend_answers(path: Path, remedy: str = REMEDY) -> Mended | None:
+def repair_answers(path: Path, remedy: str = REMEDY) -> Repaired | None:
     """Check a file of answers as a whole, and take what is damaged out of it, so that it is asked for again.
 
     Args:
@@ -217,7 +217,7 @@ def mend_answers(path: Path, remedy: str = REMEDY) -> Mended | None:
             successor = path.with_name(f"{path.name}{MENDING}")
             kept = _taken_over(opened, successor)
         damaged = replace_damaged(path, successor)
-        return Mended(path, first, kept, damaged, "answers", "asked for again")
+        return Repaired(path, first, kept, damaged, "answers", "asked for again")
     except StoredDataError as error:
         raise StoredDataError(error.path, error.where, error.what, remedy) from error
     except SQLITE_ERRORS as error:

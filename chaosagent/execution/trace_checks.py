@@ -83,7 +83,7 @@ def _looks(contract: Contract) -> Looks:
     return Looks.EVERY_STEP if watch.of_every_step else Looks.EFFECTS if watch.of_effects else Looks.NEVER
 
 
-class Case(NamedTuple):
+class RunContext(NamedTuple):
     """What is known of a run besides its trace, as a replay record has it.
 
     Attributes:
@@ -166,7 +166,7 @@ class Tally:
     tools: Counter[str] = field(default_factory=Counter)
     lossy: bool = False
 
-    def add(self, run: ImportedRun, case: Case | None = None) -> None:
+    def add(self, run: ImportedRun, case: RunContext | None = None) -> None:
         """Judge one more trace.
 
         Args:
@@ -211,7 +211,7 @@ class Tally:
 
 
 def verdicts_of(
-    run: ImportedRun, checks: Checks, case: Case | None = None, *, lossy: bool = False
+    run: ImportedRun, checks: Checks, case: RunContext | None = None, *, lossy: bool = False
 ) -> list[tuple[Contract, ContractVerdict | None, str]]:
     """Return for each contract its verdict, `None` where it cannot be judged, and why it is unknown.
 

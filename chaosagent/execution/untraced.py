@@ -28,7 +28,7 @@ from chaosagent.execution.run.doors import (
     read_text,
     tool_list,
 )
-from chaosagent.execution.run.network_links import Direct, RemoteService
+from chaosagent.execution.run.network_links import DirectLink, RemoteService
 from chaosagent.governance.action import Action
 from chaosagent.governance.mediator import Mediator
 from chaosagent.seeds import derive
@@ -126,7 +126,7 @@ class UntracedRun:
         read_only: bool | Iterable[str] = False,  # noqa: ARG002
         errors: Errors = (),  # noqa: ARG002
     ) -> Door:
-        return self._door(Boundary.NETWORK, name, Direct(RemoteService(name, upstream, connect)))
+        return self._door(Boundary.NETWORK, name, DirectLink(RemoteService(name, upstream, connect)))
 
     def prompt(self, name: str) -> Door:
         return self._door(Boundary.PROMPT, name, read_text)
@@ -210,7 +210,7 @@ class UntracedDoor:
             raise by_name(self, name)
 
     async def _mediated(self, mediator: Mediator, operation: str, arguments: dict[str, Any]) -> Any:
-        allowed = permitted(self, mediator, operation, arguments)
+        allowed = permitted_arguments(self, mediator, operation, arguments)
         return await _called(self._known.get(operation) or self.find(operation), allowed)
 
     def find(self, operation: str) -> Callable[..., Any]:
@@ -235,7 +235,7 @@ class SynchronousDoor(UntracedDoor):
 
     def __call__(self, operation: str, /, **arguments: Any) -> Any:
         if self._run.mediator is not None:
-            arguments = permitted(self, self._run.mediator, operation, arguments)
+            arguments = permitted_arguments(self, self._run.mediator, operation, arguments)
         value = (self._known.get(operation) or self.find(operation))(**arguments)
         return asyncio.run(_awaited(value)) if hasattr(value, "__await__") else value
 
@@ -286,7 +286,9 @@ class RealClock(Clock):
         return False
 
 
-def permitted(door: UntracedDoor, mediator: Mediator, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def permitted_arguments(
+    door: UntracedDoor, mediator: Mediator, operation: str, arguments: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the arguments that a mediator lets pass.
 
     Raises:

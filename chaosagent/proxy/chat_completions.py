@@ -17,7 +17,7 @@ from chaosagent.proxy.dialect import (
     tool_of,
     without,
 )
-from chaosagent.proxy.sse import Event, ended, pieces
+from chaosagent.proxy.sse import Event, end_events, split_text
 
 _OWN = ("id", "object", "created", "system_fingerprint", "choices")
 
@@ -69,14 +69,14 @@ class ChatCompletions:
             return Event("", {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
 
         yield chunk({"role": "assistant", "content": "", **without(message, "role", "content", "tool_calls")})
-        for piece in pieces(message.get("content") or ""):
+        for piece in split_text(message.get("content") or ""):
             yield chunk({"content": piece})
         for index, call in enumerate(message.get("tool_calls", ())):
             kind = call["type"]
             key = "arguments" if kind == "function" else "input"
             begun = {"index": index, "id": call["id"], "type": kind, kind: {**call[kind], key: ""}}
             yield chunk({"tool_calls": [begun]})
-            for piece in pieces(call[kind][key]):
+            for piece in split_text(call[kind][key]):
                 yield chunk({"tool_calls": [{"index": index, kind: {key: piece}}]})
         yield chunk({}, choice["finish_reason"])
         wanted = request.get("stream_options")
@@ -90,7 +90,7 @@ class ChatCompletions:
         message: Body = {"role": "assistant", "content": None}
         calls: dict[int, Body] = {}
         reason = None
-        for event in ended(events, ()):
+        for event in end_events(events, ()):
             body |= without(event.data, "choices")
             for choice in list_of(event.data.get("choices")):
                 if not isinstance(choice, dict) or choice.get("index", 0):

@@ -114,7 +114,7 @@ def calls_of(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [call for call in list_of(answer.get("tool_calls")) if isinstance(call, Mapping)]
 
 
-def said(answer: Mapping[str, Any]) -> str:
+def answer_text(answer: Mapping[str, Any]) -> str:
     """Return the text of an answer, empty when there is none."""
     content = answer.get("content")
     return content if isinstance(content, str) else ""

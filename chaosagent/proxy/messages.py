@@ -6,8 +6,18 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from chaosagent.proxy.dialect import Body, ToolResult, calls_of, list_of, required, said, text_of, tool_of, without
-from chaosagent.proxy.sse import BrokenStreamError, Event, ended, pieces
+from chaosagent.proxy.dialect import (
+    Body,
+    ToolResult,
+    answer_text,
+    calls_of,
+    list_of,
+    required,
+    text_of,
+    tool_of,
+    without,
+)
+from chaosagent.proxy.sse import BrokenStreamError, Event, end_events, split_text
 
 _KINDS = {
     400: "invalid_request_error",
@@ -55,7 +65,7 @@ class Messages:
 
     def body_of(self, answer: Mapping[str, Any], ask: str) -> Body:
         """See `Dialect`."""
-        more, calls, text = answer.get("more") or {}, calls_of(answer), said(answer)
+        more, calls, text = answer.get("more") or {}, calls_of(answer), answer_text(answer)
         reason = answer.get("stop_reason") or "end_turn"
         if reason in ("end_turn", "tool_use"):
             reason = "tool_use" if calls else "end_turn"
@@ -89,7 +99,7 @@ class Messages:
         body: Body = {}
         blocks: dict[int, Body] = {}
         texts: dict[int, str] = {}
-        for event in ended(events, ("message_stop",)):
+        for event in end_events(events, ("message_stop",)):
             data, kind = event.data, event.data.get("type")
             index = data.get("index", 0)
             if kind == "message_start":
@@ -182,13 +192,15 @@ def _streamed(block: Body) -> tuple[Body, list[Body]]:
     """Return how a block begins, and what is added to it."""
     kind = block.get("type")
     if kind == "text":
-        return {**block, "text": ""}, [{"type": "text_delta", "text": piece} for piece in pieces(block["text"])]
+        return {**block, "text": ""}, [{"type": "text_delta", "text": piece} for piece in split_text(block["text"])]
     if kind == "tool_use":
         given = block["input"]
         text = given[INVALID] if set(given) == {INVALID} else json.dumps(given, ensure_ascii=False)
-        return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces(text)]
+        return {**block, "input": {}}, [
+            {"type": "input_json_delta", "partial_json": piece} for piece in split_text(text)
+        ]
     if kind == "thinking":
-        deltas = [{"type": "thinking_delta", "thinking": piece} for piece in pieces(str(block.get("thinking", "")))]
+        deltas = [{"type": "thinking_delta", "thinking": piece} for piece in split_text(str(block.get("thinking", "")))]
         signed = {"type": "signature_delta", "signature": block.get("signature", "")}
         return {**block, "thinking": "", "signature": ""}, [*deltas, signed]
     return block, []

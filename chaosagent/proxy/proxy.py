@@ -38,8 +38,8 @@ from chaosagent.proxy.model import ModelDoor
 from chaosagent.proxy.responses import Responses
 from chaosagent.proxy.server import EXTRA, LOOPBACK, Connections, bound_socket, serving
 from chaosagent.proxy.service import Call, Handlers, Service, ServiceDoor, refuse_unnamed
-from chaosagent.proxy.sse import written
-from chaosagent.proxy.upstream import Client, Joined, McpUpstream, Reply, Scripted, Server, Troubles, base_url
+from chaosagent.proxy.sse import written_event
+from chaosagent.proxy.upstream import Client, Joined, McpUpstream, Reply, Scripted, Server, UpstreamErrors, base_url
 from chaosagent.targets.target import Run
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class Proxy:
         self._models: dict[str, ModelDoor] = {}
         self._services: dict[str, ServiceDoor] = {}
         self._mcp: dict[str, Joined] = {}
-        self.troubles = Troubles()
+        self.troubles = UpstreamErrors()
         self.over = asyncio.Event()
         self.together = CallOrder(behind.together_seconds if run.clock.of_study else 0.0)
 
@@ -298,7 +298,7 @@ class Proxy:
         assert client is not None
 
         async def beginning() -> AsyncIterator[bytes]:
-            yield written(next(dialect.events_of(dialect.body_of({"content": ""}, "broken"), wanted)))
+            yield written_event(next(dialect.events_of(dialect.body_of({"content": ""}, "broken"), wanted)))
             self._connections.hang_up((client.host, client.port), gently=True)
             await _gone(request)
 
@@ -324,7 +324,7 @@ async def _gone(request: Request) -> None:
 
 def _streamed(dialect: Dialect, body: Body, wanted: Body) -> Response:
     responses = require("starlette.responses", extra=EXTRA, needed_by="the proxy")
-    whole = b"".join(written(event) for event in dialect.events_of(body, wanted))
+    whole = b"".join(written_event(event) for event in dialect.events_of(body, wanted))
     response: Response = responses.Response(whole, media_type="text/event-stream")
     return response
 

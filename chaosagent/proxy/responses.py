@@ -10,17 +10,17 @@ from chaosagent.proxy.chat_completions import ChatCompletions
 from chaosagent.proxy.dialect import (
     Body,
     ToolResult,
+    answer_text,
     arguments_of,
     arguments_text,
     calls_of,
     list_of,
     required,
-    said,
     text_of,
     tool_of,
     without,
 )
-from chaosagent.proxy.sse import BrokenStreamError, Event, ended, pieces
+from chaosagent.proxy.sse import BrokenStreamError, Event, end_events, split_text
 
 _LAST = ("response.completed", "response.incomplete", "response.failed")
 _OWN = ("id", "created_at", "completed_at", "output", "status", "incomplete_details", "previous_response_id")
@@ -59,7 +59,7 @@ class Responses:
 
     def body_of(self, answer: Mapping[str, Any], ask: str) -> Body:
         """See `Dialect`."""
-        more, text, calls = answer.get("more") or {}, said(answer), calls_of(answer)
+        more, text, calls = answer.get("more") or {}, answer_text(answer), calls_of(answer)
         reason = answer.get("finish_reason") or "stop"
         whole = reason == "stop"
         left = [_call_to(call, f"{ask}_{number}") for number, call in enumerate(calls, 1)]
@@ -101,14 +101,14 @@ class Responses:
             yield event("response.output_item.added", output_index=index, item=empty)
             at = {"item_id": item.get("id"), "output_index": index}
             if item["type"] == "function_call":
-                for piece in pieces(item["arguments"]):
+                for piece in split_text(item["arguments"]):
                     yield event("response.function_call_arguments.delta", **at, delta=piece)
                 done = {"name": item["name"], "arguments": item["arguments"]}
                 yield event("response.function_call_arguments.done", **at, **done)
             for number, part in enumerate(item["content"] if item["type"] == "message" else ()):
                 inside = {**at, "content_index": number}
                 yield event("response.content_part.added", **inside, part={**part, "text": ""})
-                for piece in pieces(part["text"]):
+                for piece in split_text(part["text"]):
                     yield event("response.output_text.delta", **inside, delta=piece, logprobs=[])
                 yield event("response.output_text.done", **inside, text=part["text"], logprobs=[])
                 yield event("response.content_part.done", **inside, part=part)
@@ -117,7 +117,7 @@ class Responses:
 
     def gathered(self, events: Iterator[Event]) -> Body:
         """See `Dialect`."""
-        last = next(event for event in reversed(ended(events, _LAST)) if event.data.get("type") in _LAST)
+        last = next(event for event in reversed(end_events(events, _LAST)) if event.data.get("type") in _LAST)
         body = last.data.get("response")
         if not isinstance(body, dict):
             raise BrokenStreamError("the last event of its stream has no `response`")

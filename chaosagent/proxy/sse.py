@@ -31,14 +31,14 @@ class BrokenStreamError(Exception):
     """A stream that breaks off, or holds what is no JSON object; the text says which."""
 
 
-def written(event: Event) -> bytes:
+def written_event(event: Event) -> bytes:
     """Return an event as it is sent."""
     named = f"event: {event.name}\n" if event.name else ""
     data = json.dumps(event.data, ensure_ascii=False) if event.data else DONE
     return f"{named}data: {data}\n\n".encode("utf-8", "backslashreplace")
 
 
-def read(text: str) -> Iterator[Event]:
+def read_events(text: str) -> Iterator[Event]:
     """Yield the events of a stream, with the mark at its end.
 
     Raises:
@@ -57,13 +57,13 @@ def read(text: str) -> Iterator[Event]:
             yield Event(name, _object("\n".join(data)))
 
 
-def pieces(text: str) -> Iterator[str]:
+def split_text(text: str) -> Iterator[str]:
     """Yield a text in pieces."""
     for start in range(0, len(text), PIECE):
         yield text[start : start + PIECE]
 
 
-def ended(events: Iterable[Event], last: Sequence[str]) -> list[Event]:
+def end_events(events: Iterable[Event], last: Sequence[str]) -> list[Event]:
     """Return the events of a stream that has come to its end.
 
     Args:

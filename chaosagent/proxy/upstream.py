@@ -18,7 +18,7 @@ from chaosagent.extras import require
 from chaosagent.proxy.concurrency import CallOrder
 from chaosagent.proxy.dialect import Body, Dialect, MalformedAnswerError, list_of
 from chaosagent.proxy.server import EXTRA
-from chaosagent.proxy.sse import BrokenStreamError, read
+from chaosagent.proxy.sse import BrokenStreamError, read_events
 from chaosagent.targets.target import Run
 from chaosagent.vocabulary import StatusError
 
@@ -80,7 +80,7 @@ class ModelUpstream(Protocol):
 
 
 @dataclass(slots=True)
-class Troubles:
+class UpstreamErrors:
     """What went wrong behind the proxy, for whoever runs it; the agent is told, too.
 
     Attributes:
@@ -132,7 +132,7 @@ class McpUpstream(Protocol):
         ...
 
     def join(
-        self, run: Run, name: str, *, troubles: Troubles, entrance: CallOrder, over: asyncio.Event
+        self, run: Run, name: str, *, troubles: UpstreamErrors, entrance: CallOrder, over: asyncio.Event
     ) -> AbstractAsyncContextManager[Joined]:
         """Let agents reach the server for as long as a `with` block lasts.
 
@@ -182,7 +182,7 @@ class Server:
         UsageError: The URL is none.
     """
 
-    def __init__(self, name: str, url: str, troubles: Troubles, client: Client) -> None:
+    def __init__(self, name: str, url: str, troubles: UpstreamErrors, client: Client) -> None:
         self._name, self._url, self._troubles, self._client = name, base_url(url, name), troubles, client
 
     async def send(self, method: str, path: str, headers: Headers, body: bytes) -> Reply:
@@ -223,7 +223,7 @@ class Server:
         reply = await self.send("POST", dialect.path, headers, content)
         try:
             if reply.headers.get("content-type", "").startswith("text/event-stream"):
-                return dialect.gathered(read(reply.body.decode("utf-8", "replace")))
+                return dialect.gathered(read_events(reply.body.decode("utf-8", "replace")))
             found = json.loads(reply.body)
         except BrokenStreamError as error:
             raise self._troubles.refused(f"{self._name} at {self._url}: {error}.") from error

@@ -93,14 +93,14 @@ def proof_by_chance(searches: Sequence[SearchResult]) -> str:
     return f"{told}; {others} with the frozen answers of this study only" if others else told
 
 
-def shown_below(certificate: Certificate) -> str:
+def bound_below(certificate: Certificate) -> str:
     """Say in a few words what is shown of schedules that are cheaper than a confirmed one."""
     if certificate.clean is None:
         return "cheapest with these answers"
     return f"cheapest in {counted(certificate.clean.runs, 'clean run')}"
 
 
-def shown_json(certificate: Certificate, *, injectable: bool = True) -> Plain:
+def clean_runs_json(certificate: Certificate, *, injectable: bool = True) -> Plain:
     """Return what clean runs show of a stochastic target as plain data; `None` where proofs are what counts.
 
     Args:

@@ -13,7 +13,7 @@ from chaosagent.report.notes import FailedRuns, Notes
 from chaosagent.report.page import Cell, Page, Part, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
 from chaosagent.report.proof_limits import report_proof_limits, report_unfinished
-from chaosagent.report.proof_status import proof_of, says_a_bound
+from chaosagent.report.proof_status import has_lower_bound, proof_of
 from chaosagent.report.proof_warnings import (
     gaps_of,
     report_changed_variables,
@@ -262,7 +262,7 @@ def _contract_row(findings: Findings, contract: str, elsewhere: int) -> Sequence
     if still_open:
         certificates = [search.certificate for search in still_open]
         bound = min(certificate.lower_bound for certificate in certificates)
-        told = f", nothing cheaper than {bound:g}" if all(map(says_a_bound, certificates)) else ""
+        told = f", nothing cheaper than {bound:g}" if all(map(has_lower_bound, certificates)) else ""
         left = notice(f"{len(still_open)}{told}")
     elif not searches:
         left = faint("soft, so not searched")

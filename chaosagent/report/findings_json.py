@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from chaosagent.canonical import Plain
-from chaosagent.report.chance import confirmation_json, shown_json, unseen_json
+from chaosagent.report.chance import clean_runs_json, confirmation_json, unseen_json
 from chaosagent.report.findings import Findings, is_proved
 from chaosagent.report.nominal_violations import nominal_json
 from chaosagent.report.notes import FailedRuns
@@ -74,7 +74,7 @@ def counterexample_json(found: Counterexample, findings: Findings) -> dict[str, 
         "injections": len(found.schedule),
         "cost": found.cost,
         "certified": found.certificate.certified and found.certificate.proved,
-        "shown": shown_json(found.certificate),
+        "shown": clean_runs_json(found.certificate),
         "level": found.certificate.level,
         "lower_bound": _finite(found.certificate.lower_bound),
         "minimal": found.minimal,
@@ -121,7 +121,7 @@ def _search_json(search: SearchResult, findings: Findings) -> Plain:
         ],
         "certified": certificate.certified and certificate.proved,
         "safe": is_proved(search) and certificate.proved,
-        "shown": shown_json(certificate, injectable=search.injectable),
+        "shown": clean_runs_json(certificate, injectable=search.injectable),
         "unseen": unseen_json(certificate),
         "broken_anyway": nominal_json(certificate.broken_anyway),
         "lower_bound": _finite(certificate.lower_bound),

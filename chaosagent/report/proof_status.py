@@ -6,7 +6,7 @@ import math
 import re
 
 from chaosagent.replays.record import ReplayRecord
-from chaosagent.report.chance import MAY_BE_CHANCE, shown_below
+from chaosagent.report.chance import MAY_BE_CHANCE, bound_below
 from chaosagent.report.page import Span, good, notice
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.counterexample import Counterexample
@@ -30,10 +30,10 @@ def proof_of(found: Counterexample, *, several: bool) -> Span:
     if not several and certificate.by_real_time:
         return notice("by real time")
     if certificate.certified:
-        return notice(shown_below(certificate)) if certificate.frozen else good("certified")
+        return notice(bound_below(certificate)) if certificate.frozen else good("certified")
     if several and certificate.is_repeated and certificate.level != "C0" and certificate.known_below >= found.cost:
         return notice(ALL_CHEAPER_CONFIRMED) if certificate.frozen else good(ALL_CHEAPER)
-    if not several and says_a_bound(certificate):
+    if not several and has_lower_bound(certificate):
         return _bound(certificate.lower_bound, frozen=certificate.frozen)
     return notice("minimal" if found.minimal else "none")
 
@@ -60,7 +60,7 @@ def proof_of_record(record: ReplayRecord, *, several: bool) -> Span:
     return notice("minimal" if len(proof.necessity) == len(record.schedule) else "none")
 
 
-def says_a_bound(certificate: Certificate) -> bool:
+def has_lower_bound(certificate: Certificate) -> bool:
     """Whether it is proved that nothing below some cost breaks the contract."""
     return certificate.is_repeated and 0 < certificate.lower_bound < math.inf
 

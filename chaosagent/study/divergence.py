@@ -56,7 +56,7 @@ class Divergence(NamedTuple):
         return self._replace(cause=cause).with_cause
 
 
-def repeated(
+def divergence_of_repeat(
     world: int, schedule: Schedule, difference: Difference, reads: tuple[ChanceRead, ...] = (), cause: str = ""
 ) -> Divergence:
     """Return the divergence of two runs of one schedule.
@@ -73,7 +73,7 @@ def repeated(
     return Divergence(world, (schedule, schedule), difference, where, cause, reads)
 
 
-def apart(world: int, told: Evaluation, alone: Evaluation) -> Divergence:
+def divergence_of_effective(world: int, told: Evaluation, alone: Evaluation) -> Divergence:
     """Return the divergence of a run of which something did not land from the run of what landed.
 
     Args:
@@ -89,7 +89,7 @@ def apart(world: int, told: Evaluation, alone: Evaluation) -> Divergence:
     return Divergence(world, (told.schedule, told.effective), difference, where, cause)
 
 
-def is_alike(one: Evaluation, other: Evaluation) -> bool:
+def is_equal_run(one: Evaluation, other: Evaluation) -> bool:
     """Whether two runs under different schedules ended alike, with the same calls, answers and times."""
     return (one.ending, one.success, _calls(one)) == (other.ending, other.success, _calls(other))
 
@@ -168,9 +168,9 @@ def likely_cause(
     chance = _chance_in(difference)
     observed = [_named(suspects, first=chance)] if suspects else []
     if changed:
-        observed.insert(0 if chance is None else 1, kept_between_runs(changed))
+        observed.insert(0 if chance is None else 1, cause_in_modules(changed))
     if written:
-        observed.append(kept_in_files(written))
+        observed.append(cause_in_files(written))
     if observed:
         is_sure = in_one_process and guessed != _ORDER and (bool(suspects) or not recognised)
         return "; or ".join(observed if is_sure else [guessed, *observed])
@@ -201,7 +201,7 @@ def cause_of_cold_difference(
         written: The files that runs of the task write.
     """
     if variation is Variation.HASH_SEED:
-        kept = f"; or {kept_between_runs(changed)}" if changed else ""
+        kept = f"; or {cause_in_modules(changed)}" if changed else ""
         return f"the order of a set, or `hash()`, which differ from process to process; sort{kept}"
     changed = changed if variation is Variation.NONE else ()  # nothing was run before in those that differ
     own = [read for read in reads if not read.package]
@@ -211,12 +211,12 @@ def cause_of_cold_difference(
     return f"{_VARYING[variation]}; or {_named(own)}" if own else _VARYING[variation]
 
 
-def kept_between_runs(changed: Sequence[str]) -> str:
+def cause_in_modules(changed: Sequence[str]) -> str:
     """Say that variables of modules outlive runs, which ones, and what to do about it."""
     return f"what the process keeps between runs: runs change {listed_variables(changed)}; {_WITHIN}"
 
 
-def kept_in_files(written: Sequence[WrittenFile]) -> str:
+def cause_in_files(written: Sequence[WrittenFile]) -> str:
     """Say that files outlive runs, which ones, and what to do about it."""
     return f"what files keep between runs: the target writes {listed_files(written)}; {INTO_A_FRESH_FOLDER}"
 

@@ -20,7 +20,7 @@ from chaosagent.faults.foresight import Foresight
 from chaosagent.faults.online import Policy, Scores
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.written_file import WrittenFile
-from chaosagent.study.divergence import Divergence, apart, is_alike, repeated
+from chaosagent.study.divergence import Divergence, divergence_of_effective, divergence_of_repeat, is_equal_run
 from chaosagent.study.interning import Interning
 from chaosagent.vocabulary import Ending
 
@@ -279,7 +279,7 @@ class Evaluator:
             self.equal[at, told.schedule] += 1
             return
         is_first = self._of_study(at) not in self.unlike
-        divergence = repeated(at.world, told.schedule, difference_in_calls(told, again), again.reads)
+        divergence = divergence_of_repeat(at.world, told.schedule, difference_in_calls(told, again), again.reads)
         self.differ(at, divergence)
         if is_first and all(read.package for read in again.reads):
             self._watch_for_cause(at, divergence)
@@ -339,8 +339,8 @@ class Evaluator:
         alone = None if told.effective == told.schedule else self._known.get((at, told.effective))
         if alone is None or told.status is Status.ERROR or alone.status is Status.ERROR or alone.ending is Ending.HUNG:
             return
-        if not is_alike(alone, told) and self._of_study(at) not in self.unlike:
-            divergence = apart(at.world, told, alone)
+        if not is_equal_run(alone, told) and self._of_study(at) not in self.unlike:
+            divergence = divergence_of_effective(at.world, told, alone)
             self.differ(at, divergence)
             self._watch_for_cause(at, divergence)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from chaosagent.errors import UsageError
 from chaosagent.execution.answers_on_disk import answer_count
 from chaosagent.faults.evaluation import Evaluation
-from chaosagent.study.store.reading import opened_to_read
+from chaosagent.study.store.reading import open_closed_store
 from chaosagent.study.store.study_store import ANSWERS_NAME, FILE_NAME
 
 FOLDER = Path("chaosagent-out/small_model")
@@ -63,7 +63,7 @@ def served_in(folder: Path) -> Served:
                 f"there is no {folder / name}. Name the folder of a study, after "
                 "`chaosagent search experiments/small_model/study.yaml`."
             )
-    with opened_to_read(folder / FILE_NAME) as store:
+    with open_closed_store(folder / FILE_NAME) as store:
         return Served(
             frozen=_asked(told.evaluation for told in store.evaluations("execution")),
             drawn=answer_count(folder / ANSWERS_NAME, store.facts.get("answers", "")),

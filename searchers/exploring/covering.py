@@ -18,7 +18,7 @@ from chaosagent.faults.schedule import EMPTY, Schedule, schedule
 from chaosagent.searchers.exploring.outages import Outages
 from chaosagent.searchers.exploring.reactions import Reactions
 from chaosagent.searchers.exploring.sites import Site, call_of
-from chaosagent.searchers.exploring.untried import FEW, Untried
+from chaosagent.searchers.exploring.untried import FEW, UntriedFaults
 from chaosagent.searchers.seen.course import NOTHING
 from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.states import States
@@ -71,7 +71,7 @@ class CoveringStream:
         self._minimal: list[frozenset[Injection]] = []
         self._violations = 0
         self._best = float("inf")
-        self._outages, self._untried = Outages(), Untried()
+        self._outages, self._untried = Outages(), UntriedFaults()
         self._usual: frozenset[Place] = frozenset()
         self._lasts: dict[Injection, bool] = {}
         self._has_new_interface: bool | None = None

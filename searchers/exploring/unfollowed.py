@@ -20,7 +20,7 @@ SAMPLE = 8
 """How many of them are looked at for a schedule."""
 
 
-class Unfollowed:
+class UnfollowedStates:
     """Keeps them; it follows from what was told.
 
     Args:

@@ -21,7 +21,7 @@ SAMPLE = 24
 """Of how many faults a schedule is made."""
 
 
-class Untried:
+class UntriedFaults:
     """Keeps them; it follows from what was told."""
 
     def __init__(self) -> None:

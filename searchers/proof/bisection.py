@@ -34,7 +34,7 @@ from chaosagent.study.searcher import (
     Searcher,
     SearchProgress,
 )
-from chaosagent.study.shrinking.minimise import spares, violates
+from chaosagent.study.shrinking.minimise import holds_fairly, violates
 
 RULE = "monotone"
 TRIES_MAX = 50
@@ -300,7 +300,7 @@ class BisectingSearcher:
         if violates(evaluation, self._problem.contract):
             self._violating[bones].append((levels, landed))
             return any(_at_least(known, levels) for known, _ in self._passing[bones])
-        if spares(evaluation, self._problem.contract) and landed == evaluation.schedule:
+        if holds_fairly(evaluation, self._problem.contract) and landed == evaluation.schedule:
             self._passing[bones].append((levels, landed))
             self._pruned += self._space.stands_for(landed, self._affordable)
             return any(_at_least(levels, known) for known, _ in self._violating[bones])

@@ -22,7 +22,7 @@ from chaosagent.searchers.proof.supports import Supports, call_of
 from chaosagent.searchers.proof.uniform_cost import ExactSearcher
 from chaosagent.seeds import derive
 from chaosagent.study.searcher import Problem, Proposal, Purpose, SearchProgress
-from chaosagent.study.shrinking.minimise import spares, violates
+from chaosagent.study.shrinking.minimise import holds_fairly, violates
 
 RULE = "lineage"
 
@@ -223,7 +223,7 @@ class LineageSearcher:
         if violates(evaluation, self._problem.contract):
             self._violations.append(evaluation.effective)
             return self._supports.kept_by(evaluation.effective) is not None
-        if spares(evaluation, self._problem.contract) and evaluation.effective == evaluation.schedule:
+        if holds_fairly(evaluation, self._problem.contract) and evaluation.effective == evaluation.schedule:
             support = self._supports.add(evaluation)
             return support is not None and any(support.is_kept_by(found) for found in self._violations)
         return False

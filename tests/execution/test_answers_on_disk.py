@@ -11,7 +11,7 @@ import pytest
 
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.errors import StoredDataError
-from chaosagent.execution.answers_on_disk import AnswersOnDisk, answer_count, mend_answers
+from chaosagent.execution.answers_on_disk import AnswersOnDisk, answer_count, repair_answers
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.execution.workers.workbench import Answering, Job, Workbench
 from chaosagent.faults.evaluation import Status
@@ -44,7 +44,7 @@ def test_what_was_kept_first_stays(path: Path) -> None:
     assert AnswersOnDisk(path).get(KEYS[0]) == b"answer to " + KEYS[0]
     assert answers.get(b"new") is None
     assert answer_count(path, answers.mark) == len(KEYS)
-    assert mend_answers(path) is None
+    assert repair_answers(path) is None
 
 
 @pytest.mark.parametrize(
@@ -70,13 +70,13 @@ def test_a_changed_or_moved_answer_is_an_error_and_is_asked_for_again_once_it_is
         StoredDataError, match=r"table answer, row with key .*: its checksum does not match\. Delete the"
     ):
         AnswersOnDisk(path).get(moved)
-    told = mend_answers(path)
+    told = repair_answers(path)
 
     assert told is not None
     assert "sound and kept, others are asked for again; the damaged file is kept as answers.db.damaged" in str(told)
     assert AnswersOnDisk(path).get(moved) is None
     assert AnswersOnDisk(path).get(KEYS[4]) == b"answer to " + KEYS[4]
-    assert mend_answers(path) is None
+    assert repair_answers(path) is None
 
 
 def test_a_missing_answer_is_missed(path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_missing_answer_is_missed(path: Path) -> None:
 
     with pytest.raises(StoredDataError, match="table answer: row 3 is missing"):
         answer_count(path, "")
-    told = mend_answers(path)
+    told = repair_answers(path)
 
     assert told is not None
     assert (told.kept, told.first) == (4, "table answer: row 3 is missing")
@@ -102,7 +102,7 @@ def test_a_file_of_an_earlier_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "memo.db"
     change(path, "CREATE TABLE answer (key BLOB PRIMARY KEY, answer BLOB NOT NULL) WITHOUT ROWID")
 
-    for use in (lambda: AnswersOnDisk(path).get(b"key"), lambda: mend_answers(path)):
+    for use in (lambda: AnswersOnDisk(path).get(b"key"), lambda: repair_answers(path)):
         with pytest.raises(
             StoredDataError,
             match=r"an earlier version of chaosagent wrote it, and nothing would show .* Delete the file",
@@ -114,7 +114,7 @@ def test_a_file_of_a_later_format_is_refused(path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("chaosagent.execution.answers_on_disk.FORMAT", 3)
 
     with pytest.raises(StoredDataError, match="it has format 2; this version of chaosagent reads 3"):
-        mend_answers(path)
+        repair_answers(path)
 
 
 @pytest.mark.parametrize("data", [b"something else " * 100, b"SQLite format 3\0" + bytes(4080)])
@@ -131,7 +131,7 @@ def test_what_is_no_file_of_answers_is_refused_and_closed(
 
     monkeypatch.setattr(sqlite3, "connect", noted)
 
-    for use in (lambda: AnswersOnDisk(path).get(b"key"), lambda: mend_answers(path)):
+    for use in (lambda: AnswersOnDisk(path).get(b"key"), lambda: repair_answers(path)):
         with pytest.raises(StoredDataError, match=r"memo\.db: it is damaged, or no file of answers"):
             use()
 

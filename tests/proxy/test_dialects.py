@@ -14,7 +14,7 @@ from chaosagent.proxy.chat_completions import ChatCompletions
 from chaosagent.proxy.dialect import Dialect, MalformedAnswerError
 from chaosagent.proxy.messages import Messages
 from chaosagent.proxy.responses import Responses
-from chaosagent.proxy.sse import BrokenStreamError, Event, read, written
+from chaosagent.proxy.sse import BrokenStreamError, Event, read_events, written_event
 
 DIALECTS: list[Dialect] = [ChatCompletions(), Responses(), Messages()]
 REASONS = {"chat completions": "finish_reason", "responses": "finish_reason", "messages": "stop_reason"}
@@ -90,8 +90,10 @@ def _without_ids(value: Any) -> Any:
 
 
 def _streamed(dialect: Dialect, body: dict[str, Any]) -> list[Event]:
-    sent = b"".join(written(event) for event in dialect.events_of(body, {"stream_options": {"include_usage": True}}))
-    return list(read(sent.decode()))
+    sent = b"".join(
+        written_event(event) for event in dialect.events_of(body, {"stream_options": {"include_usage": True}})
+    )
+    return list(read_events(sent.decode()))
 
 
 @pytest.mark.parametrize(("dialect", "body"), list(zip(DIALECTS, [CHAT, RESPONSES, MESSAGES], strict=True)))
@@ -170,9 +172,9 @@ def test_a_stream_that_breaks_off_is_told(dialect: Dialect) -> None:
 
 def test_a_stream_that_holds_no_json_is_told() -> None:
     with pytest.raises(BrokenStreamError, match=r"no JSON: '\{oops'"):
-        list(read("data: {oops\n\n"))
+        list(read_events("data: {oops\n\n"))
     with pytest.raises(BrokenStreamError, match="no JSON object"):
-        list(read("data: [1]\n\n"))
+        list(read_events("data: [1]\n\n"))
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)

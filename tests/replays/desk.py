@@ -11,7 +11,7 @@ from chaosagent.contracts.contract import Nominal
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.replays.declarations import declarations_of
-from chaosagent.replays.record import Proof, ReplayRecord, undisturbed_in
+from chaosagent.replays.record import Proof, ReplayRecord, nominal_run_in
 from chaosagent.study.counterexample import signature_of
 from chaosagent.targets.target import EffectRule, Run, Target, target
 from chaosagent.vocabulary import Claim, Effect, Outcome, Severity, Task, Verdict
@@ -125,6 +125,6 @@ def record_of_target(
         trace=trace,
         trace_digest=trace.digest,
         proof=Proof(certified=True, lower_bound=1.1, text="", necessity=()),
-        undisturbed=undisturbed_in(nominal) if declared else None,
+        undisturbed=nominal_run_in(nominal) if declared else None,
         declarations=declarations_of(contracts, undisturbed.doors, system.objective) if declared else None,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chaosagent.api.replaying import replay_all, stored_at
+from chaosagent.api.replaying import records_at, replay_all
 from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.store import write_record
 from chaosagent.study.chance.confirmation import Confirmation
@@ -86,7 +86,7 @@ def replayed(
     if by_chance:
         record = replace(record, confirmation=Confirmation(20, 20, 0, 20))
     path = write_record(tmp_path / "records", record)
-    (rerun,) = replay_all(stored_at([path]), mode="schedule", target="fixed.py:agent")
+    (rerun,) = replay_all(records_at([path]), mode="schedule", target="fixed.py:agent")
     return rerun.replay
 
 

@@ -15,7 +15,7 @@ from chaosagent.replays import accepted
 from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.record import FORMAT_VERSION, ReplayRecord
 from chaosagent.replays.rerun import rerun_schedule
-from chaosagent.replays.today import UndisturbedRuns
+from chaosagent.replays.today import NominalRuns
 from chaosagent.targets.target import Run
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Effect, Impact
@@ -173,7 +173,7 @@ def test_records_share_the_run_without_faults() -> None:
         made.append("run")
         return await retries(run)
 
-    record, system, shared = record_of(retries, LOST), desk(counted), UndisturbedRuns()
+    record, system, shared = record_of(retries, LOST), desk(counted), NominalRuns()
     for _ in range(3):
         assert rerun_schedule(record, system, shared=shared).outcome is ReplayOutcome.VIOLATED
 

@@ -20,7 +20,7 @@ from chaosagent.contracts.custom import FunctionContract
 from chaosagent.contracts.templates.at_most_once import AtMostOnce
 from chaosagent.contracts.temporal import never
 from chaosagent.execution.run.doors import DoorOptions
-from chaosagent.replays.declarations import UNREADABLE, declarations_of, of_contract
+from chaosagent.replays.declarations import UNREADABLE, contract_text, declarations_of
 from chaosagent.targets.target import effect
 from chaosagent.vocabulary import Impact
 
@@ -159,21 +159,21 @@ def test_digests_are_what_they_are_on_every_version_of_python(tmp_path: Path) ->
 
 
 def test_a_built_in_is_its_name_its_settings_and_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [of_contract(one).digest for one in default_contracts()]
-    known = of_contract(AtMostOnce())
+    names = [contract_text(one).digest for one in default_contracts()]
+    known = contract_text(AtMostOnce())
 
     assert len(set(names)) == len(names)
-    assert of_contract(parse_contract("at-most-once")) == known
-    assert of_contract(AtMostOnce(requires=AtMostOnce(id="other"))).digest != known.digest
+    assert contract_text(parse_contract("at-most-once")) == known
+    assert contract_text(AtMostOnce(requires=AtMostOnce(id="other"))).digest != known.digest
     monkeypatch.setattr(AtMostOnce, "semantics", 2)
-    assert of_contract(AtMostOnce()).digest != known.digest
+    assert contract_text(AtMostOnce()).digest != known.digest
 
 
 def test_patterns_are_equal_whatever_they_have_learned() -> None:
     used, fresh = (never("payments.refund", id="x") for _ in range(2))
 
-    assert of_contract(used) == of_contract(fresh)
-    assert of_contract(used) != of_contract(never("payments.*", id="x"))
+    assert contract_text(used) == contract_text(fresh)
+    assert contract_text(used) != contract_text(never("payments.*", id="x"))
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_what_has_no_source_is_unreadable() -> None:
     space: dict[str, Callable[..., bool]] = {}
     exec("def check(step): return True", space)
 
-    assert of_contract(FunctionContract(id="x", function=space["check"])).digest == UNREADABLE
+    assert contract_text(FunctionContract(id="x", function=space["check"])).digest == UNREADABLE
 
 
 def test_a_wrapped_function_counts_too() -> None:
@@ -212,7 +212,7 @@ def test_a_wrapped_function_counts_too() -> None:
         FunctionContract(id="x", function=wrapping(lambda step: step is not None)),
     ]
 
-    assert len({of_contract(one).digest for one in contracts}) == 2
+    assert len({contract_text(one).digest for one in contracts}) == 2
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.limits import RunLimits
 from chaosagent.replays.declarations import declarations_of
 from chaosagent.replays.outcome import ReplayOutcome
-from chaosagent.replays.record import Proof, ReplayRecord, undisturbed_in
+from chaosagent.replays.record import Proof, ReplayRecord, nominal_run_in
 from chaosagent.replays.rerun import rerun_exact, rerun_schedule
 from chaosagent.study.counterexample import signature_of
 from chaosagent.targets.loading import load_target
@@ -104,7 +104,7 @@ def record_of(behaviour: Behaviour, schedule: str, contract: str = "objective", 
         trace=trace,
         trace_digest=trace.digest,
         proof=Proof(certified=True, lower_bound=1.1, text="", necessity=()),
-        undisturbed=undisturbed_in(nominal.trace),
+        undisturbed=nominal_run_in(nominal.trace),
         declarations=declarations_of(contracts, nominal.doors),
     )
 

@@ -19,7 +19,7 @@ from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
-from chaosagent.study.store.reading import opened_to_read
+from chaosagent.study.store.reading import open_closed_store
 from chaosagent.study.store.study_store import ANSWERS_NAME, FILE_NAME, StudyStore
 from chaosagent.testing.programs import Pay, Program, Read, target_of
 from tests.lab.damage.attack import attack_answers, attack_store
@@ -120,7 +120,7 @@ def test_damaged_rows_are_run_again_and_the_result_is_the_same(tmp_path: Path, d
     assert "study.db was damaged (" in remarks[0]
     assert "runs are sound and kept, others are run again; the damaged file is kept as study.db.damaged" in remarks[0]
     assert value(path, "SELECT count(*) FROM trial") == trials
-    with opened_to_read(path) as store:
+    with open_closed_store(path) as store:
         assert store.facts["digest"] == expected.digest
     assert resumed(tmp_path, plan)[1] == ()
 
@@ -216,12 +216,12 @@ def test_a_damaged_store_is_not_read_as_if_it_were_sound(tmp_path: Path) -> None
     store = StudyStore.create(tmp_path, plan, "")
     with (
         pytest.raises(StoredDataError, match="its study was killed, or is at work"),
-        opened_to_read(tmp_path / FILE_NAME),
+        open_closed_store(tmp_path / FILE_NAME),
     ):
         pass
     store.close()
     flip_verdicts(tmp_path / FILE_NAME)
-    with opened_to_read(tmp_path / FILE_NAME):
+    with open_closed_store(tmp_path / FILE_NAME):
         pass  # there was nothing to flip
 
     StudyStore.remove(tmp_path, plan)
@@ -230,7 +230,7 @@ def test_a_damaged_store_is_not_read_as_if_it_were_sound(tmp_path: Path) -> None
 
     with (
         pytest.raises(StoredDataError, match="--resume` takes over what is sound"),
-        opened_to_read(tmp_path / FILE_NAME),
+        open_closed_store(tmp_path / FILE_NAME),
     ):
         pass
 

@@ -21,7 +21,7 @@ from chaosagent.adapters.mcp.http import HttpRelay
 from chaosagent.adapters.mcp.relay import listening
 from chaosagent.errors import ChaosAgentError
 from chaosagent.proxy.concurrency import CallOrder
-from chaosagent.proxy.upstream import Joined, Troubles
+from chaosagent.proxy.upstream import Joined, UpstreamErrors
 from chaosagent.targets.target import Run
 
 COMPLAINT_MAX = 300
@@ -37,7 +37,7 @@ async def joined(
     server: str | tuple[str, ...],
     folder: Path | None,
     *,
-    troubles: Troubles,
+    troubles: UpstreamErrors,
     entrance: CallOrder,
     over: asyncio.Event,
 ) -> AsyncIterator[Joined]:
@@ -75,7 +75,7 @@ async def joined(
 
 
 @contextlib.contextmanager
-def _sdk_told_to(troubles: Troubles, name: str) -> Iterator[None]:
+def _sdk_told_to(troubles: UpstreamErrors, name: str) -> Iterator[None]:
     """Tell what the SDK's client of a server complains of, such as lines that are no JSON, in place of logging it."""
     logger, told = logging.getLogger("mcp.client"), _Complaints(troubles, name)
     before = logger.propagate
@@ -89,7 +89,7 @@ def _sdk_told_to(troubles: Troubles, name: str) -> Iterator[None]:
 
 
 class _Complaints(logging.Handler):
-    def __init__(self, troubles: Troubles, name: str) -> None:
+    def __init__(self, troubles: UpstreamErrors, name: str) -> None:
         super().__init__(logging.WARNING)
         self._troubles, self._name = troubles, name
 

@@ -22,7 +22,7 @@ from starlette.routing import Route
 
 from chaosagent.adapters.mcp.client import LISTEN
 from chaosagent.event_loop.real_time_loop import RealTimeLoop
-from chaosagent.proxy.upstream import CONNECT_SECONDS_MAX, Troubles
+from chaosagent.proxy.upstream import CONNECT_SECONDS_MAX, UpstreamErrors
 
 _OF_A_CONNECTION = frozenset({
     "host", "content-length", "connection", "keep-alive", "transfer-encoding", "te", "upgrade", "accept-encoding",
@@ -44,9 +44,9 @@ class HttpRelay:
         troubles: Is told what goes wrong at the server.
     """
 
-    def __init__(self, doors: Any, url: str, troubles: Troubles | None = None) -> None:
+    def __init__(self, doors: Any, url: str, troubles: UpstreamErrors | None = None) -> None:
         self._doors, self._url = doors, url
-        self.troubles = Troubles() if troubles is None else troubles
+        self.troubles = UpstreamErrors() if troubles is None else troubles
         self._client = httpx2.AsyncClient(timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS_MAX))
         self._is_used = False
 

@@ -12,7 +12,7 @@ from chaosagent.adapters.doors import Tools
 from chaosagent.adapters.mcp import check_installed
 from chaosagent.errors import UsageError
 from chaosagent.proxy.concurrency import CallOrder
-from chaosagent.proxy.upstream import Joined, Troubles
+from chaosagent.proxy.upstream import Joined, UpstreamErrors
 from chaosagent.targets.target import Run
 
 URLS = ("http://", "https://")
@@ -62,7 +62,7 @@ class McpServer:
             )
 
     def join(
-        self, run: Run, name: str, *, troubles: Troubles, entrance: CallOrder, over: asyncio.Event
+        self, run: Run, name: str, *, troubles: UpstreamErrors, entrance: CallOrder, over: asyncio.Event
     ) -> AbstractAsyncContextManager[Joined]:
         from chaosagent.adapters.mcp.behind import joined  # needs the SDK
 

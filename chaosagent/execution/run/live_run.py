@@ -29,7 +29,7 @@ from chaosagent.execution.run.network_links import NetworkPassage, RemoteService
 from chaosagent.execution.run.outcome import RECORD_DEPTH
 from chaosagent.execution.run.passage import Passage
 from chaosagent.execution.run.recorder import Recorder
-from chaosagent.execution.run.run_state import RunState, everything_at
+from chaosagent.execution.run.run_state import RunState, state_at
 from chaosagent.execution.run.supervised_operator import disturbed
 from chaosagent.execution.run.undeclared import Survey
 from chaosagent.faults.evaluation import Fingerprinting
@@ -178,7 +178,7 @@ class LiveRun(RunState, DoorOpener):
         if self._fingerprinting is Fingerprinting.OFF or self._pending or not self.loop.idle:
             return
         try:
-            everything = everything_at(
+            everything = state_at(
                 self,
                 place,
                 state,

@@ -184,7 +184,7 @@ class Link:
         writer.close()
         self._proxy = toxiproxy.server().proxy(self.far.name, upstream)
         behind = self.far.connect(self._proxy.host, self._proxy.port)
-        return await entered(behind, stack)
+        return await enter(behind, stack)
 
     async def _taken(self) -> None:
         """Wait until the proxy has taken what `connect` has connected.
@@ -323,7 +323,7 @@ class NetworkPassage(Passage):
         super()._take_error(self.link.masked(error), is_disturbed=is_disturbed)
 
 
-class Direct:
+class DirectLink:
     """What stands behind a network door outside a study: the server itself; connected to at the first call.
 
     Args:
@@ -346,11 +346,11 @@ class Direct:
         return await value if hasattr(value, "__await__") else value
 
     async def _opened(self) -> _Call:
-        behind = await entered(self._far.connect(*self._far.address()), self._stack)
+        behind = await enter(self._far.connect(*self._far.address()), self._stack)
         return dispatcher(f"network:{self._far.name}", behind)
 
 
-async def entered(connected: Any, stack: AsyncExitStack) -> Any:
+async def enter(connected: Any, stack: AsyncExitStack) -> Any:
     """Return what stands behind a door, awaited and entered where it is something for that."""
     behind = await connected if hasattr(connected, "__await__") else connected
     if hasattr(behind, "__aenter__"):

@@ -80,7 +80,7 @@ class RunState:
         return TypeError(text) if self.is_faulty else self.recorder.refuse(TargetError(text))
 
 
-def everything_at(
+def state_at(
     run: RunState,
     place: str,
     state: object,

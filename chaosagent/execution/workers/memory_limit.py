@@ -46,7 +46,7 @@ def peak_megabytes(megabytes_max: float) -> float:
     return rough if kibibytes is None else int(kibibytes) * 1024 / MEGABYTE
 
 
-def be_first_to_go() -> None:
+def raise_oom_score() -> None:
     """Let the kernel, should the machine run out of memory, end this process before the one that runs the study."""
     with contextlib.suppress(OSError):
         (_PROCESSES / "self" / "oom_score_adj").write_text("1000")

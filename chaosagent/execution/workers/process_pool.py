@@ -26,7 +26,7 @@ from chaosagent.errors import StudyError
 from chaosagent.execution.workers.executor import Finished
 from chaosagent.execution.workers.memory_limit import MemoryWatch
 from chaosagent.execution.workers.workbench import Job, Workbench, failed, hung
-from chaosagent.execution.workers.worker import Answer, Batch, Forgotten, Ready
+from chaosagent.execution.workers.worker import Answer, Batch, Dropped, Ready
 from chaosagent.execution.workers.worker_process import WorkerProcess
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY
@@ -206,7 +206,7 @@ class ProcessExecutor:
             return
         if isinstance(message, Answer):
             self._take(worker, message)
-        elif isinstance(message, Forgotten):
+        elif isinstance(message, Dropped):
             worker.forgetting = False
         elif isinstance(message, Ready):
             self._begin(worker)

@@ -1,7 +1,7 @@
 """What happens inside a worker process: it runs the jobs that come through its pipe, one after the other.
 
 Its messages, each a pickle: first `Ready` or a `StudyError`, then one `Answer` for each job, in the order of the jobs.
-It is sent lists of jobs with their tickets, or `None`: forget what has not begun, and answer `Forgotten`.
+It is sent lists of jobs with their tickets, or `None`: forget what has not begun, and answer `Dropped`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 from chaosagent.clock import monotonic
 from chaosagent.errors import StudyError
 from chaosagent.execution.captured_output import CapturedOutput
-from chaosagent.execution.workers.memory_limit import be_first_to_go, peak_megabytes
+from chaosagent.execution.workers.memory_limit import peak_megabytes, raise_oom_score
 from chaosagent.execution.workers.process_tree import end_with_parent, ignore_interrupts
 from chaosagent.execution.workers.workbench import Job, Workbench, failed
 from chaosagent.faults.evaluation import Evaluation
@@ -31,7 +31,7 @@ class Ready(NamedTuple):
     """The target is loaded."""
 
 
-class Forgotten(NamedTuple):
+class Dropped(NamedTuple):
     """What had not begun is forgotten; the jobs that had are answered before this."""
 
 
@@ -82,7 +82,7 @@ def _settle() -> None:
     os.setsid()  # Ctrl-C reaches the study and not the workers; and who is killed is killed with what it started
     ignore_interrupts()
     multiprocessing.current_process().daemon = False  # a target may have processes of its own, as it may elsewhere
-    be_first_to_go()
+    raise_oom_score()
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         os.dup2(nowhere.fileno(), 1)  # what a target prints must not reach the study's own output
     end_with_parent()
@@ -99,7 +99,7 @@ def _serve(
             batch: Batch | None = pickle.loads(pipe.recv_bytes())
             if batch is None:
                 waiting.clear()
-                pipe.send_bytes(pickle.dumps(Forgotten()))
+                pipe.send_bytes(pickle.dumps(Dropped()))
             else:
                 waiting.extend(batch)
         ticket, job = waiting.popleft()

@@ -28,7 +28,7 @@ from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.certificate import ColdEvidence
 from chaosagent.study.determinism.repeats import faulty, kinds_of
-from chaosagent.study.divergence import Divergence, cause_of_cold_difference, listed_variables, repeated
+from chaosagent.study.divergence import Divergence, cause_of_cold_difference, divergence_of_repeat, listed_variables
 from chaosagent.study.evaluator import Evaluator, TaskSeed
 from chaosagent.vocabulary import Ending
 
@@ -289,7 +289,7 @@ class ColdRepeats:
             written=self._evaluator.written_in(at.task_id),
         )
         cause = f"{cause} (seen in a process of its own)"
-        self._evaluator.differ(at, repeated(at.world, told.schedule, difference, cause=cause))
+        self._evaluator.differ(at, divergence_of_repeat(at.world, told.schedule, difference, cause=cause))
         self._evaluator.divergences.pop(_in_any_world(at), None)  # there is nothing more to find out
 
     def _made_again(self, repeat: _Repeat, nominal: Nominal, *known: tuple[int, str]) -> _Again:

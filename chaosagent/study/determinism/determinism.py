@@ -25,7 +25,7 @@ SECONDS_HERE = 1.0
 SAY_STOCHASTIC = "If it is a model that answers by chance, say `stochastic: true` in the study file."
 
 
-class Uncompared(NamedTuple):
+class UncomparedTaskSeed(NamedTuple):
     """A task and seed of which a run had an error, so that nothing is known of it.
 
     Attributes:
@@ -54,7 +54,7 @@ class Determinism(NamedTuple):
 
     answering: Answering = Answering.LIVE
     reason: str = ""
-    uncompared: tuple[Uncompared, ...] = ()
+    uncompared: tuple[UncomparedTaskSeed, ...] = ()
 
     @property
     def stochastic(self) -> bool:
@@ -83,7 +83,7 @@ def examine(
         StudyError: Two runs differ, and freezing the answers of pure interfaces does not help; the message names the
             first difference and the likely cause.
     """
-    uncompared: list[Uncompared] = []
+    uncompared: list[UncomparedTaskSeed] = []
     if stochastic:
         nature = Determinism(Answering.FROZEN, DECLARED)
     else:
@@ -162,19 +162,19 @@ def _unlike(
     here: Workbench,
     elsewhere: Executor | None,
     answering: Answering,
-    uncompared: list[Uncompared],
+    uncompared: list[UncomparedTaskSeed],
 ) -> Iterator[_Unlike]:
     """Yield the tasks and seeds whose runs differ; those that cannot be run are put into `uncompared`."""
     told = [None] * len(places) if elsewhere is None else _run_elsewhere(places, elsewhere, answering)
     for at, one in zip(places, told, strict=True):
         if one is not None and one.status is Status.ERROR:
-            uncompared.append(Uncompared(at, one.error, in_other_process=True))
+            uncompared.append(UncomparedTaskSeed(at, one.error, in_other_process=True))
             continue
         here.note_written(at.task_id, () if one is None else one.written)
         try:
             unlike = _compared(at, here, one, answering)
         except (TargetError, PluginError) as error:
-            uncompared.append(Uncompared(at, str(error), in_other_process=False))
+            uncompared.append(UncomparedTaskSeed(at, str(error), in_other_process=False))
             continue
         if unlike is not None:
             yield unlike

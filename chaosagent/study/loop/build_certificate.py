@@ -92,7 +92,7 @@ def is_injectable(nominal: Evaluation | None, plan: Plan) -> bool:
 RULE = "R3"
 
 
-def spread(searches: Iterable[Search]) -> list[Search]:
+def share_contradictions(searches: Iterable[Search]) -> list[Search]:
     """Have searches of one task and seed give the rule up where one of them has seen it contradicted.
 
     Returns:
@@ -112,7 +112,7 @@ def contradicted_tasks(results: Sequence[SearchResult]) -> Mapping[str, str]:
     return found
 
 
-def withdrawn_if_contradicted(result: SearchResult, contradicted: Mapping[str, str]) -> Certificate:
+def without_contradicted_proofs(result: SearchResult, contradicted: Mapping[str, str]) -> Certificate:
     """Return what a search has proved, and nothing where that rests on the rule and the rule was contradicted."""
     certificate, by = result.certificate, contradicted.get(result.task_id)
     if by is None or RULE in certificate.contradicted or not certificate.pruned.get(RULE) or certificate.level == "C0":

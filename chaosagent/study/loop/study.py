@@ -24,8 +24,8 @@ from chaosagent.study.loop.build_certificate import (
     build_certificate,
     contradicted_tasks,
     is_injectable,
-    spread,
-    withdrawn_if_contradicted,
+    share_contradictions,
+    without_contradicted_proofs,
 )
 from chaosagent.study.loop.gc_pause import rare_full_collections
 from chaosagent.study.loop.resume_state import NOTHING_EARLIER, ResumeState
@@ -123,7 +123,7 @@ class Study:
             self._executor.drop_waiting()
             self._evaluator.abandon()
             for group in groups[groups_over:]:
-                spread(group)
+                share_contradictions(group)
                 results.extend(self._finish(group))
         except SearcherError:
             self._keep_found(groups[groups_over:])
@@ -194,7 +194,7 @@ class Study:
         """Return the results without the proofs of what a later run has refuted, and tell those once more."""
         kept, contradicted = [], contradicted_tasks(results)
         for result in results:
-            certificate = withdrawn_if_contradicted(result, contradicted)
+            certificate = without_contradicted_proofs(result, contradicted)
             if certificate.reproduced and self._evaluator.diverged_in(result.task_id):
                 certificate = certificate.withdrawn
             if certificate != result.certificate:
@@ -239,7 +239,7 @@ class Study:
                 active = [search for together in under_way for search in together.active]
                 self._progress.searches_over = over_before + len(searches) - len(active)
                 self._report(active, searches)
-            left = [again for group in groups if (again := spread(group))]
+            left = [again for group in groups if (again := share_contradictions(group))]
 
     @property
     def _out_of_time(self) -> bool:

@@ -15,7 +15,7 @@ from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.chance.confirmation import Confirmation
 from chaosagent.study.chance.racing import UnconfirmedViolation
-from chaosagent.study.divergence import Divergence, apart, likely_cause, repeated
+from chaosagent.study.divergence import Divergence, divergence_of_effective, divergence_of_repeat, likely_cause
 from chaosagent.study.evaluator import Evaluator, TaskSeed
 from chaosagent.study.plan import Plan
 from chaosagent.study.shrinking.minimise import Rerun, violates
@@ -98,14 +98,14 @@ class TraceRerunner:
         """
         schedule, told = best.effective, rerun(best.effective)
         if not violates(told, contract):
-            self._evaluator.differ(at, self._named(at, apart(at.world, best, told)))
+            self._evaluator.differ(at, self._named(at, divergence_of_effective(at.world, best, told)))
             if self._is_affordable(best.schedule) or schedule == EMPTY:
                 schedule, told = best.schedule, best
         fresh = self.run(at, schedule)
         is_equal = fresh.evaluation.digest == told.digest and schedule == fresh.evaluation.effective
         if is_equal and violates(told, contract):
             return ViolatingRun(schedule, fresh, self._cost(schedule), is_reproduced=True)
-        divergence = repeated(at.world, schedule, difference_in_calls(told, fresh.evaluation))
+        divergence = divergence_of_repeat(at.world, schedule, difference_in_calls(told, fresh.evaluation))
         self._evaluator.differ(at, self._named(at, divergence))
         return self._violating(at, schedule, contract, fresh)
 

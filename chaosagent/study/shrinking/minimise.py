@@ -49,7 +49,7 @@ def violates(evaluation: Evaluation, contract: str) -> bool:
     return verdict is not None and verdict.verdict is Verdict.VIOLATED and not verdict.unfair
 
 
-def spares(evaluation: Evaluation, contract: str) -> bool:
+def holds_fairly(evaluation: Evaluation, contract: str) -> bool:
     """Whether a run is known not to break a contract fairly."""
     verdict = evaluation.verdict(contract) if evaluation.status is Status.OK else None
     return verdict is not None and (verdict.verdict is Verdict.HOLDS or verdict.unfair)
@@ -247,7 +247,7 @@ def _parts(schedule: Schedule) -> Iterator[Schedule]:
 def necessity_of(minimal: Schedule, contract: str, rerun: Rerun) -> tuple[Necessity, ...]:
     """Return, for each injection, the run without it, unless that run breaks the contract, too, or tells nothing."""
     table = (Necessity(injection, rerun(minimal.without(injection))) for injection in minimal)
-    return tuple(row for row in table if spares(row.evaluation, contract))
+    return tuple(row for row in table if holds_fairly(row.evaluation, contract))
 
 
 WAITING_MAX, WAITING_MAX_ALL = 64, 4096

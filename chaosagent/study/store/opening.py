@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaosagent.errors import OtherStudyError, StoredDataError, UsageError
-from chaosagent.execution.answers_on_disk import AnswersOnDisk, mend_answers
+from chaosagent.execution.answers_on_disk import AnswersOnDisk, repair_answers
 from chaosagent.sqlite_file import SQLITE_ERRORS, objects_in, open_private, text_of
 from chaosagent.study.plan import Plan
 from chaosagent.study.store.facts import Facts, new_facts, older_facts, read_facts, write_all
-from chaosagent.study.store.reading import mend, read_only_uri
+from chaosagent.study.store.reading import read_only_uri, repair
 from chaosagent.study.store.tables import FORGET_RUNS, FORGET_SEARCHES, SCHEMA
 from chaosagent.targets.code import changed_code
 
@@ -134,7 +134,7 @@ def _opened(path: Path, plan: Plan, remedy: str) -> OpenStore:
             # The first session ended before it had written anything, or somebody has emptied the file.
             return OpenStore(connection, _begun(connection, plan), [f"{path} was empty, so the study begins anew"])
         facts = read_facts(connection, path, remedy)
-        mended = mend(connection, path, facts, remedy)
+        mended = repair(connection, path, facts, remedy)
     except BaseException:
         connection.close()
         raise
@@ -181,7 +181,7 @@ def _check_answers(opened: OpenStore, path: Path, plan: Plan, remedy: str) -> No
 
 
 def _answers_remarks(plan: Plan, remedy: str) -> list[str]:
-    mended = None if plan.answers is None else mend_answers(plan.answers, remedy)
+    mended = None if plan.answers is None else repair_answers(plan.answers, remedy)
     return [] if mended is None else [str(mended)]
 
 

@@ -17,7 +17,7 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.sqlite_file import (
     MENDING,
     SQLITE_ERRORS,
-    Mended,
+    Repaired,
     complaint_about,
     objects_in,
     objects_of,
@@ -42,7 +42,7 @@ class StoredEvaluation(NamedTuple):
     evaluation: Evaluation
 
 
-class EndedStore(NamedTuple):
+class ClosedStore(NamedTuple):
     """A store that was closed, opened to be read."""
 
     connection: sqlite3.Connection
@@ -88,7 +88,7 @@ def _decoded(row: tuple[Any, ...], path: Path, table: str) -> StoredEvaluation:
 
 
 @contextlib.contextmanager
-def opened_to_read(path: Path) -> Iterator[EndedStore]:
+def open_closed_store(path: Path) -> Iterator[ClosedStore]:
     """Open the store of a study that was closed, to read it, and check it as a whole; nothing is written.
 
     Raises:
@@ -103,7 +103,7 @@ def opened_to_read(path: Path) -> Iterator[EndedStore]:
             damage = damage_in(connection, facts)
             if damage:
                 raise StoredDataError(str(path), "", damage, REMEDY)
-            yield EndedStore(connection, path, facts)
+            yield ClosedStore(connection, path, facts)
     except SQLITE_ERRORS as error:
         raise StoredDataError(str(path), "", f"it is no store of a study, or damaged: {error}", REMEDY) from error
 
@@ -151,7 +151,7 @@ def damage_in(connection: sqlite3.Connection, facts: Facts) -> str:
     return ""
 
 
-def mend(connection: sqlite3.Connection, path: Path, facts: Facts, remedy: str) -> Mended | None:
+def repair(connection: sqlite3.Connection, path: Path, facts: Facts, remedy: str) -> Repaired | None:
     """Check a store as a whole; where it is damaged, put one in its place that holds what can be trusted.
 
     Args:
@@ -189,7 +189,7 @@ def mend(connection: sqlite3.Connection, path: Path, facts: Facts, remedy: str) 
         write_all(fresh, facts, without=("ended", "failed", "counts"))
         kept = _count(fresh, "execution") + _count(fresh, "draw")
         fresh.execute("COMMIT")
-    return Mended(path, first, kept, replace_damaged(path, successor), "runs", "run again")
+    return Repaired(path, first, kept, replace_damaged(path, successor), "runs", "run again")
 
 
 def _take_over(connection: sqlite3.Connection, path: Path, fresh: sqlite3.Connection, table: str, facts: Facts) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chaosagent.execution.answers_on_disk import AnswersOnDisk, mend_answers
+from chaosagent.execution.answers_on_disk import AnswersOnDisk, repair_answers
 from chaosagent.execution.run.frozen import key_of
 from chaosagent.faults.crossing import Request, Response
 from chaosagent.faults.dry import pack_request, pack_response
@@ -38,7 +38,7 @@ def read(path: Path, *, mended: bool) -> str:
         What changed, empty when nothing did.
     """
     if mended:
-        mend_answers(path)
+        repair_answers(path)
     answers = AnswersOnDisk(path)
     for key, expected in QUESTIONS.items():
         known = answers.get(key)

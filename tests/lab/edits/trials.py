@@ -19,7 +19,7 @@ from chaosagent.operators.service.lost_response import LostResponse
 from chaosagent.operators.service.timeout import Timeout
 from chaosagent.replays.declarations import declarations_of
 from chaosagent.replays.outcome import Replay, ReplayOutcome
-from chaosagent.replays.record import Proof, ReplayRecord, undisturbed_in
+from chaosagent.replays.record import Proof, ReplayRecord, nominal_run_in
 from chaosagent.replays.rerun import rerun_schedule
 from chaosagent.study.counterexample import signature_of
 from chaosagent.study.shrinking.minimise import violates
@@ -119,7 +119,7 @@ def record_of(agent: Agent, contract: str, operator: Operator, *, is_declared: b
         trace=trace,
         trace_digest=trace.digest,
         proof=Proof(certified=True, lower_bound=1.1, text="", necessity=()),
-        undisturbed=undisturbed_in(undisturbed.trace) if is_declared else None,
+        undisturbed=nominal_run_in(undisturbed.trace) if is_declared else None,
         declarations=declarations_of(experiment.contracts, undisturbed.doors) if is_declared else None,
     )
 

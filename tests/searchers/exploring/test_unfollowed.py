@@ -10,7 +10,7 @@ import pytest
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.faults.schedule import Schedule, parse
 from chaosagent.faults.space import Choices, Space
-from chaosagent.searchers.exploring.unfollowed import INJECTIONS_MAX, Unfollowed
+from chaosagent.searchers.exploring.unfollowed import INJECTIONS_MAX, UnfollowedStates
 from chaosagent.searchers.seen.states import States
 from chaosagent.targets.target import Run, target
 from chaosagent.testing.bench import Bench
@@ -46,15 +46,15 @@ def silent(*numbers: int) -> Schedule:
     return parse("; ".join(f"service:s{number}[1] {LOST}" for number in numbers))
 
 
-def proposals(unfollowed: Unfollowed, *taken: Schedule) -> set[Schedule]:
+def proposals(unfollowed: UnfollowedStates, *taken: Schedule) -> set[Schedule]:
     """Return all that is drawn."""
     drawn = (unfollowed.draw(random.Random(seed), taken.__contains__) for seed in range(50))
     return {schedule for schedule in drawn if schedule is not None}
 
 
-def told(bench: Bench, *schedules: Schedule) -> Unfollowed:
+def told(bench: Bench, *schedules: Schedule) -> UnfollowedStates:
     states = States(0, bench.space.model, 0)
-    unfollowed = Unfollowed(states)
+    unfollowed = UnfollowedStates(states)
     for schedule in schedules:
         states.take(bench.run(schedule))
         unfollowed.learn()

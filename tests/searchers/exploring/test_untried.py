@@ -16,7 +16,7 @@ from chaosagent.faults.space import Choices, Space
 from chaosagent.operators.service.delay import Delay
 from chaosagent.searchers.exploring.covering import CoveringStream
 from chaosagent.searchers.exploring.sites import call_of
-from chaosagent.searchers.exploring.untried import FEW, SAMPLE, TRIES, Untried
+from chaosagent.searchers.exploring.untried import FEW, SAMPLE, TRIES, UntriedFaults
 from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.states import States
 from chaosagent.testing.bench import Bench
@@ -31,31 +31,31 @@ def ran(asked: tuple[Injection, ...], landed: tuple[Injection, ...]) -> Evaluati
     return Evaluation(schedule_of(asked), effective=schedule_of(landed))
 
 
-def left(untried: Untried) -> set[Injection]:
+def left(untried: UntriedFaults) -> set[Injection]:
     return set(untried.sample(random.Random(0)))
 
 
 @pytest.fixture
-def untried() -> Untried:
-    made = Untried()
+def untried() -> UntriedFaults:
+    made = UntriedFaults()
     for fault in FAULTS:
         made.add(fault)
     return made
 
 
-def test_what_landed_with_few_others_was_tried(untried: Untried) -> None:
+def test_what_landed_with_few_others_was_tried(untried: UntriedFaults) -> None:
     untried.learn(ran(FAULTS[:FEW], FAULTS[:FEW]))
 
     assert left(untried) == set(FAULTS[FEW:])
 
 
-def test_what_landed_with_many_others_was_not(untried: Untried) -> None:
+def test_what_landed_with_many_others_was_not(untried: UntriedFaults) -> None:
     untried.learn(ran(FAULTS[: FEW + 1], FAULTS[: FEW + 1]))
 
     assert left(untried) == set(FAULTS)
 
 
-def test_what_never_lands_is_given_up_after_some_tries(untried: Untried) -> None:
+def test_what_never_lands_is_given_up_after_some_tries(untried: UntriedFaults) -> None:
     for number in range(1, TRIES + 1):
         assert FAULTS[0] in left(untried)
         untried.learn(ran((FAULTS[0], FAULTS[number]), (FAULTS[number],)))
@@ -64,7 +64,7 @@ def test_what_never_lands_is_given_up_after_some_tries(untried: Untried) -> None
 
 
 def test_no_more_are_drawn_than_a_schedule_is_made_of() -> None:
-    made = Untried()
+    made = UntriedFaults()
     for number in range(1, 2 * SAMPLE):
         made.add(inject(Hook("service:crm", "", number, number), Delay()))
 

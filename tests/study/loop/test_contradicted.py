@@ -11,7 +11,7 @@ from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.report.findings import Findings, findings_page
 from chaosagent.study.certificate import Certificate
-from chaosagent.study.loop.build_certificate import contradicted_tasks, withdrawn_if_contradicted
+from chaosagent.study.loop.build_certificate import contradicted_tasks, without_contradicted_proofs
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
@@ -82,7 +82,7 @@ def results(*certificates: Certificate) -> list[SearchResult]:
 def test_what_a_search_with_another_seed_proved_with_the_rule_is_withdrawn() -> None:
     proved, contradicted = results(PROVED, CONTRADICTED)
 
-    found = withdrawn_if_contradicted(proved, contradicted_tasks([proved, contradicted]))
+    found = without_contradicted_proofs(proved, contradicted_tasks([proved, contradicted]))
 
     assert (found.level, found.lower_bound, found.safe) == ("C0", 0.0, False)
     assert "Rule R3 was contradicted in the search for no-crash, and what rested on it is withdrawn" in str(found)
@@ -93,6 +93,6 @@ def test_what_does_not_rest_on_the_rule_stays_as_does_what_is_proved_of_other_ta
     elsewhere = replace(elsewhere, task_id="other")
     known = contradicted_tasks([without, elsewhere, contradicted])
 
-    assert withdrawn_if_contradicted(without, known) == without.certificate
-    assert withdrawn_if_contradicted(elsewhere, known) == PROVED
-    assert withdrawn_if_contradicted(contradicted, known) == CONTRADICTED
+    assert without_contradicted_proofs(without, known) == without.certificate
+    assert without_contradicted_proofs(elsewhere, known) == PROVED
+    assert without_contradicted_proofs(contradicted, known) == CONTRADICTED

@@ -15,7 +15,7 @@ from chaosagent.faults.schedule import Schedule, parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.study.searcher import Problem
-from chaosagent.study.shrinking.minimise import minimise, necessity_of, spares, violates
+from chaosagent.study.shrinking.minimise import holds_fairly, minimise, necessity_of, violates
 from chaosagent.testing.needles import FinalNeedle, StepNeedle
 from chaosagent.testing.programs import Pay, Program, Read, target_of
 from chaosagent.testing.random_programs import random_program
@@ -139,7 +139,7 @@ def test_a_run_that_could_not_be_made_neither_violates_nor_spares() -> None:
     broken = Evaluation(parse(LOST), Status.ERROR, "killed")
 
     assert not violates(broken, "final-needle")
-    assert not spares(broken, "final-needle")
+    assert not holds_fairly(broken, "final-needle")
 
 
 def test_equal_inputs_give_equal_results() -> None:
