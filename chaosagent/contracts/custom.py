@@ -26,8 +26,8 @@ from operator import attrgetter
 from typing import Literal, TypeAlias, cast, overload
 
 from chaosagent.canonical import Plain
-from chaosagent.contracts.at_end import AtEnd
 from chaosagent.contracts.contract import HOLDS, Contract, End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.monitors import AtEnd
 from chaosagent.contracts.settings import BROKEN, ContractSettings
 from chaosagent.errors import UsageError
 from chaosagent.trace.step import Step

@@ -13,7 +13,7 @@ counted in steps, which are judged one by one in the order of the trace; the end
 | `count(p, at_most=n, at_least=m)` | p holds at no more than n and no fewer than m steps |
 
 Margins: the share of the window or of the count that was left at the closest approach. The monitors are in
-`chaosagent.contracts.watches`.
+`chaosagent.contracts.monitors`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from typing import Required, TypedDict, Unpack
 
 from chaosagent.contracts.contract import Contract, Monitor, Setting
+from chaosagent.contracts.monitors import CountWatch, NeverWatch, SinceWatch, UntilWatch, WithinWatch
 from chaosagent.contracts.pattern import Predicate, predicate
 from chaosagent.contracts.settings import ContractSettings, check_texts, check_whole, settle
-from chaosagent.contracts.watches import CountWatch, NeverWatch, SinceWatch, UntilWatch, WithinWatch
 from chaosagent.errors import UsageError
 from chaosagent.vocabulary import Severity
 

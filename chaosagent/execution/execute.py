@@ -11,27 +11,26 @@ from chaosagent.canonical import Plain, pack
 from chaosagent.contracts.contract import Contract, Nominal, Setting, end_of
 from chaosagent.errors import PluginError, StoredDataError, StudyError, TargetError, UsageError
 from chaosagent.event_loop.real_time_loop import RealTimeLoop
-from chaosagent.event_loop.virtual_time import (
-    Deadlock,
-    Livelock,
-    TimeLimitReached,
-    VirtualLoop,
-    virtual_loop,
-)
+from chaosagent.event_loop.virtual_time import Deadlock, Livelock, TimeLimitReached, VirtualLoop, virtual_loop
 from chaosagent.execution.crash_location import crash_location
 from chaosagent.execution.failures import message_of
 from chaosagent.execution.run.doors import DoorOptions
 from chaosagent.execution.run.frozen import Answers, Frozen, FrozenAnswer, asked_of
 from chaosagent.execution.run.injector import Injector
 from chaosagent.execution.run.live_run import LiveRun
-from chaosagent.execution.run.monitors import Monitors
 from chaosagent.execution.run.network_links import close_links
-from chaosagent.execution.run.outcome import outcome_of, redacted_claims, redacted_verdict
+from chaosagent.execution.run.outcome import (
+    close_unawaited,
+    close_unbegun,
+    outcome_of,
+    redacted_claims,
+    redacted_verdict,
+    support_of,
+    usage_of,
+)
 from chaosagent.execution.run.process_environment import restored_environment
-from chaosagent.execution.run.recorder import Recorder
-from chaosagent.execution.run.unawaited_calls import close_unawaited, close_unbegun
+from chaosagent.execution.run.recorder import Monitors, Recorder
 from chaosagent.execution.run.undeclared import survey_of
-from chaosagent.execution.run.usage import support_of, usage_of
 from chaosagent.faults.evaluation import Act, Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.limits import RunLimits

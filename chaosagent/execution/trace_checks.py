@@ -25,7 +25,7 @@ from chaosagent.contracts.templates.supported_claims import SupportedClaims
 from chaosagent.contracts.templates.termination import Termination
 from chaosagent.contracts.temporal import Count as CountContract
 from chaosagent.contracts.temporal import Never
-from chaosagent.execution.run.monitors import Monitors
+from chaosagent.execution.run.recorder import Monitors
 from chaosagent.trace.genai import ImportedRun, StepPlace
 from chaosagent.trace.genai_content import ToolRules
 from chaosagent.trace.otlp import SourcePlace

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from chaosagent.contracts.at_end import AtEnd
 from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.monitors import AtEnd
 from chaosagent.contracts.settings import ContractSettings
 from chaosagent.vocabulary import Verdict
 

@@ -28,7 +28,7 @@ SOURCE = '''
 import functools
 from chaosagent import Effect, contract
 from chaosagent.contracts.contract import HOLDS, violated
-from chaosagent.contracts.at_end import AtEnd
+from chaosagent.contracts.monitors import AtEnd
 from chaosagent.vocabulary import Severity
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chaosagent.contracts.at_end import AtEnd
 from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.monitors import AtEnd
 from chaosagent.contracts.settings import ContractSettings
 from chaosagent.vocabulary import Ending
 

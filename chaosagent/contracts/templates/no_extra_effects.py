@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import HOLDS, End, Looks, Monitor, Reading, Setting, violated
-from chaosagent.contracts.nominal_counts import nominal_counts
+from chaosagent.contracts.monitors import nominal_counts
 from chaosagent.contracts.settings import BROKEN, ContractSettings
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Impact

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chaosagent.contracts.at_end import AtEnd
 from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.monitors import AtEnd
 from chaosagent.contracts.settings import ContractSettings
 from chaosagent.trace.reached_limit import reached_limit
 from chaosagent.vocabulary import Ending, Verdict

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chaosagent.contracts.contract import Monitor, Setting
+from chaosagent.contracts.monitors import SinceWatch
 from chaosagent.contracts.pattern import answered, step_pattern
 from chaosagent.contracts.settings import ContractSettings, check_texts, check_whole, settle
-from chaosagent.contracts.watches import SinceWatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,10 +26,9 @@ from chaosagent.execution.run.door_opener import DoorOpener
 from chaosagent.execution.run.doors import DoorOptions, LiveDoor, Mailbox
 from chaosagent.execution.run.injector import Injector
 from chaosagent.execution.run.network_links import NetworkPassage, RemoteService, link_of
-from chaosagent.execution.run.outcome import RECORD_DEPTH
 from chaosagent.execution.run.passage import Passage
 from chaosagent.execution.run.recorder import Recorder
-from chaosagent.execution.run.run_state import RunState, state_at
+from chaosagent.execution.run.run_state import RECORD_DEPTH, RunState, state_at
 from chaosagent.execution.run.supervised_operator import disturbed
 from chaosagent.execution.run.undeclared import Survey
 from chaosagent.faults.evaluation import Fingerprinting

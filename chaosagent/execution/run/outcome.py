@@ -1,23 +1,29 @@
-"""The outcome of a run: as plain data, judged by its objective, and without secrets."""
+"""How a run ended: its outcome without secrets, the limits it used, and door calls that were never awaited."""
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+from collections.abc import Coroutine, Iterable
 from dataclasses import replace
-from typing import cast
+from typing import Any, NamedTuple, cast
 
 from chaosagent.canonical import Plain, plain
 from chaosagent.errors import TargetError, UsageError
+from chaosagent.event_loop.virtual_time import VirtualLoop
 from chaosagent.execution.crash_location import RAISED, with_place
 from chaosagent.execution.failures import message_of
+from chaosagent.execution.run.doors import LiveDoor
+from chaosagent.execution.run.live_run import LiveRun
 from chaosagent.execution.run.recorder import redacted_identity
+from chaosagent.execution.run.run_state import RECORD_DEPTH
+from chaosagent.faults.injection import Place
 from chaosagent.targets.target import Target
+from chaosagent.trace.provenance import origins
+from chaosagent.trace.reached_limit import reached_limit
 from chaosagent.trace.redact import Redactor
 from chaosagent.trace.trace import ContractVerdict
-from chaosagent.vocabulary import Claim, Outcome, Task
-
-RECORD_DEPTH = 6
-"""Levels that a replay record puts around an outcome; they count against the depth that plain data may have."""
+from chaosagent.vocabulary import LIMITS_REACHED, Claim, Ending, Outcome, Task
 
 
 def outcome_of(target: Target, task: Task, result: object, state: Plain, *, is_faulty: bool) -> Outcome:
@@ -101,3 +107,85 @@ def redacted_verdict(verdict: ContractVerdict, redactor: Redactor) -> ContractVe
     if violation is None:
         return verdict
     return verdict._replace(violation=violation._replace(reason=redactor.text(violation.reason)))
+
+
+class Usage(NamedTuple):
+    """The same-named fields of `Evaluation`.
+
+    Attributes:
+        spent: The largest share of one of its limits that the run has used.
+        spent_limit: Which limit.
+        declares_effects: Some door declares effects.
+        tied: A wait and a time-out have ended at the same instant.
+    """
+
+    spent: float
+    spent_limit: str
+    declares_effects: bool
+    tied: bool = False
+
+
+def usage_of(run: LiveRun, ending: Ending, exceeded: str) -> Usage:
+    """Return what a run has used, before it lets go of its doors.
+
+    Args:
+        run: That has just ended.
+        ending: How it ended.
+        exceeded: The limit that a first run under the same schedule has reached; empty when there was none.
+    """
+    declares_effects = any(door.options.effects for door in run.doors.values())
+    if exceeded:
+        return Usage(1.0, reached_limit(exceeded).key, declares_effects)
+    loop, limits = run.loop, run.recorder.limits
+    spent, key, tied = len(run.recorder.steps) / max(1, limits.steps_max), "run.steps", False
+    if isinstance(loop, VirtualLoop):
+        tied = loop.tied
+        turns, seconds = loop.shares
+        if turns > spent:
+            spent, key = turns, "run.turns" if limits.turns_max <= limits.turns_total_max else "run.turns_total"
+        if seconds > spent:
+            spent, key = seconds, "run.virtual_seconds"
+    return Usage(1.0 if ending in LIMITS_REACHED else min(1.0, spent), key, declares_effects, tied)
+
+
+def support_of(run: LiveRun) -> tuple[Place, ...] | None:
+    """Return the calls that the outcome was derived from; `None` when the target has not linked it to anything."""
+    declared = [link for step in run.recorder.steps for link in step.links]
+    found = origins([*declared, *run.recorder.links])
+    calls = sorted({crossing.place._replace(attempt=0) for crossing in run.crossings})
+    return tuple(call for call in calls if str(call) in found) if found else None
+
+
+def close_unawaited(asked: Iterable[Coroutine[Any, Any, Any]]) -> TargetError | None:
+    """Close the calls that were never awaited, and return the error that names the first of them.
+
+    A call whose task was cancelled before it began is none of them.
+
+    Args:
+        asked: What `LiveRun.cross` returned to the target, call by call.
+    """
+    forgotten = [
+        crossing
+        for crossing in asked
+        if crossing.cr_frame is not None  # type: ignore[attr-defined]  # a coroutine of ours; finished ones have none
+        and inspect.getcoroutinestate(crossing) == inspect.CORO_CREATED
+    ]
+    if not forgotten:
+        return None
+    # What was asked is read from the call itself: keeping it beside every call would cost 2 % of a crossing.
+    called = inspect.getcoroutinelocals(forgotten[0])
+    door: LiveDoor = called["door"]
+    for crossing in forgotten:
+        crossing.close()
+    return TargetError(
+        f"{door.interface} {called['operation']} was called and never awaited, so the call did not happen. "
+        "Write `await` in front of it."
+    )
+
+
+def close_unbegun(loop: asyncio.AbstractEventLoop) -> None:
+    """Close the coroutines of tasks that have not begun: Python would complain of each that it was never awaited."""
+    for task in asyncio.all_tasks(loop):
+        coroutine = task.get_coro()
+        if inspect.iscoroutine(coroutine) and inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
+            coroutine.close()

@@ -18,6 +18,9 @@ from chaosagent.faults.evaluation import Act, Fingerprint
 from chaosagent.governance.mediator import Mediator
 from chaosagent.vocabulary import SystemConfig, Task
 
+RECORD_DEPTH = 6
+"""Levels that a replay record puts around an outcome; they count against the depth that plain data may have."""
+
 
 class RunState:
     """What has happened in a run so far, and its limits.

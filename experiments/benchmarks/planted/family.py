@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias, TypeVar
 
 from chaosagent.canonical import Plain
-from chaosagent.contracts.at_end import AtEnd
 from chaosagent.contracts.contract import End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.monitors import AtEnd
 from chaosagent.contracts.settings import ContractSettings
 from chaosagent.faults.injection import Hook
 from chaosagent.faults.operator import Operator

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from chaosagent.canonical import Plain
-from chaosagent.contracts.at_end import AtEnd
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.contracts.contract import End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.monitors import AtEnd
 from chaosagent.contracts.settings import ContractSettings
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.execution.run.frozen import answers_of

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from chaosagent.contracts.at_end import AtEnd
 from chaosagent.contracts.contract import End, Monitor, Reading, Setting, violated
+from chaosagent.contracts.monitors import AtEnd
 from chaosagent.contracts.settings import ContractSettings
 from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.faults.schedule import parse

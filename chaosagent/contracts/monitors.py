@@ -1,20 +1,17 @@
-"""The monitors of the temporal combinators; templates are built of them too.
-
-The state of each holds what later verdicts depend on, relative to the present step, and not how close the run came
-before: two runs in the same situation have the same state.
-
-Determinism: as that of the predicates; one that keeps state of its own breaks rule R3.
-Cost: constant per step, besides the predicates.
-"""
+"""The monitors of the temporal combinators, and others that templates are built of."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
+from typing import ClassVar
+
 from chaosagent.canonical import Plain, digest_of
-from chaosagent.contracts.contract import HOLDS, End, Reading, violated
+from chaosagent.contracts.contract import HOLDS, End, Looks, Nominal, Reading, violated
 from chaosagent.contracts.pattern import Predicate
 from chaosagent.contracts.settings import BROKEN
 from chaosagent.trace.step import Step
-from chaosagent.vocabulary import Verdict
+from chaosagent.vocabulary import Impact, Verdict
 
 
 class NeverWatch:
@@ -214,3 +211,48 @@ def _called(predicate: Predicate) -> str:
 
 def _did(unwanted: bool) -> str:  # noqa: FBT001  # one word for each
     return "did" if unwanted else "did not"
+
+
+class AtEnd:
+    """Looks at no step; its state is empty.
+
+    Args:
+        judge: Says what an end of a run means.
+    """
+
+    __slots__ = ("_judge",)
+
+    looks: ClassVar[Looks] = Looks.NEVER
+
+    def __init__(self, judge: Callable[[End], Reading]) -> None:
+        self._judge = judge
+
+    def step(self, step: Step) -> Reading | None:  # noqa: ARG002  # the protocol's
+        """Say nothing."""
+        return None
+
+    def end(self, end: End) -> Reading:
+        """Return what the end means."""
+        return self._judge(end)
+
+    def state(self) -> None:
+        """Return nothing: the end decides."""
+
+
+KEPT_MAX = 256
+_kept: dict[int, tuple[Nominal, Counter[str]]] = {}
+
+
+def nominal_counts(nominal: Nominal) -> Counter[str]:
+    """Return the high-impact effects of a nominal run by key, with their numbers; not to be changed.
+
+    Thousands of runs are compared with one nominal run, so the answer is kept with the run it is about.
+    """
+    found = _kept.get(id(nominal))
+    if found is not None and found[0] is nominal:
+        return found[1]
+    if len(_kept) >= KEPT_MAX:
+        _kept.clear()
+    counts = Counter(effect.key for effect in nominal.effects if effect.impact is Impact.HIGH)
+    _kept[id(nominal)] = nominal, counts
+    return counts
