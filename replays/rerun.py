@@ -39,7 +39,9 @@ def rerun_exact(record: ReplayRecord, target: Target) -> Replay:
 def _rerun_exact(record: ReplayRecord, target: Target) -> Replay:
     notes = _notes_on_changes(record, target)
     if record.has_no_trace:
-        detail = "the limit of real time has ended the run, so there is no trace to reproduce; use --mode schedule"
+        detail = (
+            "the limit of real time has ended the run, so there is no trace to reproduce; replay it in mode `schedule`"
+        )
         return Replay(ReplayOutcome.NOT_LANDED, "exact", None, detail, notes)
     try:
         experiment = _recorded_experiment(record, target)

@@ -230,6 +230,12 @@ def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked) -> Repl
     """
     if asked.config is not None:
         target.config(asked.config, asked.words.config)
+    elif record.config.name not in target.configs:
+        known = ", ".join(target.configs)
+        detail = f"target {target.name} has no configuration {record.config.name!r} any more, only {known}"
+        return Replay(
+            ReplayOutcome.ERROR, "schedule", None, f"{detail}. If it was renamed, name it with {asked.words.config}."
+        )
     try:
         if record.has_no_trace:
             if asked.target.only_here:

@@ -184,6 +184,20 @@ def test_a_target_outside_the_working_directory_is_named_in_what_to_type_next(
     assert [chaosagent(*command.split()[1:]).code for command in shown] == [1, 0]
 
 
+def test_a_renamed_configuration_is_an_error_that_names_the_option(
+    chaosagent: Command, records: Path, folder: Path
+) -> None:
+    agent = folder / "agent.py"
+    agent.write_text(agent.read_text("utf-8").replace('"naive"', '"simple"'), encoding="utf-8")
+
+    answer = chaosagent("replay", records)
+
+    assert answer.code == 4
+    assert "has no configuration 'naive' any more, only simple, hardened" in answer.out
+    assert "If it was renamed, name it with --config" in answer.out
+    assert chaosagent("replay", records, "--config", "simple").code == 1
+
+
 def test_a_target_that_has_gone_is_an_error_of_that_record(chaosagent: Command, records: Path, folder: Path) -> None:
     (folder / "agent.py").rename(folder / "moved.py")
 
