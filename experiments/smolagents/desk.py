@@ -15,17 +15,16 @@ from collections.abc import Sequence
 from smolagents import LogLevel, ToolCallingAgent, tool
 from smolagents.utils import AgentGenerationError
 
-from chaosagent.experiments.lost_parcel import Shop
 from chaosagent.experiments.smolagents.model import ScriptedModel
 from chaosagent.experiments.smolagents.policies import desk_model, payments_model
-from chaosagent.experiments.smolagents.tools import functions_of
+from chaosagent.experiments.smolagents.shop import Shop
 
 ATTEMPTS_MAX = 3
 
 
 def open_desk(shop: Shop) -> ToolCallingAgent:
     """Make the agents for a shop."""
-    tools = {name: tool(function) for name, function in functions_of(shop).items()}
+    tools = {name: tool(function) for name, function in shop.functions().items()}
     payments = ToolCallingAgent(
         [tools["refund"], tools["book_refund"]],
         ScriptedModel(payments_model, "payments-model"),

@@ -6,8 +6,9 @@ With the lines that end in `# added`, here and in `lost_parcel.py`, its calls cr
 from __future__ import annotations
 
 from chaosagent.adapters.smolagents import through_doors  # added
-from chaosagent.experiments.lost_parcel import CONFIGS, EFFECTS, READS, TASKS, WISHES, Shop, outcome_of
+from chaosagent.experiments.lost_parcel import CONFIGS, EFFECTS, READS, TASKS, WISHES, outcome_of
 from chaosagent.experiments.smolagents.desk import open_desk, serve
+from chaosagent.experiments.smolagents.shop import Shop
 from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Outcome, Task
 

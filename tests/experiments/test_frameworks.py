@@ -244,10 +244,10 @@ def test_a_desk_works_without_what_was_added(desk: Desk, tmp_path: Path, monkeyp
         assert module.name not in ("desk.py", "target.py") or "chaosagent.adapters" not in text
     monkeypatch.syspath_prepend(str(tmp_path))
     alone = importlib.import_module(f"{name}.target")
-    shops: list[lost_parcel.Shop] = []
+    shop_of, shops = alone.Shop, list[lost_parcel.Shop]()
 
     def opened(careful: bool) -> lost_parcel.Shop:
-        shops.append(lost_parcel.Shop(careful))
+        shops.append(shop_of(careful))
         return shops[-1]
 
     monkeypatch.setattr(alone, "Shop", opened)
