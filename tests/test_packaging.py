@@ -16,6 +16,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 MAPPED = ("operators", "searchers", "replays", "experiments")
+NOT_INSTALLED = Path("experiments", "benchmarks")
+"""Benchmarks, and what was measured with them: they run from a checkout."""
 BUILD = "from setuptools import build_meta; import sys; getattr(build_meta, sys.argv[1])(sys.argv[2])"
 NOT_COPIED = (
     ".git",
@@ -48,10 +50,10 @@ def test_every_package_folder_is_listed_in_pyproject() -> None:
 
 
 def test_every_folder_with_code_is_a_package() -> None:
-    folders = {path.parent for path in _files() if path.suffix == ".py"}
+    folders = {path.parent for path in (*_files(), *(ROOT / NOT_INSTALLED).rglob("*.py")) if path.suffix == ".py"}
 
     complaints = [
-        f"{folder.relative_to(ROOT)}:1: holds code but no __init__.py, so it is not installed. "
+        f"{folder.relative_to(ROOT)}:1: holds code but no __init__.py, so it is no package. "
         "Add an __init__.py with a one-line docstring."
         for folder in sorted(folders)
         if not (folder / "__init__.py").exists()
@@ -166,7 +168,9 @@ def _files(root: Path = ROOT) -> list[Path]:
     found = []
     for top in ("chaosagent", *MAPPED):
         for folder, folders, names in os.walk(root / top):
-            folders[:] = [name for name in folders if name != "__pycache__"]
+            folders[:] = [
+                name for name in folders if name != "__pycache__" and Path(folder, name) != root / NOT_INSTALLED
+            ]
             found += [Path(folder, name) for name in names if not name.endswith(".pyc")]
     return sorted(path for path in found if not path.is_symlink())
 

@@ -23,7 +23,7 @@ from chaosagent.seeds import derive
 from chaosagent.study.searcher import FREE, Problem, Proposal, Searcher
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.needles import FinalNeedle, StepNeedle
-from chaosagent.testing.programs import Pay, Program, Read, Together, target_of
+from chaosagent.testing.payer import payer
 
 BUDGET = 2.3
 TRIALS_MAX = 250
@@ -34,9 +34,6 @@ CONTRACTS = ("final-needle", "step-needle", "rare-needle")
 @functools.cache
 def bench() -> Bench:
     """Return what searchers are tried on: calls in parallel, retries, a fallback's places, a payment."""
-    program = Program(
-        (Together(((Read(0, "x", "a", 1),), (Read(1, "yy", "b"),))), Pay("a", "b", 1)), (0.0, 1.0), counting=True
-    )
     space = Space(
         [
             Choices("service.field_corruption", {"kind": ("null",), "field": ("value",)}, interfaces=("service:s*",)),
@@ -50,7 +47,7 @@ def bench() -> Bench:
         StepNeedle(share=10, number=3),
         FinalNeedle(share=10_000, id="rare-needle"),
     )
-    return Bench(target_of(program), needles, space)
+    return Bench(payer(), needles, space)
 
 
 class SearcherConformance:

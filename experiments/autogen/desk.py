@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
 from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.base import Handoff, TaskResult, Team
@@ -23,8 +24,8 @@ from autogen_agentchat.teams import Swarm
 from autogen_core.memory import Memory, MemoryContent
 
 from chaosagent.experiments.autogen.client import ScriptedClient
-from chaosagent.experiments.autogen.models import ATTEMPTS_MAX, SORRY, TERMINATE, desk_model, payments_model
-from chaosagent.experiments.autogen.shop import Shop
+from chaosagent.experiments.autogen.models import ATTEMPTS_MAX, TERMINATE, desk_model, payments_model
+from chaosagent.experiments.lost_parcel import AMOUNT, MAIL, SORRY, STATUS, Shop
 
 TURNS_MAX = 20
 ASKED = "Payments has been asked to take over; nothing is refunded before it says so."
@@ -37,7 +38,7 @@ def open_desk(shop: Shop, notes: Memory) -> Swarm:
         "desk",
         ScriptedClient(desk_model, model="desk-model"),
         system_message="Help customers with their orders.",
-        tools=[shop.get_order, shop.get_customer, shop.send_mail],
+        tools=_front_tools(shop),
         handoffs=[Handoff(target="payments", message=ASKED)] if shop.careful else ["payments"],
         memory=[notes],
     )
@@ -45,7 +46,7 @@ def open_desk(shop: Shop, notes: Memory) -> Swarm:
         "payments",
         ScriptedClient(payments_model, model="payments-model"),
         system_message="Refund what the desk has looked up, and keep the books.",
-        tools=[shop.refund, shop.book_refund],
+        tools=_back_tools(shop),
         handoffs=["desk"],
     )
     return Swarm([desk, payments], termination_condition=TextMentionTermination(TERMINATE), max_turns=TURNS_MAX)
@@ -68,3 +69,31 @@ async def _run(opened: Callable[[], Team], wish: str, *, attempts_max: int) -> T
         except RuntimeError:  # what a team makes of any failure of an agent; it works no more then, not even reset
             continue
     return await opened().run(task=wish)
+
+
+def _front_tools(shop: Shop) -> list[Callable[..., Any]]:
+    async def get_order(order: str) -> dict[str, Any]:
+        """Look an order up."""
+        return {"order": order, "amount": AMOUNT, "status": STATUS}
+
+    def get_customer(order: str) -> dict[str, Any]:  # a plain function, which AutoGen runs in a thread
+        """Look up who ordered."""
+        return {"order": order, "mail": MAIL}
+
+    async def send_mail(to: str, text: str) -> str:
+        """Write to a customer."""
+        return shop.mail(to, text)
+
+    return [get_order, get_customer, send_mail]
+
+
+def _back_tools(shop: Shop) -> list[Callable[..., Any]]:
+    async def refund(order: str, amount: int) -> dict[str, Any]:
+        """Pay a customer back."""
+        return {"refunded": amount, "order": order, "repeated": shop.refund(order, amount)[1]}
+
+    async def book_refund(order: str, amount: int) -> dict[str, Any]:
+        """Enter a refund in the books."""
+        return {"booked": amount, "order": order, "repeated": shop.book(order)}
+
+    return [refund, book_refund]

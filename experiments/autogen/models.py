@@ -13,10 +13,9 @@ from typing import Any
 from autogen_core.models import CreateResult
 
 from chaosagent.experiments.autogen.client import says, uses
+from chaosagent.experiments.lost_parcel import ON_ITS_WAY, SORRY
 
 ATTEMPTS_MAX = 3
-ON_ITS_WAY = "Your money is on its way."
-SORRY = "I could not do that now; a colleague will look into it."
 TERMINATE = "TERMINATE"
 _ORDER = re.compile(r"\b[A-Z]-\d+\b")
 _AMOUNT = re.compile(r"'amount': (\d+)")

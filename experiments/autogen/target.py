@@ -1,6 +1,6 @@
 """The support desk as a target: two messages of one customer, the second after the first is answered.
 
-With the lines that end in `# added` its calls cross doors.
+With the lines that end in `# added`, here and in `lost_parcel.py`, its calls cross doors.
 """
 
 from __future__ import annotations
@@ -13,15 +13,9 @@ from autogen_core.memory import ListMemory
 
 from chaosagent.adapters.autogen import through_doors  # added
 from chaosagent.experiments.autogen.desk import answer, open_desk
-from chaosagent.experiments.autogen.models import ON_ITS_WAY
-from chaosagent.experiments.autogen.shop import Shop, committed
+from chaosagent.experiments.lost_parcel import CONFIGS, EFFECTS, READS, TASKS, WISHES, Shop, outcome_of
 from chaosagent.targets.target import Run, target
-from chaosagent.vocabulary import Claim, Outcome, SystemConfig, Task
-
-ORDER = "A-17"
-WISHES = (f"My parcel {ORDER} never came. Please refund it.", f"And? I still wait for my refund of {ORDER}.")
-EFFECTS = {"refund": committed("payments.refund"), "book_refund": committed("books.entry")}  # added
-READS = ("get_order", "get_customer")  # added
+from chaosagent.vocabulary import Outcome, Task
 
 
 async def converse(*, careful: bool) -> list[str]:
@@ -31,11 +25,7 @@ async def converse(*, careful: bool) -> list[str]:
     return [await answer(opened, notes, wish, careful=careful) for wish in WISHES]
 
 
-@target(
-    name="autogen-desk",
-    tasks=[Task("lost-parcel", input=list(WISHES))],
-    configs=[SystemConfig("naive"), SystemConfig("fixed", {"careful": True})],
-)
+@target(name="autogen-desk", tasks=TASKS, configs=CONFIGS)
 async def support_desk(_: Task, run: Run) -> Outcome:
     """A support desk of two agents of AutoGen."""
     careful = bool(run.config.settings.get("careful"))
@@ -44,6 +34,4 @@ async def support_desk(_: Task, run: Run) -> Outcome:
     doors = through_doors(run, opened(), effects=EFFECTS, read_only=READS)  # added
     opened, notes = doors.renewed, doors.memory(notes)  # added
     answers = [await answer(opened, notes, wish, careful=careful) for wish in WISHES]
-    is_promised = ON_ITS_WAY in answers
-    claims = (Claim("payments.refund", {"order": ORDER}),) if is_promised else ()
-    return Outcome(answers[-1], success=is_promised, claims=claims)
+    return outcome_of(answers)

@@ -18,11 +18,11 @@ from crewai.tools import tool
 
 from chaosagent.experiments.crewai.models import OFFICER, ClerkModel, OfficerModel
 from chaosagent.experiments.crewai.notebook import open_memory
-from chaosagent.experiments.crewai.shop import Shop
+from chaosagent.experiments.lost_parcel import AMOUNT, MAIL, STATUS, Shop
 
 
-def open_desk(shop: Shop, *, careful: bool) -> Crew:
-    """Make the crew of a version."""
+def open_desk(shop: Shop) -> Crew:
+    """Make the crew for a shop."""
     clerk = Agent(
         role="Clerk",
         goal="Help customers with their orders.",
@@ -36,7 +36,7 @@ def open_desk(shop: Shop, *, careful: bool) -> Crew:
         goal="Refund what you are asked to, and keep the books.",
         backstory="You are exact.",
         llm=OfficerModel(model="officer-model"),
-        tools=_back_tools(shop, careful=careful),
+        tools=_back_tools(shop),
     )
     answer = Task(description="Answer: {wish}", expected_output="What the customer is told.", agent=clerk)
     return Crew(agents=[clerk, officer], tasks=[answer], memory=open_memory())
@@ -51,12 +51,12 @@ def _front_tools(shop: Shop) -> list[Any]:
     @tool("get_order")
     def get_order(order: str) -> dict[str, Any]:
         """Look an order up."""
-        return shop.order(order)
+        return {"order": order, "amount": AMOUNT, "status": STATUS}
 
     @tool("get_customer")
     def get_customer(order: str) -> dict[str, Any]:
         """Look up who ordered."""
-        return shop.customer(order)
+        return {"order": order, "mail": MAIL}
 
     @tool("send_mail")
     def send_mail(to: str, text: str) -> str:
@@ -66,15 +66,16 @@ def _front_tools(shop: Shop) -> list[Any]:
     return [get_order, get_customer, send_mail]
 
 
-def _back_tools(shop: Shop, *, careful: bool) -> list[Any]:
+def _back_tools(shop: Shop) -> list[Any]:
     @tool("refund")
     def refund(order: str, amount: int) -> dict[str, Any]:
         """Pay a customer back."""
-        return shop.refund(order, amount, key=f"{order}:{amount}" if careful else "")
+        number, repeated = shop.refund(order, amount)
+        return {"order": order, "amount": amount, "refund": number, "repeated": repeated}
 
     @tool("book_refund")
     def book_refund(order: str, amount: int) -> dict[str, Any]:
         """Enter a refund in the books."""
-        return shop.book(order, amount, once=careful)
+        return {"order": order, "amount": amount, "repeated": shop.book(order)}
 
     return [refund, book_refund]

@@ -15,9 +15,9 @@ from typing import Any
 
 from crewai.llms.base_llm import BaseLLM
 
+from chaosagent.experiments.lost_parcel import ON_ITS_WAY, SORRY
+
 ATTEMPTS_MAX = 2
-ON_ITS_WAY = "Your money is on its way."
-SORRY = "I could not do that now; a colleague will look into it."
 OFFICER = "Payments Officer"
 _ORDER = re.compile(r"\b[A-Z]-\d+\b")
 _REFUND = re.compile(r"Refund (\d+) for (\S+)\.")

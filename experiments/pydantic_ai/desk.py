@@ -24,8 +24,8 @@ from pydantic_ai.exceptions import AgentRunError, ToolFailed
 from pydantic_ai.models.function import FunctionModel
 
 from chaosagent.adapters.pydantic_ai import doors  # added
-from chaosagent.experiments.pydantic_ai.models import SORRY, desk_model, payments_model
-from chaosagent.experiments.pydantic_ai.shop import Shop
+from chaosagent.experiments.lost_parcel import AMOUNT, MAIL, SORRY, STATUS, Shop
+from chaosagent.experiments.pydantic_ai.models import desk_model, payments_model
 
 SECONDS_MAX = 30.0
 
@@ -82,12 +82,13 @@ def open_desk(*, careful: bool) -> Desk:
     async def refund(ctx: RunContext[Shop], order: str, amount: int) -> dict[str, Any]:
         """Pay a customer back."""
         shop: Shop = ctx.deps
-        return shop.refund(order, amount, key=f"{order}:{amount}" if careful else "")
+        number, repeated = shop.refund(order, amount)
+        return {"order": order, "amount": amount, "refund": number, "repeated": repeated}
 
     async def book_refund(ctx: RunContext[Shop], order: str, amount: int) -> dict[str, Any]:
         """Enter a refund in the books."""
         shop: Shop = ctx.deps
-        return shop.book(order, amount, once=careful)
+        return {"order": order, "amount": amount, "repeated": shop.book(order)}
 
     payments = Agent(
         FunctionModel(payments_model, model_name="payments-model"),
@@ -111,16 +112,14 @@ def open_desk(*, careful: bool) -> Desk:
     return Desk(front, payments, careful)
 
 
-async def get_order(ctx: RunContext[Shop], order: str) -> dict[str, Any]:
+async def get_order(_: RunContext[Shop], order: str) -> dict[str, Any]:
     """Look an order up."""
-    shop: Shop = ctx.deps
-    return shop.order(order)
+    return {"order": order, "amount": AMOUNT, "status": STATUS}
 
 
-def get_customer(ctx: RunContext[Shop], order: str) -> dict[str, Any]:
+def get_customer(_: RunContext[Shop], order: str) -> dict[str, Any]:
     """Look up who ordered."""
-    shop: Shop = ctx.deps
-    return shop.customer(order)
+    return {"order": order, "mail": MAIL}
 
 
 async def send_mail(ctx: RunContext[Shop], to: str, text: str) -> str:

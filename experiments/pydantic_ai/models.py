@@ -13,9 +13,9 @@ from typing import Any
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo
 
+from chaosagent.experiments.lost_parcel import ON_ITS_WAY, SORRY
+
 ATTEMPTS_MAX = 3
-ON_ITS_WAY = "Your money is on its way."
-SORRY = "I could not do that now; a colleague will look into it."
 _ORDER = re.compile(r"\b[A-Z]-\d+\b")
 _REFUND = re.compile(r"Refund (\d+) for (\S+)\.")
 

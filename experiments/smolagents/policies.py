@@ -12,11 +12,10 @@ from typing import Any
 
 from smolagents.models import ChatMessage
 
+from chaosagent.experiments.lost_parcel import ON_ITS_WAY, SORRY
 from chaosagent.experiments.smolagents.model import ends, text_of, uses
 
 FAILURES_MAX = 3
-ON_ITS_WAY = "Your money is on its way."
-SORRY = "I could not do that now; a colleague will look into it."
 _TASK = "New task:\n"
 _ORDER = re.compile(r"\b[A-Z]-\d+\b")
 _AMOUNT = re.compile(r"'amount': (\d+), 'order': '[^']+', 'status'")

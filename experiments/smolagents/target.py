@@ -1,21 +1,16 @@
 """The support desk as a target: two messages of one customer, the second after the first is answered.
 
-With the lines that end in `# added` its calls cross doors.
+With the lines that end in `# added`, here and in `lost_parcel.py`, its calls cross doors.
 """
 
 from __future__ import annotations
 
 from chaosagent.adapters.smolagents import through_doors  # added
+from chaosagent.experiments.lost_parcel import CONFIGS, EFFECTS, READS, TASKS, WISHES, outcome_of
 from chaosagent.experiments.smolagents.desk import open_desk, serve
-from chaosagent.experiments.smolagents.policies import ON_ITS_WAY
-from chaosagent.experiments.smolagents.shop import Shop, committed
+from chaosagent.experiments.smolagents.shop import Shop
 from chaosagent.targets.target import Run, target
-from chaosagent.vocabulary import Claim, Outcome, SystemConfig, Task
-
-ORDER = "A-17"
-WISHES = (f"My parcel {ORDER} never came. Please refund it.", f"And? I still wait for my refund of {ORDER}.")
-EFFECTS = {"refund": committed("payments.refund"), "book_refund": committed("books.entry")}  # added
-READS = ("get_order", "get_customer")  # added
+from chaosagent.vocabulary import Outcome, Task
 
 
 def converse(*, careful: bool) -> list[str]:
@@ -23,17 +18,11 @@ def converse(*, careful: bool) -> list[str]:
     return serve(open_desk(Shop(careful)), WISHES, careful=careful)
 
 
-@target(
-    name="smolagents-desk",
-    tasks=[Task("lost-parcel", input=list(WISHES))],
-    configs=[SystemConfig("naive"), SystemConfig("fixed", {"careful": True})],
-)
+@target(name="smolagents-desk", tasks=TASKS, configs=CONFIGS)
 def support_desk(_: Task, run: Run) -> Outcome:
     """A support desk of two agents of smolagents."""
     careful = bool(run.config.settings.get("careful"))
     desk = open_desk(Shop(careful))
     desk = through_doors(run, desk, effects=EFFECTS, read_only=READS).agent  # added
     answers = serve(desk, WISHES, careful=careful)
-    is_promised = ON_ITS_WAY in answers
-    claims = (Claim("payments.refund", {"order": ORDER}),) if is_promised else ()
-    return Outcome(answers[-1], success=is_promised, claims=claims)
+    return outcome_of(answers)

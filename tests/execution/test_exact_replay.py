@@ -23,11 +23,11 @@ from chaosagent.operators import entries
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.study.searcher import Problem
 from chaosagent.targets.target import EffectOf, Run, Target, target
-from chaosagent.testing.programs import Pay, Program, Read, Together, Wait, target_of
-from chaosagent.testing.random_programs import random_program
 from chaosagent.trace.diff import first_difference
 from chaosagent.trace.step import StepKind
 from chaosagent.vocabulary import ActionBlocked, Ending, Mediation, Outcome, StatusError, Task
+from tests.lab.targets.programs import Pay, Program, Read, Together, Wait, target_of
+from tests.lab.targets.random_programs import random_program
 
 CONTRACTS = (*default_contracts(), parse_contract("objective"))
 EVERYTHING = Space(Choices(name, {}) for name in entries())  # other tests register more

@@ -19,9 +19,9 @@ from chaosagent.faults.online import Policy, Scores, declared
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.targets.target import Run, target
-from chaosagent.testing.programs import target_of
-from chaosagent.testing.random_programs import random_program
 from chaosagent.vocabulary import Effect, Outcome, Task
+from tests.lab.targets.programs import target_of
+from tests.lab.targets.random_programs import random_program
 
 SPACE = Space()
 DEPTH = Fingerprinting.STATE_AND_HISTORY

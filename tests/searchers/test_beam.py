@@ -17,7 +17,7 @@ from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.enumeration import enumerate_minimum
 from chaosagent.testing.needles import FinalNeedle
-from chaosagent.testing.programs import Pay, Program, Read, target_of
+from tests.lab.targets.programs import Pay, Program, Read, target_of
 
 CHOICES = (
     Choices("service.lost_response", {"when": ("before",)}),

@@ -22,10 +22,10 @@ from chaosagent.study.shrinking.minimal_sets import MinimalSets
 from chaosagent.study.shrinking.minimise import minimise, violates
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.needles import FinalNeedle
-from chaosagent.testing.programs import Pay, Program, Read, Together, target_of
 from chaosagent.testing.searchers import BUDGET, bench
 from chaosagent.trace.trace import ContractVerdict
 from chaosagent.vocabulary import Ending, Verdict
+from tests.lab.targets.programs import Pay, Program, Read, Together, target_of
 
 ONE, OTHER = parse("service:crm[1] service.timeout"), parse("service:crm[1] service.delay(seconds=0.5)")
 ELSEWHERE = parse("service:stock[1] service.timeout")

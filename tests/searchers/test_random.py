@@ -19,7 +19,7 @@ from chaosagent.study.shrinking.minimal_sets import MinimalSets
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.needles import FinalNeedle
-from chaosagent.testing.programs import Pay, Program, Read, target_of
+from tests.lab.targets.programs import Pay, Program, Read, target_of
 
 
 def candidates_of(count: int) -> list[Candidate]:

@@ -28,8 +28,8 @@ from chaosagent.study.sink import Sink
 from chaosagent.study.trial import Trial
 from chaosagent.targets.target import Target
 from chaosagent.testing.bench import Bench, TooLargeError
-from chaosagent.testing.programs import Pay, Program, Read, target_of
-from chaosagent.testing.random_cases import BLINDNESS, BREAK, COST_PAIR, ERROR, LOSS, needles, random_case
+from tests.lab.targets.programs import Pay, Program, Read, target_of
+from tests.lab.targets.random_cases import BLINDNESS, BREAK, COST_PAIR, ERROR, LOSS, needles, random_case
 
 INFINITE = float("inf")
 PROGRAM = Program((Read(0, "x", "a", 1), Pay("a", "a", 1), Pay("a", "b", 1)))

@@ -21,9 +21,9 @@ from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
 from chaosagent.study.store.reading import open_closed_store
 from chaosagent.study.store.study_store import ANSWERS_NAME, FILE_NAME, StudyStore
-from chaosagent.testing.programs import Pay, Program, Read, target_of
 from tests.lab.damage.attack import attack_answers, attack_store
 from tests.lab.damage.stores import payer
+from tests.lab.targets.programs import Pay, Program, Read, target_of
 
 CONTRACTS = tuple(one for one in default_contracts() if one.id in {"at-most-once", "no-extra-effects"})
 

@@ -13,7 +13,7 @@ from chaosagent.study import interning as sharing
 from chaosagent.study.interning import Interning
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.needles import FinalNeedle
-from chaosagent.testing.programs import Program, Read, target_of
+from tests.lab.targets.programs import Program, Read, target_of
 
 LOST = parse("service:s1[1]@agent service.lost_response(when=before)")
 

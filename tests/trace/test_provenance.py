@@ -6,9 +6,9 @@ from chaosagent.faults.injection import Place
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.study.store.evaluation_codec import decode_evaluation, encode_evaluation
-from chaosagent.testing.derivations import Derivations
 from chaosagent.trace.provenance import origins
 from chaosagent.trace.step import Link
+from tests.lab.targets.derivations import Derivations
 
 CASE = Derivations(3, ((0, 1), (2,)), True, 1, False, CostModel(), 1)
 

@@ -36,8 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise UsageError("comparison: nothing to do. Name study files, or stored searches with --show FILE.")
         compared = load(options.show) if options.show else _compared(options)
         print(f"{compared.about}\n\n{table(compared)}")
-        if options.json:
-            compared.save(options.json)
+        if options.csv:
+            compared.save(options.csv)
         if options.plot:
             draw(compared, options.plot)
     except ChaosAgentError as error:
@@ -93,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--budget", type=float, help="search schedules up to this cost; that of the file when left out")
     parser.add_argument("--seed", type=int, default=0, help="of the random choices of the searchers (0)")
     parser.add_argument("--jobs", type=int, default=1, help="worker processes; only the seconds depend on it")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="store what was found")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="store what was found")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw it, as SVG, PNG or PDF")
     parser.add_argument("--show", type=Path, metavar="FILE", help="print and draw what was stored; search nothing")
     return parser

@@ -1,18 +1,22 @@
-"""What searchers found side by side: kept as JSON, and tables made of it."""
+"""What searchers found side by side: stored, and tables made of it."""
 
 from __future__ import annotations
 
-import json
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from chaosagent.errors import UsageError
 from chaosagent.experiments.benchmarks.measuring import markdown
+from chaosagent.experiments.benchmarks.tables import read_table, write_table
 
 EQUAL = 1e-9
+COLUMNS = (
+    *("target", "config", "task", "contract", "searcher", "limit"),
+    *("executions", "seconds", "improved", "proved", "together"),
+)
+"""Of a stored table; `improved` is written as `executions:cost` for each."""
 HEADER = (
     "target",
     "searcher",
@@ -102,18 +106,15 @@ class Compared:
         return costs
 
     def save(self, path: Path) -> None:
-        """Write it as JSON, a line for each search."""
+        """Write it as a table."""
         rows = [
-            [
-                *(*one.pair, one.searcher, one.executions, one.seconds),
-                *([list(step) for step in one.improved], one.proved, one.together),
-            ]
+            (
+                *(*one.pair, one.searcher, self.limit, one.executions, one.seconds),
+                *(" ".join(f"{at}:{cost!r}" for at, cost in one.improved), int(one.proved), one.together),
+            )
             for one in self.found
         ]
-        lines = ",\n  ".join(json.dumps(row) for row in rows)
-        path.write_text(
-            f'{{"about": {json.dumps(self.about)}, "limit": {self.limit},\n "found": [\n  {lines}\n]}}\n', "utf-8"
-        )
+        write_table(path, self.about, COLUMNS, rows)
 
 
 def load(path: Path) -> Compared:
@@ -122,15 +123,21 @@ def load(path: Path) -> Compared:
     Raises:
         UsageError: The file does not hold that.
     """
-    try:
-        stored = json.loads(path.read_text("utf-8"))
-        found = tuple(
-            Found(Pair(*row[:4]), row[4], row[5], row[6], tuple((at, cost) for at, cost in row[7]), *row[8:])
-            for row in stored["found"]
-        )
-        return Compared(stored["about"], stored["limit"], found)
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise UsageError(f"{path}: no stored searches: {error}. Make them with --json FILE.") from error
+    about, rows = read_table(path, lambda row: (int(row["limit"]), _found(row)))
+    return Compared(about, max((limit for limit, _ in rows), default=0), tuple(found for _, found in rows))
+
+
+def _found(row: Mapping[str, str]) -> Found:
+    steps = (step.partition(":") for step in row["improved"].split())
+    return Found(
+        Pair(row["target"], row["config"], row["task"], row["contract"]),
+        row["searcher"],
+        int(row["executions"]),
+        float(row["seconds"]),
+        tuple((int(at), float(cost)) for at, _, cost in steps),
+        row["proved"] == "1",
+        int(row["together"]),
+    )
 
 
 def reached_at(one: Found, cost: float) -> int | None:

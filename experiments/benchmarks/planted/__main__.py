@@ -45,8 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         compared = summary(results, options.against, outside=from_outside)
         if compared:
             print(f"\n{compared}")
-        if options.json:
-            results.save(options.json)
+        if options.csv:
+            results.save(options.csv)
         if options.plot:
             draw(results, options.plot)
     except ChaosAgentError as error:
@@ -133,7 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--no-checkpoints", action="store_true", help="targets without checkpoints: no rule R3")
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="settings of the searchers")
     parser.add_argument("--against", default=AGAINST, metavar="NAME", help="searcher that others are compared with")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="store the measurements")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="store the measurements")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw them, as PNG, SVG or PDF")
     parser.add_argument("--show", nargs="+", type=Path, metavar="FILE", help="print stored measurements; run nothing")
     return parser

@@ -2,7 +2,7 @@
 
 Run: python -m chaosagent.experiments.benchmarks.planted.random_agents
 
-draws them anew and writes `random_agents.json`: which they are, and how the least cost of each was proved. Left out are
+draws them anew and writes `random_agents.csv`: which they are, and how the least cost of each was proved. Left out are
 agents that one fault breaks and those that only dear schedules break. Where a proof takes too long, the construction
 stands for it: each fact has a service of its own and a cost of its own, so the least cost of a clause is their sum.
 """
@@ -10,10 +10,8 @@ stands for it: each fact has a service of its own and a cost of its own, so the 
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from importlib.resources import files
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 from chaosagent.experiments.benchmarks.planted.desk import (
@@ -36,6 +34,7 @@ from chaosagent.experiments.benchmarks.planted.levels import (
     space,
 )
 from chaosagent.experiments.benchmarks.planted.truth import PLAIN, Proof, TooDearError, prove
+from chaosagent.experiments.benchmarks.tables import read_table, write_table
 from chaosagent.faults.schedule import Schedule, parse
 from chaosagent.seeds import derive
 from chaosagent.targets.target import Run, target
@@ -50,7 +49,8 @@ COST_OF_PAIRS = 3.0
 """From here on, proofs without rule R3 take tens of thousands of executions."""
 EXECUTIONS_MAX = 3_000
 CONSTRUCTION = "construction"
-STORED = "random_agents.json"
+STORED = "random_agents.csv"
+ABOUT = "python -m chaosagent.experiments.benchmarks.planted.random_agents"
 PATIENCE_SECONDS = 0.5
 STALE_SECONDS = 40.0
 MANY = losing(at_least=2, at_most=ITEMS)
@@ -196,11 +196,15 @@ def known_agents(group: str) -> tuple[int, ...]:
 @functools.cache
 def stored() -> Mapping[str, Mapping[int, Proof]]:
     """Return how the least cost of each agent was proved, by group and number."""
-    text = (files("chaosagent.experiments.benchmarks.planted") / STORED).read_text("utf-8")
-    return {
-        group: {int(number): Proof(**proof) for number, proof in proofs.items()}
-        for group, proofs in json.loads(text).items()
-    }
+    groups: dict[str, dict[int, Proof]] = {}
+    for group, number, proof in read_table(Path(__file__).with_name(STORED), _row, command=ABOUT)[1]:
+        groups.setdefault(group, {})[number] = proof
+    return groups
+
+
+def _row(row: Mapping[str, str]) -> tuple[str, int, Proof]:
+    minimum = float(row["minimum"]) if row["minimum"] else None
+    return row["group"], int(row["number"]), Proof(minimum, row["rules"], int(row["executions"]))
 
 
 def chosen(first: int, count: int) -> Iterator[tuple[int, Proof]]:
@@ -229,13 +233,13 @@ def _proof(family: Family) -> Proof:
 
 def main() -> None:
     """Choose the agents, and store what was found beside this file."""
-    groups: dict[str, dict[int, object]] = {}
+    rows: list[tuple[object, ...]] = []
     for group, first in GROUPS.items():
-        groups[group] = {}
         for number, proof in chosen(first, COUNT):
-            groups[group][number] = asdict(proof)
+            rows.append((group, number, *astuple(proof)))
             print(f"{group} {number}: {proof.minimum:g}, {proof.rules}, {proof.executions} executions", flush=True)
-    Path(__file__).with_name(STORED).write_text(json.dumps(groups, indent=1) + "\n", "utf-8")
+    columns = ("group", "number", *(field.name for field in fields(Proof)))
+    write_table(Path(__file__).with_name(STORED), ABOUT, columns, rows)
 
 
 if __name__ == "__main__":

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import statistics
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
-from chaosagent.errors import UsageError
 from chaosagent.experiments.benchmarks.measuring import markdown
 from chaosagent.experiments.benchmarks.planted.arena import Milestones
 from chaosagent.experiments.benchmarks.planted.catalogue import FAMILIES
 from chaosagent.experiments.benchmarks.planted.rows import row_of
+from chaosagent.experiments.benchmarks.tables import count_or_none, read_table, write_table
 
 NEVER = float("inf")
 AGAINST = "anytime"
 """The searcher with which summaries compare the others."""
+COLUMNS = ("family", "subject", "seed", "cap", *(field.name for field in fields(Milestones)))
+"""Of a stored table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,9 @@ class Results:
         return tuple(one.reached for one in self.measured if row_of(one.family) == row and one.subject == subject)
 
     def save(self, path: Path) -> None:
-        """Write them as JSON."""
-        runs = [asdict(one) for one in self.measured]
-        lines = ",\n  ".join(json.dumps(run) for run in runs)
-        path.write_text(f'{{"about": {json.dumps(self.about)},\n "measured": [\n  {lines}\n]}}\n', "utf-8")
+        """Write them as a table."""
+        rows = [(one.family, one.subject, one.seed, one.cap, *astuple(one.reached)) for one in self.measured]
+        write_table(path, self.about, COLUMNS, rows)
 
 
 def load(path: Path) -> Results:
@@ -77,15 +77,19 @@ def load(path: Path) -> Results:
     Raises:
         UsageError: The file does not hold results.
     """
-    try:
-        stored = json.loads(path.read_text("utf-8"))
-        measured = [
-            Measured(**{**run, "reached": Milestones(**run["reached"])})  # the fields of the dataclass, as saved
-            for run in stored["measured"]
-        ]
-        return Results(stored["about"], tuple(measured))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path}: no stored measurements: {error}. Make them with --json FILE.") from error
+    about, measured = read_table(path, _measured)
+    return Results(about, tuple(measured))
+
+
+def _measured(row: Mapping[str, str]) -> Measured:
+    reached = Milestones(
+        int(row["executions"]),
+        count_or_none(row["first"]),
+        count_or_none(row["minimum"]),
+        count_or_none(row["certificate"]),
+        int(row["wrong"]),
+    )
+    return Measured(row["family"], row["subject"], int(row["seed"]), int(row["cap"]), reached)
 
 
 def merged(parts: Iterable[Results]) -> Results:

@@ -1,4 +1,4 @@
-"""The desk of two LangChain agents: what breaks it, that it is reproduced, and that the repaired desk holds."""
+"""The desk of two LangChain agents: it works without chaosagent, and with few lines more it is tested."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import chaosagent.experiments
-from chaosagent.cli.main import main
 
 pytestmark = [
     pytest.mark.langgraph,
@@ -21,34 +20,6 @@ pytestmark = [
 ]
 FOLDER = Path(chaosagent.experiments.__path__[0]) / "langgraph"
 LINES_MAX = 10
-NUMBERS = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-
-
-def _printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    code = main(list(arguments))
-    return f"{capsys.readouterr().out}exit {code}"
-
-
-def test_what_is_found_is_reproduced_and_the_repaired_desk_holds(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    records = str(tmp_path / "out" / "replays")
-
-    found = _printed(capsys, "search", str(FOLDER / "study.yaml"), "--out", str(tmp_path / "out"))
-    exact = _printed(capsys, "replay", "--mode", "exact", records)
-    fixed = _printed(capsys, "replay", "--config", "fixed", records)
-
-    for schedule in (
-        "message:handoffs[1]@desk message.duplicate",
-        "message:handoffs[1]@desk message.drop",
-        "memory:store[2]@desk memory.lost_update",
-        "service:refund[1]@clerk service.timeout(seconds=30.0, when=after)",
-        "model:chat[3]@desk model.malformed_tool_call(kind=truncated_json)",
-    ):
-        assert schedule in found
-    assert found.endswith("exit 1")
-    assert exact.splitlines()[-2:] == ["nine replays: 9 REPRODUCED", "exit 0"]
-    assert fixed.splitlines()[-2:] == ["nine replays: 9 HELD", "exit 0"]
 
 
 def test_the_desk_works_without_chaosagent() -> None:

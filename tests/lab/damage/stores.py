@@ -24,8 +24,8 @@ from chaosagent.study.sink import Sink
 from chaosagent.study.store.study_store import ANSWERS_NAME, FILE_NAME, StudyStore
 from chaosagent.study.trial import Trial
 from chaosagent.targets.target import Run, Target, effect, target
-from chaosagent.testing.programs import Pay, Program, Read, target_of
 from chaosagent.vocabulary import Outcome, SystemConfig, Task
+from tests.lab.targets.programs import Pay, Program, Read, target_of
 
 STATES = ("ended", "interrupted", "killed", "diverged")
 CONTRACTS = tuple(one for one in default_contracts() if one.id in {"at-most-once", "no-extra-effects"})

@@ -15,7 +15,7 @@ from chaosagent.searchers.drawing.variation import Variation
 from chaosagent.searchers.seen.pool import Pool
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.needles import FinalNeedle
-from chaosagent.testing.programs import Pay, Program, Read, target_of
+from tests.lab.targets.programs import Pay, Program, Read, target_of
 
 CHOICES = (
     Choices("service.lost_response", {"when": ("before",)}),

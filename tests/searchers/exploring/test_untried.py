@@ -21,7 +21,7 @@ from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.states import States
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.needles import FinalNeedle
-from chaosagent.testing.programs import Pay, Program, Read, target_of
+from tests.lab.targets.programs import Pay, Program, Read, target_of
 
 FAULTS = tuple(inject(Hook("service:crm", "", number, number), Delay()) for number in range(1, 7))
 BUDGET = 2.3

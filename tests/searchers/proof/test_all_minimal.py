@@ -19,8 +19,8 @@ from chaosagent.study.shrinking.minimal_sets import MinimalSets
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.enumeration import drive
-from chaosagent.testing.programs import Pay, Program, Read, target_of
-from chaosagent.testing.random_cases import BLINDNESS, BREAK, COST_PAIR, ERROR, LOSS, needles, random_case
+from tests.lab.targets.programs import Pay, Program, Read, target_of
+from tests.lab.targets.random_cases import BLINDNESS, BREAK, COST_PAIR, ERROR, LOSS, needles, random_case
 
 INFINITE = float("inf")
 

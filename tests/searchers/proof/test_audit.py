@@ -18,11 +18,11 @@ from chaosagent.searchers.proof.bisection import Certifying
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.testing.bench import Bench
-from chaosagent.testing.derivations import Derivations
 from chaosagent.testing.enumeration import drive
-from chaosagent.testing.random_cases import COST_PAIR, random_case
-from chaosagent.testing.thresholds import SECONDS, Limit, Thresholds
 from chaosagent.vocabulary import Outcome
+from tests.lab.targets.derivations import Derivations
+from tests.lab.targets.random_cases import COST_PAIR, random_case
+from tests.lab.targets.thresholds import SECONDS, Limit, Thresholds
 
 CONTRACT = "objective"
 BUDGET = 2.6

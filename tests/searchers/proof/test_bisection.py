@@ -29,7 +29,7 @@ from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.enumeration import drive
 from chaosagent.testing.searchers import SearcherConformance
-from chaosagent.testing.thresholds import CONTRACT, SECONDS, Limit, Thresholds, random_thresholds
+from tests.lab.targets.thresholds import CONTRACT, SECONDS, Limit, Thresholds, random_thresholds
 
 BUDGET = 2.6
 Make = Callable[..., Certifying]

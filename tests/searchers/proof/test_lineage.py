@@ -20,10 +20,10 @@ from chaosagent.seeds import derive
 from chaosagent.study.searcher import Problem, Purpose, SearchProgress
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.bench import Bench, TooLargeError
-from chaosagent.testing.derivations import CONTRACT, Derivations, random_derivations
 from chaosagent.testing.enumeration import drive
 from chaosagent.testing.searchers import SearcherConformance
 from chaosagent.vocabulary import Boundary, Verdict
+from tests.lab.targets.derivations import CONTRACT, Derivations, random_derivations
 
 BUDGET = 2.6
 

@@ -19,11 +19,11 @@ from chaosagent.searchers.exact import certifying
 from chaosagent.targets.target import Run, Target, effect, target
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.enumeration import drive
-from chaosagent.testing.random_cases import needles
 from chaosagent.vocabulary import Effect, Outcome, Task
 from tests.lab.soundness.attack import Report, compare
 from tests.lab.soundness.random_programs import random_case
 from tests.lab.soundness.strange_operators import registered
+from tests.lab.targets.random_cases import needles
 
 BUDGET = 2.3
 DELAY = Choices("service.delay", {"seconds": (5.0,)})

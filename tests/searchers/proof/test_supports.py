@@ -9,7 +9,7 @@ from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.searchers.proof.supports import Supports
-from chaosagent.testing.derivations import Derivations
+from tests.lab.targets.derivations import Derivations
 
 MODEL = CostModel(c_mag=1.0)
 # The calls of the first derivation go to s0 and s1, and so do those of the second.

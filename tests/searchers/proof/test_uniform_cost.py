@@ -25,8 +25,10 @@ from chaosagent.study.shrinking.minimise import violates
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.enumeration import drive
-from chaosagent.testing.programs import Hear, Keep, Pay, Program, Read, Recall, Search, Tell, Together, target_of
-from chaosagent.testing.random_cases import (
+from chaosagent.trace.step import Step
+from chaosagent.vocabulary import Ending, Outcome, Severity, Task, Verdict
+from tests.lab.targets.programs import Hear, Keep, Pay, Program, Read, Recall, Search, Tell, Together, target_of
+from tests.lab.targets.random_cases import (
     BLINDNESS,
     BREAK,
     COST_PAIR,
@@ -39,8 +41,6 @@ from chaosagent.testing.random_cases import (
     needles,
     random_case,
 )
-from chaosagent.trace.step import Step
-from chaosagent.vocabulary import Ending, Outcome, Severity, Task, Verdict
 
 RULES = [dict(zip(("r1", "r2", "r3"), flags, strict=True)) for flags in itertools.product((True, False), repeat=3)]
 

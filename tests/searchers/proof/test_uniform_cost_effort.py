@@ -14,7 +14,7 @@ from chaosagent.faults.schedule import Schedule
 from chaosagent.searchers.proof.uniform_cost import ExactSearcher
 from chaosagent.seeds import derive
 from chaosagent.testing.enumeration import drive
-from chaosagent.testing.random_cases import COST_PAIR, random_case
+from tests.lab.targets.random_cases import COST_PAIR, random_case
 
 
 class Effort(NamedTuple):

@@ -17,8 +17,8 @@ from chaosagent.searchers.seen.points import Expander
 from chaosagent.seeds import derive
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.needles import FinalNeedle
-from chaosagent.testing.programs import Pay, Program, Read, Together, target_of
 from chaosagent.vocabulary import Boundary
+from tests.lab.targets.programs import Pay, Program, Read, Together, target_of
 
 CHOICES = (
     Choices("service.lost_response", {"when": ("before",)}),

@@ -20,8 +20,8 @@ from chaosagent.study.searcher import Problem
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.needles import FinalNeedle
-from chaosagent.testing.programs import Pay, Program, Read, Together, target_of
 from chaosagent.testing.searchers import BUDGET, bench
+from tests.lab.targets.programs import Pay, Program, Read, Together, target_of
 
 BREAK = Choices("service.lost_response", {"when": ("before",)})
 NULL = Choices("service.field_corruption", {"kind": ("null",), "field": ("value",)}, interfaces=("service:s*",))

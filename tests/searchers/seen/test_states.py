@@ -29,9 +29,9 @@ from chaosagent.study.shrinking.minimise import violates
 from chaosagent.targets.target import Run, target
 from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.enumeration import drive
-from chaosagent.testing.programs import target_of
-from chaosagent.testing.random_cases import COST_PAIR, needles, random_case
 from chaosagent.vocabulary import Outcome, Task
+from tests.lab.targets.programs import target_of
+from tests.lab.targets.random_cases import COST_PAIR, needles, random_case
 
 LOST = "service.lost_response(when=before)"
 MAKERS: list[Callable[..., Searcher]] = [ExactSearcher, AnytimeSearcher]

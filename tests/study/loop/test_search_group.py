@@ -25,8 +25,8 @@ from chaosagent.study.shrinking.minimise import violates
 from chaosagent.study.sink import Sink
 from chaosagent.study.trial import Trial
 from chaosagent.testing.bench import Bench
-from chaosagent.testing.programs import Pay, Program, Read, target_of
-from chaosagent.testing.random_cases import BLINDNESS, BREAK, ERROR, needles
+from tests.lab.targets.programs import Pay, Program, Read, target_of
+from tests.lab.targets.random_cases import BLINDNESS, BREAK, ERROR, needles
 
 NAME = "test/listener"
 SYSTEM = target_of(Program((Read(0, "x", "a", 1), Pay("a", "a", 1), Pay("a", "b", 1))))

@@ -27,9 +27,9 @@ from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.targets.target import Run, Target, target
-from chaosagent.testing.programs import Pay, Program, Read, Together, target_of
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Boundary, Outcome, Task, Verdict
+from tests.lab.targets.programs import Pay, Program, Read, Together, target_of
 
 BLINDNESS = Choices("service.field_corruption", {"kind": ("null",), "field": ("value",)}, interfaces=("service:s*",))
 BREAK = Choices("service.lost_response", {"when": ("before", "after")})

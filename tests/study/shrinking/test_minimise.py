@@ -17,8 +17,8 @@ from chaosagent.searchers.random import RandomSearcher
 from chaosagent.study.searcher import Problem
 from chaosagent.study.shrinking.minimise import holds_fairly, minimise, necessity_of, violates
 from chaosagent.testing.needles import FinalNeedle, StepNeedle
-from chaosagent.testing.programs import Pay, Program, Read, target_of
-from chaosagent.testing.random_programs import random_program
+from tests.lab.targets.programs import Pay, Program, Read, target_of
+from tests.lab.targets.random_programs import random_program
 
 CHOICES = (
     Choices("service.lost_response", {}),

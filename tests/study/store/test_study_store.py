@@ -18,7 +18,7 @@ from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
 from chaosagent.study.store.study_store import FILE_NAME, StudyStore
-from chaosagent.testing.programs import Pay, Program, Read, target_of
+from tests.lab.targets.programs import Pay, Program, Read, target_of
 
 
 @pytest.fixture

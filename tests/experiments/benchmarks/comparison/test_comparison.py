@@ -53,16 +53,16 @@ def test_executions_are_counted_to_a_violation_that_is_cheap_enough() -> None:
 
 
 def test_stored_searches_are_read_as_they_were(tmp_path: Path) -> None:
-    _compared().save(tmp_path / "found.json")
+    _compared().save(tmp_path / "found.csv")
 
-    assert load(tmp_path / "found.json") == _compared()
+    assert load(tmp_path / "found.csv") == _compared()
 
 
 def test_a_file_that_holds_no_searches_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "found.json").write_text('{"found": 3}', "utf-8")
+    (tmp_path / "found.csv").write_text("target,config\n", "utf-8")
 
-    with pytest.raises(UsageError, match=r"found\.json: no stored searches: .* Make them with --json FILE\."):
-        load(tmp_path / "found.json")
+    with pytest.raises(UsageError, match=r"found\.csv: no stored measurements: .* Make them with --csv FILE\."):
+        load(tmp_path / "found.csv")
 
 
 @pytest.mark.slow
@@ -115,8 +115,8 @@ def test_the_command_wants_something_to_do(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_the_command_shows_what_was_stored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _compared().save(tmp_path / "found.json")
+    _compared().save(tmp_path / "found.csv")
 
-    assert main(["--show", str(tmp_path / "found.json")]) == 0
+    assert main(["--show", str(tmp_path / "found.csv")]) == 0
 
     assert table(_compared()) in capsys.readouterr().out

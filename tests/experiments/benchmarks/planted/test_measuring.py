@@ -261,15 +261,15 @@ def test_quartiles_count_what_was_not_reached_as_infinite() -> None:
 def test_stored_measurements_are_read_as_they_were(tmp_path: Path) -> None:
     results = _results(("pair", "a", Milestones(10, 4, 6, 9)), ("robust", "a", Milestones(3)))
 
-    results.save(tmp_path / "results.json")
+    results.save(tmp_path / "results.csv")
 
-    assert load(tmp_path / "results.json") == results
+    assert load(tmp_path / "results.csv") == results
 
 
 def test_the_command_measures_stores_and_shows_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    stored_at = tmp_path / "results.json"
+    stored_at = tmp_path / "results.csv"
 
-    assert main(["--family", "single", "--seeds", "2", "--cap", "60", "--json", str(stored_at)]) == 0
+    assert main(["--family", "single", "--seeds", "2", "--cap", "60", "--csv", str(stored_at)]) == 0
     first = capsys.readouterr().out
     assert main(["--show", str(stored_at)]) == 0
 
@@ -311,7 +311,7 @@ def test_a_table_of_the_page_is_made_of_the_stored_measurements(names: tuple[str
     page = (folder / "README.md").read_text("utf-8")
 
     with as_file(folder) as here:
-        results = merged(load(here / f"{name}.json") for name in names)
+        results = merged(load(here / f"{name}.csv") for name in names)
 
     assert table(results) in page
     assert not any(one.reached.wrong for one in results.measured)
@@ -322,7 +322,7 @@ def test_the_comparison_on_the_page_is_made_of_all_stored_measurements() -> None
     page = (folder / "README.md").read_text("utf-8")
 
     with as_file(folder) as here:
-        results = merged(load(here / f"{name}.json") for names in STORED for name in names)
+        results = merged(load(here / f"{name}.csv") for names in STORED for name in names)
 
     assert summary(results, outside=from_outside) in page
 

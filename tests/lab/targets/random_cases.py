@@ -10,9 +10,9 @@ from chaosagent.faults.space import Choices, Space
 from chaosagent.seeds import derive
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.needles import FinalNeedle, StepNeedle
-from chaosagent.testing.programs import Program, target_of
-from chaosagent.testing.random_programs import boundaries_of, random_program
 from chaosagent.vocabulary import Boundary
+from tests.lab.targets.programs import Program, target_of
+from tests.lab.targets.random_programs import boundaries_of, random_program
 
 BLINDNESS = Choices("service.field_corruption", {"kind": ("null",), "field": ("value",)}, interfaces=("service:s*",))
 LOSS = Choices("service.timeout", {"when": ("before", "after"), "seconds": (10.0,)})

@@ -1,4 +1,4 @@
-"""Draws the small targets of `chaosagent.testing.programs`.
+"""Draws the small targets of `tests.lab.targets.programs`.
 
 They are drawn evenly from a seed and not built by Hypothesis, which prefers small ones: a property over programs that
 do next to nothing would hold of any searcher.
@@ -9,7 +9,8 @@ from __future__ import annotations
 import random
 
 from chaosagent.seeds import derive
-from chaosagent.testing.programs import (
+from chaosagent.vocabulary import Boundary
+from tests.lab.targets.programs import (
     Fallback,
     Hear,
     Hurry,
@@ -24,7 +25,6 @@ from chaosagent.testing.programs import (
     Together,
     Wait,
 )
-from chaosagent.vocabulary import Boundary
 
 
 def random_program(seed: int, *, statements_max: int = 3) -> Program:
