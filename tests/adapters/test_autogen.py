@@ -290,7 +290,7 @@ def test_the_openai_client_fails_as_it_does_by_itself() -> None:
 
 
 def test_failures_of_the_openai_client_are_the_same_after_crossing() -> None:
-    from chaosagent.adapters.client_errors import client_error, crossing_error
+    from chaosagent.adapters.core.client_errors import client_error, crossing_error
 
     openai = pytest.importorskip("openai")
     for error in (

@@ -13,6 +13,8 @@ from crewai import Crew
 from crewai.utilities.string_utils import sanitize_tool_name
 from pydantic import ValidationError
 
+from chaosagent.adapters.core.translated import translated
+from chaosagent.adapters.core.validation import ValidationFailure
 from chaosagent.adapters.crewai.copies import recast
 from chaosagent.adapters.crewai.errors import as_client_error, as_plain_error
 from chaosagent.adapters.crewai.memory import door_knowledge, door_memory
@@ -37,8 +39,6 @@ from chaosagent.adapters.crewai.tool import (
     tool_name,
 )
 from chaosagent.adapters.doors import FrameworkDoors, Tools, clean_name, refuse_twice
-from chaosagent.adapters.translated import translated
-from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain, digest_of, pack
 from chaosagent.errors import TargetError
 from chaosagent.event_loop.real_time_loop import RealTimeLoop

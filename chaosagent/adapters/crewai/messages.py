@@ -10,7 +10,7 @@ from crewai.utilities.agent_utils import extract_tool_call_info, is_tool_call_li
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_jsonable_python
 
-from chaosagent.adapters.calls import calls_of, next_ids, parsed_arguments, written_arguments
+from chaosagent.adapters.core.calls import calls_of, next_ids, parsed_arguments, written_arguments
 from chaosagent.canonical import Plain
 
 _SHOWN = ("role", "content", "name", "tool_calls", "tool_call_id")

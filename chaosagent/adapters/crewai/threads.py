@@ -7,7 +7,7 @@ import contextvars
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from chaosagent.adapters.caller import CALLER, is_running_here, served
+from chaosagent.adapters.core.caller import CALLER, is_running_here, served
 from chaosagent.errors import TargetError
 
 

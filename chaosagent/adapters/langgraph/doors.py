@@ -18,6 +18,9 @@ from langgraph.store.base import BaseStore
 from pydantic import ValidationError
 
 from chaosagent.adapters.checkpoints import World
+from chaosagent.adapters.core.threads import Threads
+from chaosagent.adapters.core.translated import translated
+from chaosagent.adapters.core.validation import ValidationFailure
 from chaosagent.adapters.doors import FrameworkDoors, Tools, refuse_twice
 from chaosagent.adapters.langgraph.errors import ClientErrors, client_errors
 from chaosagent.adapters.langgraph.key_values import DoorKeyValues
@@ -35,9 +38,6 @@ from chaosagent.adapters.langgraph.model import (
 from chaosagent.adapters.langgraph.plain import Codec
 from chaosagent.adapters.langgraph.retriever import DoorRetriever
 from chaosagent.adapters.langgraph.tool import door_tool
-from chaosagent.adapters.threads import Threads
-from chaosagent.adapters.translated import translated
-from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError, UnknownNameError
 from chaosagent.targets.target import Run

@@ -13,7 +13,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from chaosagent.adapters.client_errors import client_error, crossing_error
+from chaosagent.adapters.core.client_errors import client_error, crossing_error
 
 CLIENTS = {"langchain_openai": "openai", "langchain_anthropic": "anthropic"}
 """The package of LangChain that has a model, and the package of the client whose exceptions it raises."""

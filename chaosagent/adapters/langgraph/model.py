@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableBinding
 from pydantic_core import to_jsonable_python
 
-from chaosagent.adapters.calls import next_ids
+from chaosagent.adapters.core.calls import next_ids
 from chaosagent.adapters.langgraph.plain import Codec
 from chaosagent.canonical import Plain
 

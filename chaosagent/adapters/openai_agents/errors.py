@@ -5,7 +5,7 @@ from __future__ import annotations
 import agents
 import openai
 
-from chaosagent.adapters.client_errors import client_error, crossing_error
+from chaosagent.adapters.core.client_errors import client_error, crossing_error
 from chaosagent.vocabulary import ServiceFault
 
 _OWN: dict[str, type[Exception]] = {kind.__name__: kind for kind in (agents.ModelBehaviorError, agents.UserError)}

@@ -19,13 +19,13 @@ from pydantic_ai.toolsets import FunctionToolset
 from pydantic_core import to_jsonable_python
 
 from chaosagent.adapters.checkpoints import World
+from chaosagent.adapters.core.validation import ValidationFailure
 from chaosagent.adapters.doors import FrameworkDoors, Tools, refuse_twice
 from chaosagent.adapters.pydantic_ai.agent_run import AgentRun
 from chaosagent.adapters.pydantic_ai.errors import OWN
 from chaosagent.adapters.pydantic_ai.model import behind_door
 from chaosagent.adapters.pydantic_ai.store import StoreBehindDoor
 from chaosagent.adapters.pydantic_ai.tools import NamedTools, ToolsBehindDoors
-from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError
 from chaosagent.event_loop.thread_jobs import ThreadPool

@@ -14,6 +14,7 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_core import to_jsonable_python
 
+from chaosagent.adapters.core.translated import translated
 from chaosagent.adapters.pydantic_ai.agent_run import AgentRun
 from chaosagent.adapters.pydantic_ai.errors import crossing_error, model_error
 from chaosagent.adapters.pydantic_ai.messages import (
@@ -23,7 +24,6 @@ from chaosagent.adapters.pydantic_ai.messages import (
     plain_messages,
     response_of,
 )
-from chaosagent.adapters.translated import translated
 from chaosagent.canonical import Plain, pack
 
 Request = Callable[[Any, Any, Any], Awaitable[Any]]

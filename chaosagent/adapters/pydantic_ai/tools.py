@@ -14,10 +14,10 @@ from pydantic_ai.toolsets import WrapperToolset
 from pydantic_ai.toolsets.function import FunctionToolsetTool
 from pydantic_core import PydanticSerializationError
 
+from chaosagent.adapters.core.validation import ValidationFailure
 from chaosagent.adapters.pydantic_ai.agent_run import AgentRun
 from chaosagent.adapters.pydantic_ai.errors import crossing_error, own_error
 from chaosagent.adapters.pydantic_ai.messages import plain_arguments, plain_result, result_of
-from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain, pack
 from chaosagent.errors import TargetError
 

@@ -16,10 +16,12 @@ from smolagents.models import ChatMessage
 from smolagents.monitoring import Monitor
 from smolagents.utils import AgentError
 
-from chaosagent.adapters.calls import calls_of
-from chaosagent.adapters.client_errors import client_error, crossing_error, package_of
+from chaosagent.adapters.core.calls import calls_of
+from chaosagent.adapters.core.client_errors import client_error, crossing_error, package_of
+from chaosagent.adapters.core.provenance import Provenance
+from chaosagent.adapters.core.threads import Threads
+from chaosagent.adapters.core.translated import translated
 from chaosagent.adapters.doors import FrameworkDoors, Tools
-from chaosagent.adapters.provenance import Provenance
 from chaosagent.adapters.smolagents.messages import (
     answer_of,
     described,
@@ -30,8 +32,6 @@ from chaosagent.adapters.smolagents.messages import (
     tools_of,
 )
 from chaosagent.adapters.smolagents.parts import DoorAgent, DoorModel, Request, door_tool
-from chaosagent.adapters.threads import Threads
-from chaosagent.adapters.translated import translated
 from chaosagent.canonical import Plain, digest_of, pack
 from chaosagent.errors import TargetError
 from chaosagent.targets.call_handler import is_behind

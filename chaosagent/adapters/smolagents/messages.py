@@ -19,7 +19,7 @@ from smolagents.models import (
     TokenUsage,
 )
 
-from chaosagent.adapters.calls import calls_of, parsed_arguments, written_arguments
+from chaosagent.adapters.core.calls import calls_of, parsed_arguments, written_arguments
 from chaosagent.canonical import DIGEST_BYTES, Plain, digest_of
 
 _ROLES = {role.value: role for role in MessageRole}

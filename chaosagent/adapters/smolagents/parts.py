@@ -17,7 +17,7 @@ from smolagents.models import (
     agglomerate_stream_deltas,
 )
 
-from chaosagent.adapters.annotated import plain_result, rebuilt, returned_by
+from chaosagent.adapters.core.annotated import plain_result, rebuilt, returned_by
 from chaosagent.canonical import Plain, digest_of, plain
 
 Call = Callable[[str, dict[str, Any], Callable[[dict[str, Any]], Plain]], Any]
