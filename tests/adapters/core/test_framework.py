@@ -18,7 +18,7 @@ from chaosagent.adapters.core import framework
 from chaosagent.adapters.core.framework import Framework, check_loop
 from chaosagent.errors import MissingExtraError, TargetError, UsageError
 
-ADAPTERS = ["autogen"]
+ADAPTERS = ["autogen", "smolagents"]
 PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
 every_adapter = pytest.mark.parametrize("name", ADAPTERS)
