@@ -496,7 +496,8 @@ def test_a_synchronous_tool_may_wait_for_the_loop_beyond_its_time_limit() -> Non
     )
 )
 def test_an_answer_is_the_same_after_crossing(parts: list[tuple[str, Any]]) -> None:
-    from chaosagent.adapters.pydantic_ai.messages import CallIds, plain_answer, response_of
+    from chaosagent.adapters.core.drawn_ids import CallIds
+    from chaosagent.adapters.pydantic_ai.messages import plain_answer, response_of
 
     made = {
         "text": TextPart,

@@ -6,6 +6,7 @@ synchronous targets, whose answers need not be awaited.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
@@ -45,6 +46,15 @@ class Crossings:
         self.doors = FrameworkDoors(run, tools.raising(ValidationFailure, *errors))
         self.provenance = Provenance(run, asked_relation=asked_relation)
         self.toolbox = Toolbox(self.doors)
+
+    def of_one_agent(self) -> Crossings:
+        """Return crossings through the same doors with provenance and a toolbox of their own.
+
+        For a framework that begins each run of an agent anew, where ids of calls may come again.
+        """
+        made = copy.copy(self)
+        made.provenance, made.toolbox = self.provenance.renewed(), Toolbox(self.doors)
+        return made
 
     def acting(self, agent: str) -> AbstractContextManager[None]:
         """Name who acts inside a `with` block; an empty name stands for nobody in particular."""

@@ -26,6 +26,10 @@ class Provenance:
         self._asked_by, self._answered_by = _Artifacts(), _Artifacts()
         self._unread: dict[str, list[str]] = {}
 
+    def renewed(self) -> Provenance:
+        """Return the provenance of the same run, in which nothing was asked yet."""
+        return Provenance(self._run, asked_relation=self._asked_relation)
+
     def of_model(self, agent: str, read: Iterable[tuple[str, str] | str], asked: Iterable[str], asks: str = "") -> None:
         """Link the answer of a model that has just been delivered.
 

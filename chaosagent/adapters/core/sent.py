@@ -22,6 +22,6 @@ class Sent:
         """Return the arguments that are new or have another value."""
         return {name: value for name, value in given.items() if pack(value) != self._packed.get(name)}
 
-    def is_left(self, given: Mapping[str, Any]) -> bool:
-        """Whether the arguments are the same as when they were sent."""
-        return given.keys() == self._packed.keys() and not self.changed(given)
+    def is_left(self, given: object) -> bool:
+        """Whether what arrives are the arguments as they were sent."""
+        return isinstance(given, Mapping) and given.keys() == self._packed.keys() and not self.changed(given)
