@@ -263,6 +263,23 @@ def test_a_tool_exception_is_handled_as_the_tool_says_also_in_a_replay() -> None
     assert _run(_agent([failing], [[("fail", {"order": 3})]])).outcome.message == "no order 3"
 
 
+def test_the_failure_of_an_agent_behind_a_tool_is_the_same_in_every_run() -> None:
+    async def play(doors: LangGraphDoors) -> str:
+        inner = doors.create_agent(Scripted(), [], name="inner")
+
+        @tool
+        async def ask(question: str) -> str:
+            """Ask somebody else."""
+            return str(await inner.ainvoke({"messages": [("user", question)]}))
+
+        outer = doors.create_agent(Scripted(calls=[[("ask", {"question": "when?"})]]), [ask], name="outer")
+        return str(await outer.ainvoke({"messages": [("user", "hello")]}))
+
+    digests = {_run(play, "model:chat[1]@inner slow(kind=stalled)").digest for _ in range(2)}
+
+    assert len(digests) == 1
+
+
 class Busy(Exception):
     """What a provider's client raises."""
 
