@@ -40,6 +40,11 @@ class Toolbox:
             self._told[place] = await awaited(self._doors.listed(door or agent, lambda _: list(described)))
         return self._told[place]
 
+    def known(self, agent: str, names: Sequence[str]) -> Plain:
+        """Return the descriptions that an agent got of a list of tools, `None` if it did not ask for them."""
+        place = (agent, is_behind(), tuple(names))
+        return (self._told[place] or ()) if place in self._told else None
+
 
 def as_listed(
     told: Any,
