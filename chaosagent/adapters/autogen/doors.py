@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import copy
 import functools
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from autogen_agentchat.base import ChatAgent, Response
@@ -67,6 +68,8 @@ class AgentDoors:
         self._teams: list[Any] = []
         self._tool_names: list[str] = []
         self._is_open = self._has_doors = False
+        self._at_work: dict[str, asyncio.Task[Any] | None] = {}
+        self._ended: BaseException | None = None
         self._given = runner
         self.runner = self._runner(runner)
         if not self._has_doors:
@@ -218,11 +221,26 @@ class AgentDoors:
 
     async def _call(self, agent: str, name: str, call_id: str, arguments: dict[str, Any], handler: Handler) -> Any:
         """Call a tool through its door."""
-        return await self._crossings.tool(agent, name, arguments, handler, call_id=call_id)
+        with self._waking(agent):
+            return await self._crossings.tool(agent, name, arguments, handler, call_id=call_id)
 
     async def _hand_on(self, agent: str, name: str, call_id: str, arguments: dict[str, Any], handler: Handler) -> Any:
         """Have another agent do something, by a tool that is that agent."""
-        return await self._crossings.hand_over(agent, name, arguments, meant_for(name, handler), call_id=call_id)
+        with self._waking(agent):
+            return await self._crossings.hand_over(agent, name, arguments, meant_for(name, handler), call_id=call_id)
+
+    @contextmanager
+    def _waking(self, agent: str) -> Iterator[None]:
+        """Wake an agent whose call of a tool was ended by the run: AutoGen would wait for its answer for ever."""
+        try:
+            yield
+        except (Exception, asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as ended:
+            self._ended, waiting = ended, self._at_work.get(agent)
+            if waiting is not None and waiting is not asyncio.current_task():
+                waiting.cancel()
+            raise
 
     # ------------------------------------------------------------------ what agents and teams answer
 
@@ -230,18 +248,27 @@ class AgentDoors:
         self, made: Any, messages: Sequence[Any], cancellation_token: Any
     ) -> AsyncGenerator[Any, None]:
         """Have an agent answer; a hand-off in its answer crosses its door."""
+        self._at_work[made.name] = asyncio.current_task()
         try:
             async for item in type(made).on_messages_stream(made, messages, cancellation_token):
                 if isinstance(item, Response) and isinstance(item.chat_message, HandoffMessage):
                     yield await self._hand_over(made.name, item)
                 else:
                     yield item
-        except (Exception, asyncio.CancelledError, GeneratorExit):
+        except asyncio.CancelledError:
+            if self._ended is None:
+                raise
+            self._stop_teams(self._ended)
+            raise self._ended from None
+        except (Exception, GeneratorExit):
             raise
         except BaseException as ended:  # by its run, which is over
-            for team in self._teams:
-                stop(team, ended)
+            self._stop_teams(ended)
             raise
+
+    def _stop_teams(self, ended: BaseException) -> None:
+        for team in self._teams:
+            stop(team, ended)
 
     async def _hand_over(self, agent: str, response: Any) -> Any:
         """Send a hand-off; one that gets lost leaves its sender in control."""
