@@ -1,3 +1,3 @@
-"""Conformance suites for operators and searchers, and Hypothesis strategies."""
+"""Conformance suites for operators, searchers and adapters, and Hypothesis strategies."""
 
-__all__ = ["crossings", "enumeration", "operators", "searchers"]
+__all__ = ["adapters", "crossings", "desk", "enumeration", "operators", "searchers"]

@@ -36,18 +36,11 @@ from chaosagent.faults.dry import unpack_request, unpack_response
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.limits import RunLimits
 from chaosagent.targets.target import Run, Target, effect, target
-from chaosagent.testing.desk import WISH, Desk
+from chaosagent.testing.desk import CALLS, WISH, Desk
 from chaosagent.trace.step import Step
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Ending, Outcome, SystemConfig, Task
 
-CALLS = [
-    ("get_order", {"order": "7"}),
-    ("get_note", {"order": "7"}),
-    ("get_note", {"order": "8"}),
-    ("refund", {"order": "7", "amount": 40}),
-]
-"""The calls of tools of an undisturbed run, in the order of the model's answers."""
 OPTIONS: Mapping[str, Any] = {"effects": {"refund": effect("order")}, "read_only": ["get_order", "get_note"]}
 FAULTS = {
     "service": (
@@ -152,7 +145,7 @@ class AdapterConformance:
         assert request.get("messages"), f"The request {request} has no `messages`."
         assert WISH in str(request["messages"]), f"What the user says is not in {request['messages']}."
         assert isinstance(answer, Mapping), f"The answer {answer!r} is no mapping with `content` and `tool_calls`."
-        listed: Any = answer.get("tool_calls")
+        listed: Any = answer.get("tool_calls") or ()
         calls = [(call["name"], call["arguments"]) for call in listed]
         assert calls == CALLS[:3], f"The answer has the calls {calls}, and the model made {CALLS[:3]}."
 
@@ -262,9 +255,11 @@ class AdapterConformance:
         self._check_alone("a tool that raises", trace, Desk(failing=failing))
 
     def test_an_altered_answer_of_a_tool_is_what_the_model_reads(self) -> None:
-        trace = self._execution(f"service:get_order[1]{self._at} field_corruption(kind=zero, field=amount)").trace
-        told = str(_arguments(_of(trace, "model")[1])["messages"])
-        assert "40" not in told, f"The model is shown the amount that was replaced by zero: {told}."
+        delta = f"service:get_order[1]{self._at} field_corruption(kind=zero, field=amount)"
+        traces = self._execution().trace, self._execution(delta).trace
+        told = [str(_arguments(_of(trace, "model")[1])["messages"]) for trace in traces]
+        assert told[0] != told[1], f"An answer of a tool was altered, and the model is shown the same: {told[1]}."
+        assert "40" not in told[1], f"The model is shown the amount that was replaced by zero: {told[1]}."
 
     def test_altered_answers_of_the_model_are_what_the_agent_does(self) -> None:
         refused = self._execution(f"model:{self.model}[1]{self._at} refusal").trace

@@ -10,6 +10,9 @@ from typing import Any, TypeAlias, TypeVar
 WISH = "Please refund order 7."
 """What the user asks of the agent."""
 
+TURNS_MAX = 50
+"""The turns of an endless model, so that a test of an adapter that does not stop comes to an end."""
+
 ToolFunction: TypeAlias = Callable[..., Any]
 Result = TypeVar("Result")
 
@@ -30,6 +33,8 @@ class ModelAnswer:
 LOOK = ModelAnswer((("get_order", {"order": "7"}), ("get_note", {"order": "7"}), ("get_note", {"order": "8"})))
 """The first answer: three calls at once, two of them of one tool."""
 PAY = ModelAnswer((("refund", {"amount": 40, "order": "7"}),))
+CALLS = [*LOOK.calls, *PAY.calls]
+"""The calls of tools of an undisturbed run, in the order of the model's answers."""
 
 
 @dataclass(slots=True)
@@ -39,7 +44,7 @@ class Desk:
     Attributes:
         failing: What tools raise when they are called for the first time, by their names.
         model_failure: What the model raises when it is asked for the first time.
-        is_endless: The model asks for tools again and again.
+        is_endless: The model asks for tools again and again, until `TURNS_MAX`.
         done: What the tools did, in order, such as `"refund 7 40"`.
         drawn: The ids that the model has drawn.
     """
@@ -91,7 +96,7 @@ class Desk:
         """
         if turn == 0 and self.model_failure is not None:
             raise self.model_failure
-        if turn == 0 or self.is_endless:
+        if turn == 0 or (self.is_endless and turn < TURNS_MAX):
             return LOOK
         return PAY if turn == 1 else ModelAnswer(text=f"done: {told}")
 

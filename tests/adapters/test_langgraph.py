@@ -353,13 +353,6 @@ def test_an_altered_answer_of_a_model_is_met_by_the_framework(fault: str, told: 
     assert told in _run(_agent(), f"model:chat[1] {fault}").outcome.message
 
 
-def test_a_model_is_not_told_of_a_tool() -> None:
-    trace = _run(_agent(), "tools:toolbox[1] missing(index=1)")
-
-    asked: Any = unpack_request(trace.steps[1].request).arguments
-    assert asked["tools"] == ["refund"]
-
-
 def test_parallel_tools_ask_in_the_order_of_the_message() -> None:
     order: list[int] = []
 

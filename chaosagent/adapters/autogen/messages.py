@@ -21,7 +21,7 @@ from autogen_core.models import (
 )
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from chaosagent.adapters.core.calls import calls_of, next_ids, parsed_arguments, written_arguments
+from chaosagent.adapters.core.calls import answer_from, calls_of, next_ids, parsed_arguments, text_of, written_arguments
 from chaosagent.adapters.core.toolbox import as_listed
 from chaosagent.canonical import Plain, digest_of
 
@@ -127,10 +127,8 @@ def result_of(told: Any, messages: Sequence[Any]) -> CreateResult:
 
     Text beside calls is the answer's `thought`, as AutoGen's own clients have it.
     """
-    answer: Mapping[str, Any] = told if isinstance(told, Mapping) else {"content": "" if told is None else str(told)}
-    calls = calls_of(answer)
-    text, thought = answer.get("content"), answer.get("thought")
-    text = text if isinstance(text, str) else ""
+    answer = answer_from(told)
+    calls, text, thought = calls_of(answer), text_of(answer), answer.get("thought")
     reason = answer.get("finish_reason")
     if calls:
         thought, reason = thought or text or None, _CALLS

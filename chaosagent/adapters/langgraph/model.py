@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableBinding
 from pydantic_core import to_jsonable_python
 
-from chaosagent.adapters.core.calls import next_ids
+from chaosagent.adapters.core.calls import answer_from, calls_of, next_ids
 from chaosagent.adapters.core.toolbox import as_listed
 from chaosagent.adapters.langgraph.plain import Codec
 from chaosagent.canonical import Plain
@@ -203,9 +203,8 @@ def answer_of(result: ChatResult, codec: Codec) -> dict[str, Plain]:
 
 def result_from(answer: Any, messages: Sequence[BaseMessage], codec: Codec) -> ChatResult:
     """Return an answer as LangChain's own; ids of calls follow from the conversation."""
-    if not isinstance(answer, Mapping):
-        answer = {"content": "" if answer is None else str(answer)}
-    calls = [call for call in answer.get("tool_calls") or () if isinstance(call, Mapping)]
+    answer = answer_from(answer)
+    calls = calls_of(answer)
     ids = _ids_after(messages, len(calls))
     places = {f"$call-{place}": given for place, given in enumerate(ids)}
     good, bad = [], []

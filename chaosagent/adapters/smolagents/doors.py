@@ -15,7 +15,7 @@ from smolagents.models import ChatMessage
 from smolagents.monitoring import Monitor
 from smolagents.utils import AgentError
 
-from chaosagent.adapters.core.calls import calls_of
+from chaosagent.adapters.core.calls import answer_from, calls_of
 from chaosagent.adapters.core.client_errors import errors_of, package_of
 from chaosagent.adapters.core.crossings import Crossings, meant_for
 from chaosagent.adapters.core.sent import Sent
@@ -139,7 +139,7 @@ class AgentDoors:
                 return answer_of(await self._threads.apart(lambda: ask(wanted, left)))
 
             told = await crossings.model(_model_name(model), request, world, errors=errors)
-            listed = calls_of(told) if isinstance(told, Mapping) else []
+            listed = calls_of(answer_from(told))
             ids = calls.asked(len(listed))
             crossings.provenance.of_model(calls.agent, calls.read(), ids)
         return message_of(told, ids[: len(listed)])

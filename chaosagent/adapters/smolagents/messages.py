@@ -19,7 +19,7 @@ from smolagents.models import (
     TokenUsage,
 )
 
-from chaosagent.adapters.core.calls import calls_of, parsed_arguments, written_arguments
+from chaosagent.adapters.core.calls import answer_from, calls_of, parsed_arguments, text_of, written_arguments
 from chaosagent.adapters.core.toolbox import as_listed
 from chaosagent.canonical import DIGEST_BYTES, Plain, digest_of
 
@@ -82,9 +82,8 @@ def message_of(told: Any, ids: Sequence[str]) -> ChatMessage:
         told: What crossed.
         ids: Of its calls; as many as `calls_of` finds.
     """
-    answer: Mapping[str, Any] = told if isinstance(told, Mapping) else {"content": "" if told is None else str(told)}
-    calls, text = calls_of(answer), answer.get("content")
-    text = text if isinstance(text, str) else ""
+    answer = answer_from(told)
+    calls, text = calls_of(answer), text_of(answer)
     made = [
         ChatMessageToolCall(
             ChatMessageToolCallFunction(_arguments(call.get("arguments")), str(call.get("name", ""))), id_, "function"
