@@ -18,7 +18,7 @@ from chaosagent.adapters.core import framework
 from chaosagent.adapters.core.framework import Framework, check_loop
 from chaosagent.errors import MissingExtraError, TargetError, UsageError
 
-ADAPTERS = ["autogen", "crewai", "langgraph", "mcp", "openai_agents", "pydantic_ai", "smolagents"]
+ADAPTERS = ["autogen", "crewai", "langgraph", "llama_index", "mcp", "openai_agents", "pydantic_ai", "smolagents"]
 PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
 every_adapter = pytest.mark.parametrize("name", ADAPTERS)
@@ -58,9 +58,10 @@ def test_a_missing_package_is_named_with_its_extra(name: str, monkeypatch: pytes
 def test_a_package_that_cannot_be_imported_is_named_with_its_extra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     bounds = {package: lowest for package, lowest, _ in _framework(name).packages}
     monkeypatch.setattr(importlib.metadata, "version", bounds.__getitem__)
-    for module in [module for module in sys.modules if module.startswith(_framework(name).module)]:
+    top = _framework(name).module.partition(".")[0]
+    for module in [module for module in sys.modules if module.startswith(f"{top}.")]:
         monkeypatch.delitem(sys.modules, module)
-    monkeypatch.setitem(sys.modules, _framework(name).module.partition(".")[0], None)
+    monkeypatch.setitem(sys.modules, top, None)
 
     with pytest.raises(MissingExtraError, match=rf"pip install 'chaosagent\[{_framework(name).extra}\]'"):
         _used(name)
