@@ -33,8 +33,8 @@ def test_the_margin_falls_until_the_violation(few_turns: Any) -> None:
 
     readings = watch(few_turns(turns=2), steps, make_end())
 
-    assert [reading.verdict for reading in readings if reading][-1] is Verdict.VIOLATED
-    margins = [reading.margin for reading in readings if reading]
+    assert readings[-1].verdict is Verdict.VIOLATED
+    margins = [reading.margin for reading in readings]
     assert margins == sorted(margins, reverse=True)
 
 
