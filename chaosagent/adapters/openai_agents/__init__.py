@@ -38,20 +38,19 @@ model; computer, shell and patch tools cross no door.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
+from chaosagent.adapters.checkpoints import World
 from chaosagent.adapters.core.framework import Framework, check_loop
 from chaosagent.adapters.core.options import ToolOptions, tools_from
-from chaosagent.canonical import Plain
 from chaosagent.targets.target import Run
 
 if TYPE_CHECKING:
     from chaosagent.adapters.openai_agents.doors import AgentDoors
     from chaosagent.adapters.openai_agents.session import DoorSession
 
-__all__ = ["FRAMEWORK", "AgentWithDoors", "through_doors"]
+__all__ = ["AgentWithDoors", "through_doors"]
 
 FRAMEWORK = Framework(__name__, "openai-agents", "agents", (("openai-agents", "0.24", "1"),))
 
@@ -70,7 +69,7 @@ class AgentWithDoors:
     run_config: Any
     doors: AgentDoors
 
-    def take_checkpoints(self, world: Callable[[], Plain], *, clock_matters: bool = True) -> None:
+    def take_checkpoints(self, world: World, *, clock_matters: bool = True) -> None:
         """See `Checkpointed.take_checkpoints`; sessions and the context of the run are part of the world."""
         self.doors.take_checkpoints(world, clock_matters=clock_matters)
 
