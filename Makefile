@@ -8,7 +8,7 @@ PYTHON ?=
 PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
 
 # Optional packages that `make test-slow` adds for the tests that need them: `make test-slow SLOW_EXTRAS=dojo,ray`.
-SLOW_EXTRAS ?= autogen,dojo,langgraph,mcp,network,openai-agents,proxy,pydantic-ai,ray,smolagents
+SLOW_EXTRAS ?= autogen,dojo,langgraph,llama-index,mcp,network,openai-agents,proxy,pydantic-ai,ray,smolagents
 comma := ,
 
 BIN := .venv/bin

@@ -24,6 +24,7 @@ EXTRAS: Mapping[str, str] = {
     "langchain_core": "langgraph",
     "langgraph": "langgraph",
     "llama_cpp": "small-model",
+    "llama_index": "llama-index",
     "matplotlib": "report",
     "mcp": "mcp",
     "numpy": "statistics",

@@ -26,6 +26,7 @@ IMPORTERS = frozenset({"require", "installed", "import_module", "find_spec"})
 NAMES: Mapping[str, str] = {
     "agents": "openai-agents",
     "llama_cpp": "llama-cpp-python",
+    "llama_index": "llama-index-core",
     "pydantic_ai": "pydantic-ai-slim",
     "toxiproxy": "toxiproxy-python",
     "yaml": "pyyaml",

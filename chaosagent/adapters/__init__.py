@@ -1,4 +1,4 @@
-"""Doors for agents that were written with a framework: one file per framework, loaded only where it is used."""
+"""Doors for agents that were written with a framework: one package each, loaded only where it is used."""
 
 __all__ = [
     "autogen",
@@ -6,6 +6,7 @@ __all__ = [
     "crewai",
     "functions",
     "langgraph",
+    "llama_index",
     "mcp",
     "openai_agents",
     "pydantic_ai",

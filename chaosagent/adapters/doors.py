@@ -42,6 +42,11 @@ def refuse_twice(kind: str, names: Iterable[str]) -> None:
         seen.add(clean_name(name))
 
 
+async def awaited(answer: Any) -> Any:
+    """Return what a door answers; that of a synchronous target need not be awaited."""
+    return await answer if hasattr(answer, "__await__") else answer
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
     """What is known about an agent's tools beforehand.

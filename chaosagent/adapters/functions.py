@@ -12,24 +12,17 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Unpack
 
-from chaosagent.adapters.doors import FrameworkDoors, Tools, refuse_twice
-from chaosagent.canonical import Plain
+from chaosagent.adapters.core.options import ToolOptions, tools_from
+from chaosagent.adapters.doors import FrameworkDoors, refuse_twice
 from chaosagent.errors import TargetError
-from chaosagent.targets.target import EffectRule, Run
+from chaosagent.targets.target import Run
 
 
 def through_doors(
-    run: Run,
-    functions: Iterable[Callable[..., Any]],
-    *,
-    effects: Mapping[str, EffectRule] | None = None,
-    read_only: Iterable[str] = (),
-    stale: Mapping[str, Callable[[Mapping[str, Plain]], Plain]] | None = None,
-    errors: Sequence[type[Exception]] = (),
-    egress: Iterable[str] = (),
+    run: Run, functions: Iterable[Callable[..., Any]], **options: Unpack[ToolOptions]
 ) -> list[Callable[..., Any]]:
     """Return functions with the same names, signatures and docstrings whose calls cross doors, `service:<name>`.
 
@@ -37,20 +30,16 @@ def through_doors(
         run: The run.
         functions: The tools. In an asynchronous target all of them come back asynchronous; in a synchronous target
             they must be plain functions and stay so.
-        effects: What a tool commits, by its name.
-        read_only: Tools that change nothing.
-        stale: What a cache would hold, by the tool's name: a function of its arguments.
-        errors: Exception classes that tools raise on purpose.
-        egress: Tools that send what they are given out of the organisation.
+        options: What is known about the tools, see `ToolOptions`.
 
     Raises:
         TargetError: Two functions share a name, or one has none.
-        UnknownNameError: Something is said of a tool that is not there.
+        UnknownNameError: There is no such option, or something is said of a tool that is not there.
     """
     listed = list(functions)
     names = [_name_of(function) for function in listed]
     refuse_twice("tools", names)
-    tools = Tools(effects or {}, tuple(read_only), stale or {}, tuple(errors), tuple(egress))
+    tools = tools_from(options)
     tools.check(names)
     doors = FrameworkDoors(run, tools)
     return [_crossing(doors, name, function) for name, function in zip(names, listed, strict=True)]

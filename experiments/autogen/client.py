@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from autogen_core import FunctionCall
 from autogen_core.models import ChatCompletionClient, CreateResult, ModelFamily, ModelInfo, RequestUsage
 
-from chaosagent.adapters.calls import written_arguments
+from chaosagent.adapters.core.calls import written_arguments
 
 Policy: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], CreateResult]
 """Answers messages, with tools that may be called."""

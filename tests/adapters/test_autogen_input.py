@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.metadata
-import subprocess
-import sys
 from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
-from chaosagent.adapters import autogen
 from chaosagent.adapters.autogen import through_doors
-from chaosagent.errors import TargetError, UnknownNameError, UsageError
+from chaosagent.errors import TargetError, UnknownNameError
 from chaosagent.execution.untraced import UntracedRun
 from chaosagent.targets.target import effect
 from chaosagent.vocabulary import Task
@@ -44,29 +40,6 @@ def _opened(runner: Any, **said: Any) -> Any:
         return through_doors(RUN, runner, **said)
 
     return asyncio.run(target())
-
-
-def test_a_missing_package_names_the_extra() -> None:
-    code = (
-        "import sys; sys.modules['autogen_agentchat'] = None\n"
-        "import importlib.metadata as known; known.version = lambda _: '0.7.5'\n"
-        "from chaosagent.errors import MissingExtraError\n"
-        "from chaosagent.adapters.autogen import through_doors\n"
-        "try:\n    through_doors(None, None)\n"
-        "except MissingExtraError as error:\n    print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True)
-
-    assert "pip install 'chaosagent[autogen]'" in done.stdout
-
-
-@pytest.mark.parametrize("installed", ["0.2.40", "0.7.4", "0.8.0"])
-def test_an_unsupported_version_is_refused(installed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    autogen._check_installed.cache_clear()
-    monkeypatch.setattr(importlib.metadata, "version", lambda _: installed)
-
-    with pytest.raises(UsageError, match=rf"from 0\.7\.5 on and below 0\.8, and {installed} is installed"):
-        through_doors(RUN, None)
 
 
 class TestWithTheFramework:

@@ -26,8 +26,9 @@ if find_spec("crewai") is not None:
         from crewai.llms.base_llm import BaseLLM
         from crewai.llms.providers.openai.completion import OpenAICompletion
 
+        from chaosagent.adapters.core.drawn_ids import CallIds
         from chaosagent.adapters.crewai.errors import as_client_error, as_plain_error
-        from chaosagent.adapters.crewai.messages import CallIds, answer_of, messages_of, plain_answer, plain_messages
+        from chaosagent.adapters.crewai.messages import answer_of, messages_of, plain_answer, plain_messages
 
 
 def _calls(*calls: tuple[str, dict[str, Any]]) -> Any:

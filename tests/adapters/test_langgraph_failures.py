@@ -19,9 +19,10 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
+from chaosagent.adapters.core.client_errors import AS_THEY_ARE
 from chaosagent.adapters.langgraph import through_doors
 from chaosagent.adapters.langgraph.doors import LangGraphDoors
-from chaosagent.adapters.langgraph.errors import client_errors
+from chaosagent.adapters.langgraph.errors import errors_of
 from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.faults.schedule import parse
@@ -128,7 +129,7 @@ def test_a_model_of_ones_own_fails_as_python_does_and_its_exceptions_are_its_own
     own, raised = _catching(lambda: Talking(raised=[LookupError("nothing")]))
     _run(own)
 
-    assert client_errors(Talking()) is None
+    assert errors_of(Talking()) is AS_THEY_ARE
     assert [type(one) for one in seen] == [TimeoutError, TimeoutError]
     assert [type(one) for one in raised] == [LookupError, LookupError]
 

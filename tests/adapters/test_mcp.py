@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.metadata
 import os
 import re
 import subprocess
@@ -20,7 +19,7 @@ import pytest
 from chaosagent.adapters.mcp import through_doors
 from chaosagent.canonical import Plain, unpack
 from chaosagent.contracts.catalogue import default_contracts
-from chaosagent.errors import MissingExtraError, TargetError, UsageError
+from chaosagent.errors import TargetError
 from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.execution.untraced import UntracedRun
@@ -425,24 +424,6 @@ def test_the_snippet_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 # ---------------------------------------------------------------------- bad input
-
-
-def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    from chaosagent.adapters.mcp import check_installed
-
-    check_installed.cache_clear()
-    monkeypatch.setitem(sys.modules, "mcp", None)
-    with pytest.raises(MissingExtraError, match=r"chaosagent\[mcp\]"):
-        through_doors(UntracedRun(Task("default")), shop)
-
-
-def test_an_unsupported_version_is_refused_with_the_supported_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    from chaosagent.adapters.mcp import check_installed
-
-    check_installed.cache_clear()
-    monkeypatch.setattr(importlib.metadata, "version", lambda _: "1.26.0")
-    with pytest.raises(UsageError, match=r"from 2\.3 on and below 3, and 1\.26\.0 is installed"):
-        through_doors(UntracedRun(Task("default")), shop)
 
 
 def test_an_unknown_tool_makes_the_run_worthless_and_names_the_nearest() -> None:

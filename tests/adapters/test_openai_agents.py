@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import enum
-import importlib.metadata
 import re
 import sys
 import uuid
@@ -20,7 +19,7 @@ import pytest
 from chaosagent.adapters.openai_agents import through_doors
 from chaosagent.canonical import unpack
 from chaosagent.contracts.catalogue import default_contracts
-from chaosagent.errors import MissingExtraError, TargetError, UnknownNameError, UsageError
+from chaosagent.errors import TargetError, UnknownNameError
 from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.execution.untraced import UntracedRun
@@ -158,16 +157,6 @@ def test_models_tools_session_hand_offs_and_descriptions_are_steps_of_their_agen
     memory = [step.operation for step in trace.steps if step.interface == "memory:session"]
     assert memory == ["read", "append", "append", "append", "append", "append"]
     assert [(one.kind, one.identity) for one in trace.effects] == [("refund.call", {"order": "A"})]
-
-
-def test_ids_that_a_server_draws_have_names_in_the_trace() -> None:
-    trace = ran(target_of(lambda: desk([calls(READ), says("done")]))).trace
-
-    crossed = "".join(f"{step.request!r} {step.response!r}" for step in trace.steps)
-    assert "call_1" in crossed
-    assert not any(
-        len(word) == 32 for word in crossed.replace("_", " ").replace("\\x", " ").split("'") if word.isalnum()
-    )
 
 
 def test_links_tell_which_answer_asked_for_a_call_and_which_read_it() -> None:
@@ -398,14 +387,6 @@ def test_a_hand_off_that_is_delivered_twice_calls_back_twice() -> None:
     assert WORLD == ["ticket", "ticket"]
 
 
-def test_a_tool_that_is_not_described_is_not_shown_to_the_model() -> None:
-    system = target_of(lambda: desk([says("done")]))
-    whole = ran(system)
-    less = ran(system, "tools:agents[1]@triage missing")
-
-    assert asked(whole, 0) != asked(less, 0)
-
-
 def test_streams_cross_as_whole_answers() -> None:
     @target
     async def streaming(_: Task, run: Run) -> Outcome:
@@ -479,18 +460,6 @@ def test_tools_of_an_mcp_server_cross_doors() -> None:
 # ---------------------------------------------------------------------- bad input
 
 
-def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "agents", None)
-    with pytest.raises(MissingExtraError, match=r"chaosagent\[openai-agents\]"):
-        through_doors(UntracedRun(Task("default")), object())
-
-
-def test_an_unsupported_version_is_refused_with_the_supported_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.metadata, "version", lambda _: "0.3.1")
-    with pytest.raises(UsageError, match=r"from 0\.24 on and below 1, and 0\.3\.1 is installed"):
-        through_doors(UntracedRun(Task("default")), desk([]))
-
-
 def test_an_unknown_tool_is_refused_with_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'refund'"):
         through_doors(UntracedRun(Task("default")), desk([]), effects={"refunds": effect("order")})
@@ -517,7 +486,7 @@ def test_a_plain_function_that_would_run_the_sdk_synchronously_is_refused() -> N
         doors = through_doors(run, desk([says("Hello.")]))
         return Outcome(agents.Runner.run_sync(doors.agent, task.input, run_config=doors.run_config).final_output)
 
-    with pytest.raises(TargetError, match=r"make it an `async def`, and write `await Runner.run\(\.\.\.\)`"):
+    with pytest.raises(TargetError, match=r"make the target an `async def`\. Write `await Runner\.run\(\.\.\.\)`"):
         execute(Experiment(running, running.task("default"), SystemConfig(), 1), parse(""))
 
 

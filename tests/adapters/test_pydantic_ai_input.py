@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.metadata
-import subprocess
-import sys
 from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
-from chaosagent.adapters import pydantic_ai
 from chaosagent.adapters.pydantic_ai import through_doors
-from chaosagent.errors import TargetError, UnknownNameError, UsageError
+from chaosagent.errors import TargetError, UnknownNameError
 from chaosagent.execution.untraced import UntracedRun
 from chaosagent.targets.target import effect
 from chaosagent.vocabulary import Task
@@ -45,29 +41,6 @@ def _opened(agents: list[Any], **said: Any) -> None:
             pass
 
     asyncio.run(target())
-
-
-def test_a_missing_package_names_the_extra() -> None:
-    code = (
-        "import sys; sys.modules['pydantic_ai'] = None\n"
-        "import importlib.metadata as known; known.version = lambda _: '2.68.0'\n"
-        "from chaosagent.errors import MissingExtraError\n"
-        "import chaosagent.adapters.pydantic_ai\n"
-        "try:\n    from chaosagent.adapters.pydantic_ai import doors\n"
-        "except MissingExtraError as error:\n    print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True)
-
-    assert "pip install 'chaosagent[pydantic-ai]'" in done.stdout
-
-
-@pytest.mark.parametrize("installed", ["1.9.3", "2.67.9", "3.0.0"])
-def test_an_unsupported_version_is_refused(installed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    pydantic_ai._check_installed.cache_clear()
-    monkeypatch.setattr(importlib.metadata, "version", lambda _: installed)
-
-    with pytest.raises(UsageError, match=rf"from 2\.68 on and below 3, and {installed} is installed"):
-        through_doors(RUN, [])
 
 
 def test_another_name_of_the_module_is_an_attribute_error() -> None:

@@ -135,14 +135,6 @@ HOOKS = [
 ]
 
 
-def test_models_tools_and_their_list_become_steps_in_the_order_of_asking() -> None:
-    execution = _executed(_target(_agent(), effects=EFFECTS, read_only=["get_order", "get_note"]))
-
-    assert _hooks(execution) == HOOKS
-    assert _message(execution) == "refunded 40 for 7"
-    assert [(one.kind, one.identity) for one in execution.trace.effects] == [("refund.call", {"order": "7"})]
-
-
 @pytest.mark.parametrize("in_thread", [True, False])
 def test_an_asynchronous_target_runs_it_in_a_thread_or_on_the_loop(in_thread: bool) -> None:
     agent = _agent()
@@ -307,13 +299,6 @@ def test_a_call_that_a_model_writes_as_a_text_has_no_drawn_id() -> None:
     assert "call-0001" in str(unpack_request(execution.trace.steps[-1].request).arguments["messages"])
 
 
-def test_a_tool_that_is_missing_from_the_list_is_not_shown_to_the_model() -> None:
-    execution = _executed(_target(_agent()), "tools:clerk[1]@clerk missing(index=1)")
-
-    tools = unpack_request(execution.trace.steps[1].request).arguments["tools"]
-    assert tools == ["get_note", "refund", "final_answer"]
-
-
 def test_a_failure_of_the_model_ends_the_run_as_the_framework_does() -> None:
     execution = _executed(_target(_agent()), "model:scripted[2]@clerk slow(kind=stalled)")
 
@@ -377,33 +362,6 @@ def test_a_streamed_answer_crosses_as_a_whole() -> None:
     system = _target(_agent(_coding, kind=CodeAgent, stream_outputs=True))
 
     assert _hooks(_executed(system))[0] == "model:scripted[1]@clerk"
-
-
-def test_answers_link_to_what_they_were_made_from() -> None:
-    trace = _executed(_target(_agent())).trace
-
-    links = [(link.source, link.target) for step in trace.steps for link in step.links]
-
-    assert ("service:refund[1]@clerk", "model:scripted[2]@clerk") in links
-    assert ("model:scripted[2]@clerk", "service:get_note[1]@clerk") in links
-
-
-def test_what_a_tool_raises_on_purpose_is_raised_again_in_a_replay() -> None:
-    class TooMuch(Exception):
-        pass
-
-    def refund(order: str, amount: int) -> str:
-        """Pay a customer back.
-
-        Args:
-            order: Which one.
-            amount: How much.
-        """
-        raise TooMuch(f"{amount} is too much for {order}")
-
-    execution = _executed(_target(_agent(tools=[*_tools("get_order", "get_note"), tool(refund)]), errors=[TooMuch]))
-
-    assert "TooMuch: 40 is too much for 7" in _message(execution)
 
 
 def test_the_same_agents_work_with_doors_and_no_tracing_and_without_doors() -> None:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import subprocess
-import sys
 from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
-from chaosagent.adapters import smolagents
 from chaosagent.adapters.smolagents import through_doors
-from chaosagent.errors import TargetError, UnknownNameError, UsageError
+from chaosagent.errors import TargetError, UnknownNameError
 from chaosagent.execution.untraced import UntracedRun
 from chaosagent.targets.target import effect
 from chaosagent.vocabulary import Task
@@ -41,29 +37,6 @@ def _agent(kind: str = "ToolCallingAgent", **more: Any) -> Any:
 
     model = ScriptedModel(lambda _: ends("yes"), "m")
     return getattr(framework, kind)([framework.tool(get_order)], model, verbosity_level=0, **more)
-
-
-def test_a_missing_package_names_the_extra() -> None:
-    code = (
-        "import sys; sys.modules['smolagents'] = None\n"
-        "import importlib.metadata as known; known.version = lambda _: '1.26.0'\n"
-        "from chaosagent.errors import MissingExtraError\n"
-        "from chaosagent.adapters.smolagents import through_doors\n"
-        "try:\n    through_doors(None, None)\n"
-        "except MissingExtraError as error:\n    print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True)
-
-    assert "pip install 'chaosagent[smolagents]'" in done.stdout
-
-
-@pytest.mark.parametrize("installed", ["0.1.3", "1.25.0", "2.0.0"])
-def test_an_unsupported_version_is_refused(installed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    smolagents._check_installed.cache_clear()
-    monkeypatch.setattr(importlib.metadata, "version", lambda _: installed)
-
-    with pytest.raises(UsageError, match=rf"from 1\.26 on and below 2, and {installed} is installed"):
-        through_doors(RUN, None)
 
 
 class TestWithTheFramework:

@@ -369,14 +369,14 @@ def test_bad_input_is_named(shop: Path, capsys: pytest.CaptureFixture[str], monk
 def test_the_sdk_that_is_missing_is_named_with_its_extra(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from chaosagent.adapters.mcp import check_installed
+    from chaosagent.adapters.core import framework
 
-    check_installed.cache_clear()
+    framework._check.cache_clear()
     monkeypatch.setitem(sys.modules, "mcp", None)
     try:
         assert main(["proxy", "--mcp", STDIO]) == 2
     finally:
-        check_installed.cache_clear()
+        framework._check.cache_clear()
     assert "pip install 'chaosagent[mcp]'" in capsys.readouterr().err
 
 

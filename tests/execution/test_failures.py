@@ -45,6 +45,16 @@ def test_a_failure_and_its_exception_are_each_other_s_inverse(error: Exception, 
     assert type(error) is type(exception_of(failure, known))
 
 
+def test_a_note_on_a_raised_exception_does_not_get_into_the_failure_that_it_was_made_of() -> None:
+    noted = KeyError("order")
+    noted.add_note("first")
+    failure = failure_of(noted)
+
+    exception_of(failure, {}).add_note("second")
+
+    assert failure.attributes == {"__notes__": ["first"]}
+
+
 class _Slow(TimeoutError):
     pass
 

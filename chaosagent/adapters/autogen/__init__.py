@@ -42,61 +42,38 @@ before its result, which gets lost. What is built on `autogen_core` alone takes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from chaosagent.adapters.doors import Tools
-from chaosagent.canonical import Plain
-from chaosagent.extras import require, require_version
-from chaosagent.targets.target import EffectRule, Run
+from chaosagent.adapters.core.framework import Framework
+from chaosagent.adapters.core.options import ToolOptions, tools_from
+from chaosagent.targets.target import Run
 
 if TYPE_CHECKING:
     from chaosagent.adapters.autogen.doors import AgentDoors
 
-__all__ = ["through_doors"]
+__all__ = ["FRAMEWORK", "through_doors"]
 
-LOWEST, BELOW = "0.7.5", "0.8"
+_PACKAGES = tuple((package, "0.7.5", "0.8") for package in ("autogen-core", "autogen-agentchat"))
+FRAMEWORK = Framework(__name__, "autogen", "autogen_agentchat.agents", _PACKAGES)
 
 
-def through_doors(
-    run: Run,
-    runner: Any,
-    *,
-    effects: Mapping[str, EffectRule] | None = None,
-    read_only: Iterable[str] = (),
-    stale: Mapping[str, Callable[[Mapping[str, Plain]], Plain]] | None = None,
-    errors: Sequence[type[Exception]] = (),
-    egress: Iterable[str] = (),
-) -> AgentDoors:
+def through_doors(run: Run, runner: Any, **options: Unpack[ToolOptions]) -> AgentDoors:
     """Return the doors of a run with a copy of an agent or a team that uses them, `runner`.
 
     Args:
         run: The run of an asynchronous target.
         runner: The agent or the team that is to be run.
-        effects: What a tool commits, by its name.
-        read_only: Tools that change nothing.
-        stale: What a cache would hold, by the tool's name: a function of its arguments.
-        errors: Exception classes that tools and model clients raise; those of the clients for OpenAI and Anthropic are
-            known.
-        egress: Tools that send what they are given out of the organisation.
+        options: What is known about the tools, see `ToolOptions`. The exception classes of the clients for OpenAI and
+            Anthropic are known and need not stand in `errors`.
 
     Raises:
         MissingExtraError: AutoGen is not installed.
         UsageError: It is of a version that nothing was tried with.
         TargetError: It is neither an agent nor a team, has nothing that could cross, two agents share a name, a team
             has a runtime that runs would share, or the target is synchronous.
-        UnknownNameError: Something is said of a tool that no agent has.
+        UnknownNameError: There is no such option, or something is said of a tool that no agent has.
     """
-    _check_installed()
+    FRAMEWORK.check()
     from chaosagent.adapters.autogen.doors import AgentDoors
 
-    return AgentDoors(run, runner, Tools(effects or {}, read_only, stale or {}, tuple(errors), egress))
-
-
-@cache
-def _check_installed() -> None:
-    extra, needed_by = "autogen", "chaosagent.adapters.autogen"
-    for package in ("autogen-core", "autogen-agentchat"):
-        require_version(package, lowest=LOWEST, below=BELOW, extra=extra, needed_by=needed_by)
-    require("autogen_agentchat.agents", extra=extra, needed_by=needed_by)
+    return AgentDoors(run, runner, tools_from(options))

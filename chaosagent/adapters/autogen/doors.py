@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import copy
 import functools
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from functools import partial
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from autogen_agentchat.base import ChatAgent, Response
@@ -31,19 +31,15 @@ from chaosagent.adapters.autogen.messages import (
 from chaosagent.adapters.autogen.model import DoorClient, Request, model_name
 from chaosagent.adapters.autogen.teams import copied_team, stop, without_trace
 from chaosagent.adapters.autogen.tools import DoorTool, DoorWorkbench, runs_agent
-from chaosagent.adapters.client_errors import client_error, crossing_error, package_of
-from chaosagent.adapters.doors import FrameworkDoors, Tools
-from chaosagent.adapters.provenance import Provenance
-from chaosagent.adapters.translated import translated
-from chaosagent.adapters.validation import ValidationFailure
-from chaosagent.canonical import Plain, digest_of, pack, plain
+from chaosagent.adapters.core.client_errors import errors_of
+from chaosagent.adapters.core.crossings import HANDOFFS, Crossings, meant_for
+from chaosagent.adapters.core.framework import check_loop
+from chaosagent.adapters.core.sent import Sent
+from chaosagent.adapters.doors import Tools, refuse_twice
+from chaosagent.canonical import Plain, digest_of, plain
 from chaosagent.errors import TargetError
-from chaosagent.event_loop.real_time_loop import RealTimeLoop
-from chaosagent.event_loop.virtual_time import VirtualLoop
-from chaosagent.targets.call_handler import Handler, is_behind
+from chaosagent.targets.call_handler import Handler
 from chaosagent.targets.target import Run
-
-HANDOFFS = "handoffs"
 
 
 class AgentDoors:
@@ -63,19 +59,17 @@ class AgentDoors:
     """
 
     def __init__(self, run: Run, runner: Any, tools: Tools) -> None:
-        if asyncio._get_running_loop() is None:
-            raise TargetError("Agents of AutoGen run on an event loop: make the target an `async def`.")
-        self.doors = FrameworkDoors(run, tools.raising(ValidationFailure))
-        self._provenance = Provenance(run)
-        pinned = isinstance(asyncio.get_running_loop(), VirtualLoop | RealTimeLoop)
-        self._turn = asyncio.Lock() if pinned else None
+        check_loop("AutoGen")
+        self._crossings = Crossings(run, tools)
+        self._turn = asyncio.Lock() if run.clock.of_study else None
         self._copies: dict[int, tuple[Any, Any]] = {}
-        self._names: set[str] = set()
+        self._names: list[str] = []
         self._memories: list[tuple[Any, str, str]] = []
         self._teams: list[Any] = []
-        self._told: dict[tuple[object, ...], Any] = {}
         self._tool_names: list[str] = []
         self._is_open = self._has_doors = False
+        self._at_work: dict[str, asyncio.Task[Any] | None] = {}
+        self._ended: BaseException | None = None
         self._given = runner
         self.runner = self._runner(runner)
         if not self._has_doors:
@@ -113,8 +107,8 @@ class AgentDoors:
         agent = agent or owner
 
         async def cross(operation: str, request: Mapping[str, Any], handler: Handler) -> Any:
-            with self.doors.acting(agent):
-                return await self.doors.memory(name, operation, request, handler)
+            with self._crossings.acting(agent):
+                return await self._crossings.doors.memory(name, operation, request, handler)
 
         return DoorMemory(memory, cross, name)
 
@@ -153,9 +147,8 @@ class AgentDoors:
         return made
 
     def _agent(self, agent: Any) -> Any:
-        if agent.name in self._names:
-            raise TargetError(f"two agents are called {agent.name!r}: their calls could not be told apart. Rename one.")
-        self._names.add(agent.name)
+        refuse_twice("agents", [*self._names, agent.name])
+        self._names.append(agent.name)
         made = copy.copy(agent)
         self._copies[id(agent)] = (agent, made)
         had = vars(agent)
@@ -199,64 +192,55 @@ class AgentDoors:
         messages: Sequence[Any],
         tools: Sequence[Any],
         options: Mapping[str, Any],
-        request: Request,
+        ask: Request,
     ) -> CreateResult:
         """Ask a model through its door."""
-        package = package_of(client)
-        with self.doors.acting(agent):
+        crossings = self._crossings
+        with crossings.acting(agent):
             shown = await self._toolbox(agent, tools) if tools else []
-            sent: dict[str, Plain] = {"messages": plain_messages(messages), **plain_options(options)}
+            request: dict[str, Plain] = {"messages": plain_messages(messages), **plain_options(options)}
             if tools:
                 told_of = [described(tool) for tool in shown]
-                sent |= {"tools": [tool["name"] for tool in told_of], "described": digest_of(told_of)}
-            unaltered = pack(sent["messages"])
+                request |= {"tools": [tool["name"] for tool in told_of], "described": digest_of(told_of)}
+            sent = Sent(request)
 
             async def world(given: dict[str, Any]) -> Plain:
-                same = pack(given.get("messages")) == unaltered
+                asked = messages_of(given.get("messages")) if "messages" in sent.changed(given) else messages
                 left = [tool for tool in shown if described(tool)["name"] in given.get("tools", ())]
-                with translated(partial(crossing_error, package=package)):
-                    return answer_of(await request(messages if same else messages_of(given.get("messages")), left))
+                return answer_of(await ask(asked, left))
 
-            with translated(partial(client_error, package=package)):
-                told = await self.doors.model(model_name(client), sent, world)
+            told = await crossings.model(model_name(client), request, world, errors=errors_of(client))
             result = result_of(told, messages)
-            asked = () if isinstance(result.content, str) else result.content
-            self._provenance.of_model(agent, call_ids(messages)[1], [call.id for call in asked])
+            calls = () if isinstance(result.content, str) else result.content
+            crossings.provenance.of_model(agent, call_ids(messages)[1], [call.id for call in calls])
         return result
 
     async def _toolbox(self, agent: str, tools: Sequence[Any]) -> list[Any]:
-        """Ask once for each list of tools which descriptions the agent gets."""
-        listed = [described(tool) for tool in tools]
-        key = (agent, is_behind(), *(str(tool["name"]) for tool in listed))
-        if key not in self._told:
-            self._told[key] = await self.doors.listed(agent or "team", lambda _: listed)
-        return tools_of(self._told[key], tools)
+        told = await self._crossings.toolbox.listed(agent or "team", [described(tool) for tool in tools])
+        return tools_of(told, tools)
 
     async def _call(self, agent: str, name: str, call_id: str, arguments: dict[str, Any], handler: Handler) -> Any:
         """Call a tool through its door."""
-        with self.doors.acting(agent):
-            try:
-                told = await self.doors.tool(name, arguments, handler)
-            except ValidationFailure as failed:
-                raise failed.error() from None
-            self._provenance.of_tool(agent, call_id)
-        return told
+        with self._waking(agent):
+            return await self._crossings.tool(agent, name, arguments, handler, call_id=call_id)
 
     async def _hand_on(self, agent: str, name: str, call_id: str, arguments: dict[str, Any], handler: Handler) -> Any:
         """Have another agent do something, by a tool that is that agent."""
+        with self._waking(agent):
+            return await self._crossings.hand_over(agent, name, arguments, meant_for(name, handler), call_id=call_id)
 
-        async def deliver(given: dict[str, Any]) -> Any:
-            if given.get("to") != name:
-                raise LookupError(f"{given.get('to')} does not take what is meant for {name}")
-            return await handler(given["body"])
-
-        with self.doors.acting(agent):
-            try:
-                told = await self.doors.message(HANDOFFS, name, arguments, deliver)
-            except ValidationFailure as failed:
-                raise failed.error() from None
-            self._provenance.of_tool(agent, call_id)
-        return told
+    @contextmanager
+    def _waking(self, agent: str) -> Iterator[None]:
+        """Wake an agent whose call of a tool was ended by the run: AutoGen would wait for its answer for ever."""
+        try:
+            yield
+        except (Exception, asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as ended:
+            self._ended, waiting = ended, self._at_work.get(agent)
+            if waiting is not None and waiting is not asyncio.current_task():
+                waiting.cancel()
+            raise
 
     # ------------------------------------------------------------------ what agents and teams answer
 
@@ -264,26 +248,35 @@ class AgentDoors:
         self, made: Any, messages: Sequence[Any], cancellation_token: Any
     ) -> AsyncGenerator[Any, None]:
         """Have an agent answer; a hand-off in its answer crosses its door."""
+        self._at_work[made.name] = asyncio.current_task()
         try:
             async for item in type(made).on_messages_stream(made, messages, cancellation_token):
                 if isinstance(item, Response) and isinstance(item.chat_message, HandoffMessage):
                     yield await self._hand_over(made.name, item)
                 else:
                     yield item
-        except (Exception, asyncio.CancelledError, GeneratorExit):
+        except asyncio.CancelledError:
+            if self._ended is None:
+                raise
+            self._stop_teams(self._ended)
+            raise self._ended from None
+        except (Exception, GeneratorExit):
             raise
         except BaseException as ended:  # by its run, which is over
-            for team in self._teams:
-                stop(team, ended)
+            self._stop_teams(ended)
             raise
+
+    def _stop_teams(self, ended: BaseException) -> None:
+        for team in self._teams:
+            stop(team, ended)
 
     async def _hand_over(self, agent: str, response: Any) -> Any:
         """Send a hand-off; one that gets lost leaves its sender in control."""
         message = response.chat_message
         body = {"content": message.content, "sender": message.source, "context": plain_messages(message.context)}
         sent = plain({"to": message.target, "body": body})
-        with self.doors.acting(agent):
-            told = await self.doors.message(HANDOFFS, message.target, body, _accepted)
+        with self._crossings.acting(agent):
+            told = await self._crossings.doors.message(HANDOFFS, message.target, body, _accepted)
         if plain(told) == sent:
             return response
         arrived = told.get("body") if isinstance(told, Mapping) else None

@@ -21,7 +21,8 @@ from autogen_core.models import (
 )
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from chaosagent.adapters.calls import calls_of, next_ids, parsed_arguments, written_arguments
+from chaosagent.adapters.core.calls import answer_from, calls_of, next_ids, parsed_arguments, text_of, written_arguments
+from chaosagent.adapters.core.toolbox import as_listed
 from chaosagent.canonical import Plain, digest_of
 
 _ROLES = {
@@ -64,18 +65,15 @@ def described(tool: Any) -> dict[str, Any]:
 
 def tools_of(told: Any, tools: Sequence[Any]) -> list[Any]:
     """Return the tools that a model gets, as AutoGen has them; an unaltered one is the same object."""
-    known = {described(tool)["name"]: tool for tool in tools}
-    found: list[Any] = []
-    for one in told if isinstance(told, list | tuple) else ():
-        if not isinstance(one, Mapping):
-            continue
-        tool = known.get(one.get("name"))
-        if tool is not None and digest_of(described(tool)) == digest_of(one):
-            found.append(tool)
-            continue
-        schema = {} if tool is None else dict(tool if isinstance(tool, Mapping) else tool.schema)
-        found.append({**schema, **one, "name": str(one.get("name", "")), "description": str(one.get("description"))})
-    return found
+
+    def altered(tool: Any, one: Mapping[str, Any]) -> Any:
+        return {**(tool if isinstance(tool, Mapping) else tool.schema), **_named(one)}
+
+    return as_listed(told, tools, described, altered, _named)
+
+
+def _named(one: Mapping[str, Any]) -> dict[str, Any]:
+    return {**one, "name": str(one.get("name", "")), "description": str(one.get("description"))}
 
 
 def plain_options(options: Mapping[str, Any]) -> dict[str, Plain]:
@@ -129,10 +127,8 @@ def result_of(told: Any, messages: Sequence[Any]) -> CreateResult:
 
     Text beside calls is the answer's `thought`, as AutoGen's own clients have it.
     """
-    answer: Mapping[str, Any] = told if isinstance(told, Mapping) else {"content": "" if told is None else str(told)}
-    calls = calls_of(answer)
-    text, thought = answer.get("content"), answer.get("thought")
-    text = text if isinstance(text, str) else ""
+    answer = answer_from(told)
+    calls, text, thought = calls_of(answer), text_of(answer), answer.get("thought")
     reason = answer.get("finish_reason")
     if calls:
         thought, reason = thought or text or None, _CALLS

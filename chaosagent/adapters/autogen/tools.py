@@ -11,9 +11,9 @@ from autogen_core.tools import BaseTool, FunctionTool, StreamTool, TextResultCon
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from chaosagent.adapters.annotated import plain_result, rebuilt
-from chaosagent.adapters.validation import ValidationFailure
-from chaosagent.canonical import Plain, pack
+from chaosagent.adapters.core.annotated import plain_result, rebuilt
+from chaosagent.adapters.core.sent import Sent
+from chaosagent.canonical import Plain
 
 Cross = Callable[[str, str, dict[str, Any], Callable[[dict[str, Any]], Awaitable[Any]]], Awaitable[Any]]
 """Takes a call through its door: the tool's name, the id of the call, its arguments, and what calls the tool itself."""
@@ -66,20 +66,16 @@ class DoorTool(BaseTool[Any, Any]):  # type: ignore[misc]  # AutoGen is not in e
 
     async def run_json(self, args: Mapping[str, Any], cancellation_token: Any, call_id: str | None = None) -> Any:
         """Call the tool; arguments that it does not take are refused before they cross."""
-        sent = self._sent(args)
-        unaltered = pack(sent)
+        arguments = self._sent(args)
+        sent = Sent(arguments)
 
         async def world(given: dict[str, Any]) -> Plain:
-            wanted = args if pack(given) == unaltered else given
-            try:
-                result = await self._run(wanted, cancellation_token, call_id)
-            except ValidationError as error:
-                raise ValidationFailure.of(error) from error
+            result = await self._run(args if sent.is_left(given) else given, cancellation_token, call_id)
             if isinstance(self.inner, StreamTool):  # a whole conversation, of which the model is shown this
                 return str(self.inner.return_value_as_string(result))
             return plain_result(result, self.inner.return_type(), self.return_value_as_string(result))
 
-        told = await self._cross(self.name, call_id or "", sent, world)
+        told = await self._cross(self.name, call_id or "", arguments, world)
         return told if isinstance(self.inner, StreamTool) else rebuilt(told, self.inner.return_type())
 
     async def save_state_json(self) -> Mapping[str, Any]:

@@ -45,29 +45,19 @@ models while it writes and reads, and what a provider runs on its side. `CREWAI_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Unpack
 
-from chaosagent.adapters.doors import Tools
-from chaosagent.canonical import Plain
-from chaosagent.extras import require, require_version
-from chaosagent.targets.target import EffectRule, Run
+from chaosagent.adapters.core.framework import Framework
+from chaosagent.adapters.core.options import ToolOptions, tools_from
+from chaosagent.targets.target import Run
 
-__all__ = ["through_doors"]
+__all__ = ["FRAMEWORK", "through_doors"]
+
+FRAMEWORK = Framework(__name__, "crewai", "crewai", (("crewai", "1.15.30", "1.16"),))
 
 
-def through_doors(
-    run: Run,
-    crew: Any,
-    *,
-    effects: Mapping[str, EffectRule] | None = None,
-    read_only: Iterable[str] = (),
-    stale: Mapping[str, Callable[[Mapping[str, Plain]], Plain]] | None = None,
-    errors: Sequence[type[Exception]] = (),
-    egress: Iterable[str] = (),
-    handoffs: Iterable[str] = (),
-) -> Any:
+def through_doors(run: Run, crew: Any, *, handoffs: Iterable[str] = (), **options: Unpack[ToolOptions]) -> Any:
     """Return a copy of a crew whose models, tools, memory, knowledge and hand-offs cross the doors of a run.
 
     Called in the target, on the run's event loop; the crew itself stays as it is.
@@ -75,31 +65,19 @@ def through_doors(
     Args:
         run: The run of an asynchronous target.
         crew: The crew; not one that has begun.
-        effects: What a tool commits, by its name.
-        read_only: Tools that change nothing.
-        stale: What a cache would hold, by the tool's name: a function of its arguments.
-        errors: Exception classes that tools, memories and clients of models raise on purpose.
-        egress: Tools that send what they are given out of the organisation.
         handoffs: Tools that hand on to somebody else, beside those of CrewAI.
+        options: What is known about the tools, see `ToolOptions`.
 
     Raises:
         MissingExtraError: CrewAI is not installed.
         UsageError: It is of a version that nothing was tried with.
         TargetError: The crew has no agent, two of them share a role, or the target is synchronous.
-        UnknownNameError: Something is said of a tool that no agent has.
+        UnknownNameError: There is no such option, or something is said of a tool that no agent has.
     """
-    _check_installed()
-    from chaosagent.adapters.crewai.crew import Copies
+    FRAMEWORK.check()
+    from chaosagent.adapters.crewai.crew import CrewCopies
     from chaosagent.adapters.crewai.doors import CrewDoors
 
-    tools = Tools(effects or {}, read_only, stale or {}, tuple(errors), egress)
-    doors = CrewDoors(run, tools, tuple(handoffs))
+    doors = CrewDoors(run, tools_from(options), tuple(handoffs))
     doors.check(crew)
-    return Copies(doors).crew(crew)
-
-
-@cache
-def _check_installed() -> None:
-    extra, needed_by = "crewai", "chaosagent.adapters.crewai"
-    require_version("crewai", lowest="1.15.30", below="1.16", extra=extra, needed_by=needed_by)
-    require("crewai", extra=extra, needed_by=needed_by)
+    return CrewCopies(doors).crew(crew)

@@ -22,6 +22,7 @@ from crewai.tools.tool_failure import ToolExecutionFailedError
 from crewai.utilities.rpm_controller import RPMController
 from pydantic import PrivateAttr
 
+from chaosagent.adapters.core.copies import Copies
 from chaosagent.adapters.crewai.copies import class_of, named_after, recast
 from chaosagent.adapters.crewai.doors import CrewDoors
 
@@ -29,7 +30,7 @@ _QUIET = {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_DISABLE_VERSION_CHECK": "t
 """What CrewAI reads from the environment whenever it is about to tell its makers of a run."""
 
 
-class Copies:
+class CrewCopies:
     """The copies of one crew's agents and tasks, each made once.
 
     Args:
@@ -38,8 +39,7 @@ class Copies:
 
     def __init__(self, doors: CrewDoors) -> None:
         self._doors = doors
-        self._agents: dict[int, tuple[Any, Any]] = {}
-        self._tasks: dict[int, tuple[Any, Any]] = {}
+        self._agents, self._tasks = Copies(), Copies()
 
     def crew(self, crew: Any) -> Any:
         """Return a copy of a crew that has not begun, with doors."""
@@ -74,33 +74,33 @@ class Copies:
         """Return the copy of an agent."""
         if agent is None:
             return None
-        if id(agent) not in self._agents:
-            self._agents[id(agent)] = (agent, _door_agent(agent, self._doors))  # kept, so that its id stays its own
-        return self._agents[id(agent)][1]
+        return self._agents.of(agent) or self._agents.keep(agent, _door_agent(agent, self._doors))
 
     def task(self, task: Any) -> Any:
         """Return the copy of a task."""
-        if id(task) not in self._tasks:
-            made = recast(
-                task,
-                _task_kind(class_of(task)),
-                id=uuid.uuid4(),
-                agent=self.agent(task.agent),
-                output=None,
-                used_tools=0,
-                tools_errors=0,
-                delegations=0,
-                processed_by_agents=set(),
-                retry_count=0,
-                _guardrail=self._guardrail(task._guardrail),
-                _guardrails=[self._guardrail(one) for one in task._guardrails],
-                _guardrail_retry_counts={},
-                _door=self._doors,
-            )
-            self._tasks[id(task)] = (task, made)
-            if isinstance(task.context, list):
-                made.context = [self.task(one) for one in task.context]
-        return self._tasks[id(task)][1]
+        known = self._tasks.of(task)
+        if known is not None:
+            return known
+        made = recast(
+            task,
+            _task_kind(class_of(task)),
+            id=uuid.uuid4(),
+            agent=self.agent(task.agent),
+            output=None,
+            used_tools=0,
+            tools_errors=0,
+            delegations=0,
+            processed_by_agents=set(),
+            retry_count=0,
+            _guardrail=self._guardrail(task._guardrail),
+            _guardrails=[self._guardrail(one) for one in task._guardrails],
+            _guardrail_retry_counts={},
+            _door=self._doors,
+        )
+        self._tasks.keep(task, made)
+        if isinstance(task.context, list):
+            made.context = [self.task(one) for one in task.context]
+        return made
 
     def _guardrail(self, guardrail: Any) -> Any:
         """Return a guardrail that asks a model with that model's door; another one as it is."""
@@ -182,7 +182,7 @@ def _crew_kind(kind: Any) -> Any:
             return await asyncio.to_thread(apart)
 
         def copy(self) -> Any:
-            return Copies(self._door).crew(self)
+            return CrewCopies(self._door).crew(self)
 
         def _create_manager_agent(self) -> None:
             super()._create_manager_agent()

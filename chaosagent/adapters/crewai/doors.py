@@ -11,13 +11,20 @@ from typing import Any
 
 from crewai import Crew
 from crewai.utilities.string_utils import sanitize_tool_name
-from pydantic import ValidationError
 
+from chaosagent.adapters.core.client_errors import ModelErrors
+from chaosagent.adapters.core.copies import Copies
+from chaosagent.adapters.core.crossings import Crossings
+from chaosagent.adapters.core.drawn_ids import CallIds
+from chaosagent.adapters.core.framework import check_loop
+from chaosagent.adapters.core.provenance import DERIVED
+from chaosagent.adapters.core.sent import Sent
+from chaosagent.adapters.core.threads import Threads
+from chaosagent.adapters.core.toolbox import as_listed
 from chaosagent.adapters.crewai.copies import recast
 from chaosagent.adapters.crewai.errors import as_client_error, as_plain_error
 from chaosagent.adapters.crewai.memory import door_knowledge, door_memory
 from chaosagent.adapters.crewai.messages import (
-    CallIds,
     answer_of,
     call_ids,
     is_made_again,
@@ -27,7 +34,6 @@ from chaosagent.adapters.crewai.messages import (
     plain_messages,
 )
 from chaosagent.adapters.crewai.model import door_model
-from chaosagent.adapters.crewai.threads import Threads
 from chaosagent.adapters.crewai.tool import (
     door_tool,
     is_delegation,
@@ -36,9 +42,7 @@ from chaosagent.adapters.crewai.tool import (
     result_of,
     tool_name,
 )
-from chaosagent.adapters.doors import FrameworkDoors, Tools, clean_name, refuse_twice
-from chaosagent.adapters.translated import translated
-from chaosagent.adapters.validation import ValidationFailure
+from chaosagent.adapters.doors import Tools, awaited, refuse_twice
 from chaosagent.canonical import Plain, digest_of, pack
 from chaosagent.errors import TargetError
 from chaosagent.event_loop.real_time_loop import RealTimeLoop
@@ -46,7 +50,7 @@ from chaosagent.event_loop.virtual_time import VirtualLoop
 from chaosagent.targets.call_handler import is_behind
 from chaosagent.targets.target import Run
 
-MEMORY, HANDOFFS, CONTEXT = "crew", "handoffs", "context"
+MEMORY, CONTEXT = "crew", "context"
 _OWN_TOOLS = ("Delegate work to coworker", "Ask question to coworker", "Search memory", "Save to memory")
 _COWORKER = ("coworker", "co_worker")
 _SPEAKER: ContextVar[str] = ContextVar("chaosagent_crewai_speaker", default="")
@@ -71,16 +75,16 @@ class CrewDoors:
     """
 
     def __init__(self, run: Run, tools: Tools, handoffs: Sequence[str]) -> None:
-        self.run, self.threads = run, Threads()
+        check_loop("CrewAI", "Then `await crew.kickoff_async()`.")
+        remedy = "Use `await crew.kickoff_async()` or `await crew.akickoff()`."
+        self.run, self.threads = run, Threads("CrewAI", remedy, nests=False)
         loop = asyncio.get_running_loop()
         self.is_study, self.is_virtual = isinstance(loop, VirtualLoop | RealTimeLoop), isinstance(loop, VirtualLoop)
         self.turn = asyncio.Lock()
-        self.doors = FrameworkDoors(run, tools.raising(ValidationFailure))
+        self._crossings = Crossings(run, tools)
+        self._provenance = self._crossings.provenance
         self._tools, self._handoffs = tools, frozenset(handoffs)
-        self._made: dict[int, tuple[Any, Any]] = {}
-        self._shown: dict[tuple[str, ...], list[dict[str, Plain]]] = {}
-        self._asked: dict[str, str] = {}
-        self._told: dict[str, list[str]] = {}
+        self._made = Copies()
         self._finished: list[tuple[str, str]] = []
         self._steps: dict[str, str] = {}
         self._count = 0
@@ -111,17 +115,11 @@ class CrewDoors:
     def tools(self, agent: Any, tools: Sequence[Any]) -> list[Any]:
         """Return tools of an agent behind their doors, as it was told of them."""
         made = [self._tool(tool, agent) for tool in tools]
-        shown = self._shown.get(_key(agent, tools))
-        if shown is None or shown == [_described(tool) for tool in made]:
-            return made
-        by_name = {tool_name(tool): tool for tool in made}
-        named = [told for told in shown if told.get("name") in by_name]
-        return [_shown(by_name[str(told["name"])], told) for told in named]
+        told = self._crossings.toolbox.known(str(agent.role), [tool_name(tool) for tool in tools])
+        return made if told is None else as_listed(told, made, _described, _shown)
 
     def _tool(self, tool: Any, agent: Any) -> Any:
-        if id(tool) not in self._made:  # kept, so that its id stays its own, and its count of calls
-            self._made[id(tool)] = (tool, door_tool(tool, self, lambda: str(agent.role)))
-        return self._made[id(tool)][1]
+        return self._made.of(tool) or self._made.keep(tool, door_tool(tool, self, lambda: str(agent.role)))
 
     # ------------------------------------------------------------------ tasks
 
@@ -142,27 +140,26 @@ class CrewDoors:
 
     async def begin(self, agent: Any, task: Any, context: str | None, tools: Sequence[Any]) -> str | None:
         """Tell an agent of its tools and of what the tasks before have brought, each through its door."""
-        key = _key(agent, tools)
-        if tools and key not in self._shown:
-            known = [_described(tool) for tool in tools]
-            with self.doors.acting(str(agent.role)):
-                told = await _given(self.doors.listed(str(agent.role), lambda _: known))
-            self._shown[key] = [dict(one) for one in told or () if isinstance(one, Mapping)]
+        role = str(agent.role)
+        if tools:
+            with self._crossings.acting(role):
+                await self._crossings.toolbox.listed(role, [_described(tool) for tool in tools])
         if not context or not hasattr(task, "_door"):  # what goes with work that is handed over has crossed with it
             return context
-        told = await _given(self.doors.message(CONTEXT, str(agent.role), context, lambda given: given["body"]))
-        if not is_behind():
-            artifact = self.run.artifact()
-            for output, source in self._finished:
-                if artifact and source and output and output in context:
-                    self.run.link(artifact, "derived_from", source)
-            self._told.setdefault(str(agent.role), []).append(artifact)
+        doors = self._crossings.doors
+        told = await awaited(doors.message(CONTEXT, role, context, lambda given: given["body"]))
+        artifact = "" if is_behind() else self.run.artifact()
+        for output, source in self._finished:
+            if artifact and source and output and output in context:
+                self.run.link(artifact, DERIVED, source)
+        self._provenance.told(role)
         return told if isinstance(told, str) or told is None else str(told)
 
     def finished(self, agent: Any, result: Any) -> None:
         """Remember what a task has brought, and which answer that is."""
         if not is_behind():
-            self._finished.append((str(result), self._asked.get(str(agent.role), "")))
+            role = str(agent.role)
+            self._finished.append((str(result), self._provenance.asked_by(role, role)))
 
     # ------------------------------------------------------------------ crossings
 
@@ -192,21 +189,20 @@ class CrewDoors:
         messages, options, number = call
         listed, ids = listed_messages(messages), CallIds()
         request = {"messages": plain_messages(listed, ids), **_plain_options(model, options)}
-        sent = pack(request["messages"])
+        sent = Sent(request)
         answers: list[tuple[bytes, Any]] = []
 
         async def world(arguments: dict[str, Any]) -> Plain:
-            altered = arguments["messages"]
-            asked = messages if pack(altered) == sent else messages_of(altered, listed, ids)
-            with translated(as_plain_error):
-                answer = await (ask(asked) if native else self.threads.apart(lambda: ask(asked)))
+            altered = sent.changed(arguments)
+            asked = messages_of(altered["messages"], listed, ids) if "messages" in altered else messages
+            answer = await (ask(asked) if native else self.threads.apart(lambda: ask(asked)))
             answers[:] = [(pack(plain_answer(answer)), answer)]
             return plain_answer(answer)
 
-        with self.doors.acting(agent):
-            with translated(partial(as_client_error, model=type(model))):
-                told = await _given(self.doors.model(str(model.model), request, world, call=number))
-            self._link_model(agent)
+        errors = ModelErrors(as_plain_error, partial(as_client_error, model=type(model)))
+        with self._crossings.acting(agent):
+            told = await self._crossings.model(str(model.model), request, world, errors=errors, call=number)
+            self._provenance.of_model_since(agent, [agent])  # CrewAI shows tools no ids: one stands for all of an agent
         # After a text there is one step, and what is called in it twice is called again by CrewAI.
         is_text = not (isinstance(told, Mapping) and told.get("tool_calls"))
         self._steps[agent] = number if is_text else ""
@@ -229,24 +225,17 @@ class CrewDoors:
         name, sent = tool_name(tool), plain_arguments(named)
 
         async def world(arguments: Any) -> Plain:
-            try:
-                returned = await (work(arguments) if native else self.threads.apart(lambda: work(arguments)))
-            except ValidationError as error:
-                raise ValidationFailure.of(error) from error
+            returned = await (work(arguments) if native else self.threads.apart(lambda: work(arguments)))
             return plain_result(returned, tool)
 
-        with self.doors.acting(agent):
-            try:
-                if is_delegation(tool) or name in self._handoffs:
-                    told = await self._hand_over(name if name in self._handoffs else "", sent, world)
-                else:
-                    told = await _given(self.doors.tool(name, sent, world, call=self._steps.get(agent, "")))
-            except ValidationFailure as failed:
-                raise failed.error() from None
-            self._link_tool(agent)
+        if is_delegation(tool) or name in self._handoffs:
+            told = await self._hand_over(agent, name if name in self._handoffs else "", sent, world)
+        else:
+            call = self._steps.get(agent, "")
+            told = await self._crossings.tool(agent, name, sent, world, call_id=agent, call=call)
         return result_of(told, tool)
 
-    async def _hand_over(self, to: str, sent: Mapping[str, Plain], world: Callable[[Any], Any]) -> Plain:
+    async def _hand_over(self, agent: str, to: str, sent: Mapping[str, Plain], world: Callable[[Any], Any]) -> Plain:
         place = "" if to else next((name for name in _COWORKER if name in sent), _COWORKER[0])
         body = {name: value for name, value in sent.items() if name != place}
 
@@ -255,20 +244,22 @@ class CrewDoors:
             answer: Plain = await world({**altered, place: arguments["to"]} if place else altered)
             return answer
 
-        told = await _given(self.doors.message(HANDOFFS, to or str(sent.get(place, "")), body, deliver))
+        peer = to or str(sent.get(place, ""))
+        told: Plain = await self._crossings.hand_over(agent, peer, body, deliver, call_id=agent)
         return "" if told is None else told
 
     async def remember(self, operation: str, request: Mapping[str, Any], reach: Callable[[Any], Any]) -> Plain:
         """Reach the memory of a crew through its door."""
         agent = _SPEAKER.get()
-        with self.doors.acting(agent):
-            told: Plain = await _given(
-                self.doors.memory(MEMORY, operation, request, lambda given: self.threads.apart(lambda: reach(given)))
+        doors = self._crossings.doors
+        with self._crossings.acting(agent):
+            told: Plain = await awaited(
+                doors.memory(MEMORY, operation, request, lambda given: self.threads.apart(lambda: reach(given)))
             )
             if operation == "read":
-                self._tell(agent)
+                self._provenance.told(agent)
             else:
-                self._link_tool(agent, is_told=False)
+                self._provenance.of_tool(agent, agent, is_shown=False)
         return told
 
     async def look_up(
@@ -281,35 +272,10 @@ class CrewDoors:
             found: Plain = await (search(arguments) if native else self.threads.apart(lambda: search(arguments)))
             return found
 
-        with self.doors.acting(agent):
-            told: Plain = await _given(self.doors.retrieval(name, {"query": list(query)}, world))
-            self._tell(agent)
+        with self._crossings.acting(agent):
+            told: Plain = await awaited(self._crossings.doors.retrieval(name, {"query": list(query)}, world))
+            self._provenance.told(agent)
         return told
-
-    # ------------------------------------------------------------------ what was derived from what
-
-    def _link_model(self, agent: str) -> None:
-        """Declare that an answer was derived from all that its agent was told since the last one."""
-        if is_behind():  # a replay does not go there
-            return
-        artifact = self.run.artifact()
-        for source in self._told.pop(agent, ()):
-            if artifact and source:
-                self.run.link(artifact, "derived_from", source)
-        self._asked[agent] = artifact
-
-    def _link_tool(self, agent: str, *, is_told: bool = True) -> None:
-        if is_behind():
-            return
-        artifact, source = self.run.artifact(), self._asked.get(agent, "")
-        if artifact and source:
-            self.run.link(artifact, "derived_from", source)
-        if is_told:
-            self._told.setdefault(agent, []).append(artifact)
-
-    def _tell(self, agent: str) -> None:
-        if not is_behind():
-            self._told.setdefault(agent, []).append(self.run.artifact())
 
 
 def _check(crew: Any, tools: Tools, handoffs: frozenset[str]) -> None:
@@ -329,10 +295,6 @@ def _check(crew: Any, tools: Tools, handoffs: frozenset[str]) -> None:
         return  # which tools these have is known when they are asked for
     known = {tool_name(tool) for owner in (*agents, *crew.tasks) for tool in owner.tools or ()}
     tools.check(known | {str(sanitize_tool_name(name)) for name in _OWN_TOOLS}, handoffs=handoffs)
-
-
-def _key(agent: Any, tools: Sequence[Any]) -> tuple[str, ...]:
-    return (clean_name(str(agent.role)), *(tool_name(tool) for tool in tools))
 
 
 def _described(tool: Any) -> dict[str, Plain]:
@@ -358,7 +320,3 @@ def _plain_options(model: Any, options: Mapping[str, Any]) -> dict[str, Plain]:
     if model.stop_sequences:
         found["stop"] = list(model.stop_sequences)
     return found
-
-
-async def _given(answer: Any) -> Any:
-    return await answer if hasattr(answer, "__await__") else answer

@@ -13,7 +13,7 @@ from typing import Any
 import openai
 from crewai.utilities.exceptions.context_window_exceeding_exception import LLMContextLengthExceededError
 
-from chaosagent.adapters.client_errors import crossing_error, retry_after, status_error
+from chaosagent.adapters.core.client_errors import crossing_error, retry_after, status_error
 from chaosagent.vocabulary import ServiceFault, StatusError
 
 _TOLD_AS_CONNECTION = "crewai.llms.providers.openai"

@@ -15,8 +15,8 @@ from crewai.memory.unified_memory import Memory
 from pydantic import PrivateAttr
 from pydantic_core import to_jsonable_python
 
+from chaosagent.adapters.core.threads import Threads
 from chaosagent.adapters.crewai.copies import class_of, named_after, recast
-from chaosagent.adapters.crewai.threads import Threads
 from chaosagent.canonical import Plain
 
 _SCORE_DIGITS = 3

@@ -10,30 +10,12 @@ from crewai.utilities.agent_utils import extract_tool_call_info, is_tool_call_li
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_jsonable_python
 
-from chaosagent.adapters.calls import calls_of, next_ids, parsed_arguments, written_arguments
+from chaosagent.adapters.core.calls import calls_of, next_ids, parsed_arguments, written_arguments
+from chaosagent.adapters.core.drawn_ids import CallIds
 from chaosagent.canonical import Plain
 
 _SHOWN = ("role", "content", "name", "tool_calls", "tool_call_id")
 """What a model is shown of a message; beside it, CrewAI keeps files and the objects of a provider there."""
-
-
-class CallIds:
-    """The ids of tool calls in one request, as the crew has them and as they cross: by first appearance."""
-
-    def __init__(self) -> None:
-        self._crossing: dict[str, str] = {}
-        self._own: dict[str, str] = {}
-
-    def crossing(self, own: str) -> str:
-        """Return the id that stands for one of the crew's; a new one the first time."""
-        if own not in self._crossing:
-            name = self._crossing[own] = f"call-{len(self._crossing) + 1}"
-            self._own[name] = own
-        return self._crossing[own]
-
-    def own(self, crossing: str) -> str:
-        """Return the crew's id for one that crossed; the same one where there is none."""
-        return self._own.get(crossing, crossing)
 
 
 def listed_messages(messages: Any) -> list[dict[str, Any]]:
@@ -135,14 +117,14 @@ def _message_of(told: Any, ids: CallIds) -> dict[str, Any]:
     if isinstance(found.get("tool_calls"), Sequence):
         found["tool_calls"] = [
             {
-                "id": ids.own(str(call.get("id", ""))),
+                "id": ids.id_of(str(call.get("id", ""))),
                 "type": "function",
                 "function": {"name": str(call.get("name", "")), "arguments": written_arguments(call.get("arguments"))},
             }
             for call in found["tool_calls"]
         ]
     if "tool_call_id" in found:
-        found["tool_call_id"] = ids.own(str(found["tool_call_id"]))
+        found["tool_call_id"] = ids.id_of(str(found["tool_call_id"]))
     return found
 
 

@@ -16,8 +16,8 @@ from crewai.llms.retry import (
 )
 from pydantic import PrivateAttr
 
+from chaosagent.adapters.core.threads import Threads
 from chaosagent.adapters.crewai.copies import class_of, named_after, recast
-from chaosagent.adapters.crewai.threads import Threads
 
 _PLACES = ("tools", "callbacks", "available_functions", "from_task", "from_agent", "response_model")
 """The arguments of a call of a model behind its messages, in CrewAI's order."""

@@ -16,9 +16,9 @@ from crewai.utilities.string_utils import sanitize_tool_name
 from pydantic import BaseModel, PrivateAttr, ValidationError
 from pydantic_core import to_jsonable_python
 
-from chaosagent.adapters.annotated import is_plain
+from chaosagent.adapters.core.annotated import is_plain
+from chaosagent.adapters.core.threads import Threads
 from chaosagent.adapters.crewai.copies import class_of, named_after, recast
-from chaosagent.adapters.crewai.threads import Threads
 from chaosagent.canonical import Plain
 
 _FAILURE = "$failure"

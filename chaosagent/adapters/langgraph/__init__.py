@@ -42,31 +42,28 @@ What had to be pinned:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Unpack
 
-from chaosagent.adapters.doors import Tools
-from chaosagent.canonical import Plain
-from chaosagent.extras import require, require_version
-from chaosagent.targets.target import EffectRule, Run
+from chaosagent.adapters.core.framework import Framework
+from chaosagent.adapters.core.options import ToolOptions, tools_from
+from chaosagent.targets.target import Run
 
 if TYPE_CHECKING:
     from chaosagent.adapters.langgraph.doors import LangGraphDoors
 
-__all__ = ["through_doors"]
+__all__ = ["FRAMEWORK", "through_doors"]
+
+_PACKAGES = (("langgraph", "1.2.22", "2"), ("langchain", "1.4.7", "2"))
+FRAMEWORK = Framework(__name__, "langgraph", "langchain.agents", _PACKAGES)
 
 
 def through_doors(
     run: Run,
     *,
-    effects: Mapping[str, EffectRule] | None = None,
-    read_only: Iterable[str] = (),
-    stale: Mapping[str, Callable[[Mapping[str, Plain]], Plain]] | None = None,
-    errors: Sequence[type[Exception]] = (),
-    egress: Iterable[str] = (),
     handoffs: Mapping[str, str] | None = None,
     types: Iterable[type] = (),
+    **options: Unpack[ToolOptions],
 ) -> LangGraphDoors:
     """Return the doors of a run, through which the parts of an agent are put; see the top of this module.
 
@@ -74,28 +71,17 @@ def through_doors(
 
     Args:
         run: The run.
-        effects: What a tool commits, by its name.
-        read_only: Tools that change nothing.
-        stale: What a cache would hold, by the tool's name: a function of its arguments.
-        errors: Exception classes that tools and clients of models raise; `ToolException` is known.
-        egress: Tools that send what they are given out of the organisation.
         handoffs: Tools that hand work to another agent, by name, with the agent's name: their calls are messages.
         types: Classes of states, or of what tools return, beyond plain data and LangChain's own.
+        options: What is known about the tools, see `ToolOptions`. `ToolException` is known and need not stand in
+            `errors`.
 
     Raises:
         MissingExtraError: LangGraph or LangChain is not installed.
         UsageError: One is of a version that nothing was tried with.
+        UnknownNameError: There is no such option.
     """
-    _check_installed()
+    FRAMEWORK.check()
     from chaosagent.adapters.langgraph.doors import LangGraphDoors
 
-    tools = Tools(effects or {}, read_only, stale or {}, tuple(errors), egress)
-    return LangGraphDoors(run, tools, handoffs or {}, types)
-
-
-@cache
-def _check_installed() -> None:
-    extra, needed_by = "langgraph", "chaosagent.adapters.langgraph"
-    for package, lowest, below in (("langgraph", "1.2.22", "2"), ("langchain", "1.4.7", "2")):
-        require_version(package, lowest=lowest, below=below, extra=extra, needed_by=needed_by)
-    require("langchain.agents", extra=extra, needed_by=needed_by)
+    return LangGraphDoors(run, tools_from(options), handoffs or {}, types)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from langchain.agents import create_agent
@@ -15,33 +15,32 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_config
 from langgraph.errors import GraphInterrupt, ParentCommand
 from langgraph.store.base import BaseStore
-from pydantic import ValidationError
 
-from chaosagent.adapters.checkpoints import World
-from chaosagent.adapters.doors import FrameworkDoors, Tools, refuse_twice
-from chaosagent.adapters.langgraph.errors import ClientErrors, client_errors
+from chaosagent.adapters.core.checkpointed import Checkpointed
+from chaosagent.adapters.core.client_errors import ModelErrors
+from chaosagent.adapters.core.crossings import Crossings
+from chaosagent.adapters.core.threads import Threads
+from chaosagent.adapters.doors import Tools, awaited, refuse_twice
+from chaosagent.adapters.langgraph.errors import errors_of
 from chaosagent.adapters.langgraph.key_values import DoorKeyValues
-from chaosagent.adapters.langgraph.links import Links, asking
 from chaosagent.adapters.langgraph.memory import DoorSaver, DoorStore
 from chaosagent.adapters.langgraph.model import (
     DoorModel,
     answer_of,
+    asking,
     described,
     messages_from,
     request_of,
     result_from,
+    results_in,
     tools_from,
 )
 from chaosagent.adapters.langgraph.plain import Codec
 from chaosagent.adapters.langgraph.retriever import DoorRetriever
 from chaosagent.adapters.langgraph.tool import door_tool
-from chaosagent.adapters.threads import Threads
-from chaosagent.adapters.translated import translated
-from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError, UnknownNameError
 from chaosagent.targets.target import Run
-from chaosagent.vocabulary import StatusError
 
 GRAPH = "graph"
 """Who acts where LangGraph itself does: it writes checkpoints for all agents."""
@@ -51,7 +50,7 @@ class PassedUp(Exception):
     """Stands for what LangGraph raises to stop a graph or to leave it, where that crosses; its arguments are plain."""
 
 
-class LangGraphDoors:
+class LangGraphDoors(Checkpointed):
     """The doors of one run for agents of LangChain and graphs of LangGraph; `through_doors` makes them.
 
     Args:
@@ -64,13 +63,12 @@ class LangGraphDoors:
     def __init__(self, run: Run, tools: Tools, handoffs: Mapping[str, str], types: Iterable[type]) -> None:
         self._tools, self._handoffs = tools, dict(handoffs)
         self.run, self.codec = run, Codec(types)
-        self.doors = FrameworkDoors(run, tools.raising(ToolException, PassedUp, ValidationFailure))
+        self._crossings = Crossings(run, tools, (ToolException, PassedUp))
+        self.doors = self._crossings.doors
         self._threads = Threads(
             "LangGraph", "Use the asynchronous method (`ainvoke`, `aget`, `aput`), or call it in a thread."
         )
         self._known: set[str] = set()
-        self._told: dict[tuple[str, ...], Any] = {}
-        self._links = Links(run)
         self._states: dict[str, Plain] = {}
         self._named: dict[str, Plain] = {}
 
@@ -113,8 +111,8 @@ class LangGraphDoors:
         """Return a chat model whose answers come through a door."""
         if isinstance(model, DoorModel):
             return model
-        errors = client_errors(model)
-        return DoorModel.around(model, lambda *asked: self._asked(errors, agent, *asked), self._threads.now)
+        errors = errors_of(model)
+        return DoorModel.around(model, lambda *asked: self._complete(errors, agent, *asked), self._threads.now)
 
     def tools(self, tools: Sequence[Any], agent: str = "") -> list[Any]:
         """Return tools whose calls cross doors; functions become tools.
@@ -146,7 +144,7 @@ class LangGraphDoors:
 
         async def cross(request: dict[str, Any], search: Any) -> Any:
             with self.doors.acting(agent):
-                return await _given(self.doors.retrieval(name, request, search))
+                return await awaited(self.doors.retrieval(name, request, search))
 
         kept = {key: getattr(retriever, key) for key in ("tags", "metadata", "name")}
         now, apart = self._threads.now, self._threads.apart
@@ -164,44 +162,17 @@ class LangGraphDoors:
         """Return a checkpointer behind the door `memory:checkpoints`, where `graph` acts."""
         return DoorSaver(saver, self._memory("checkpoints", GRAPH), self._threads.now, self.codec)
 
-    def take_checkpoints(self, world: World, *, clock_matters: bool = True) -> None:
-        """Take a checkpoint whenever a model is about to be asked, so that searches need fewer runs.
-
-        Args:
-            world: Returns the state of the world and of the program around the agents, as plain data: what it must
-                hold stands in `chaosagent.adapters.checkpoints`.
-            clock_matters: The rest of the run depends on the time; if not, a delay leaves nothing behind.
-        """
-        self.doors.take_checkpoints(world, clock_matters=clock_matters, kept=self._kept)
-
     # ------------------------------------------------------------------ crossings
 
-    async def _asked(self, errors: ClientErrors | None, agent: str, messages: Any, options: Any, ask: Any) -> Any:
-        """Ask a model whose client has exceptions of its own, which do not cross as they are."""
-        if errors is None:
-            return await self._complete(agent, messages, options, ask)
-
-        async def asking(asked: Any, given: Any) -> Any:
-            with translated(errors.plain):
-                return await (
-                    ask(asked, given)
-                    if getattr(ask, "native", False)
-                    else self._threads.apart(lambda: ask(asked, given))
-                )
-
-        asking.native = True  # type: ignore[attr-defined]  # a function has room for it
-        try:
-            return await self._complete(agent, messages, options, asking)
-        except (TimeoutError, ConnectionError, StatusError) as error:
-            raise errors.own(error) from error
-
-    async def _complete(self, agent: str, messages: list[Any], options: dict[str, Any], ask: Any) -> Any:
+    async def _complete(
+        self, errors: ModelErrors, agent: str, messages: list[Any], options: dict[str, Any], ask: Any
+    ) -> Any:
         """Take what a model is asked, and what it answers, through its door."""
         self._check()
         named: list[Plain] = [self.codec.names.alias("message", message.id) for message in messages]
         if self.doors.takes_checkpoints:
             self._named[agent] = named
-        with self.doors.acting(agent):
+        with self._crossings.acting(agent):
             if options.get("tools"):
                 options = {**options, "tools": await self._toolbox(agent, options["tools"])}
             request = request_of(messages, options)
@@ -213,59 +184,47 @@ class LangGraphDoors:
                     return answer_of(await ask(asked, options), self.codec)
                 return answer_of(await self._threads.apart(lambda: ask(asked, options)), self.codec)
 
-            told = await _given(self.doors.model("chat", request, answer, call=_task()))
+            told = await self._crossings.model("chat", request, answer, errors=errors, call=_task())
             result = result_from(told, messages, self.codec)
-            self._links.model(agent, messages, result.generations[0].message)
+            message = result.generations[0].message
+            calls = [call["id"] for call in message.tool_calls]
+            self._crossings.provenance.of_model(agent, results_in(messages), calls, message.id or "")
             return result
 
     async def _toolbox(self, agent: str, tools: list[Any]) -> list[Any]:
-        """Ask once for each list of tools which descriptions the agent gets."""
         listed = [described(tool) for tool in tools]
-        key = (agent, *(tool["name"] for tool in listed))
-        if key not in self._told:
-            self._told[key] = await _given(self.doors.listed("toolbox", lambda _: listed))
-        return tools_from(self._told[key] or (), tools)
+        return tools_from(await self._crossings.toolbox.listed(agent, listed, door="toolbox"), tools)
 
     async def _call(
         self, asker: tuple[str, str], name: str, call_id: str, arguments: dict[str, Any], invoke: Any
     ) -> Any:
         """Take a call of a tool through its door, and return what its function returned."""
         agent, asked_in = asker
+        task, peer = _task(), self._handoffs.get(name)
+        ids = {"call_id": call_id, "asked_in": asked_in, "call": f"{task} {call_id}" if task and call_id else ""}
 
         async def answer(altered: dict[str, Any]) -> Plain:
             try:
                 returned = await (invoke(altered) if invoke.native else self._threads.apart(lambda: invoke(altered)))
-            except ValidationError as error:
-                raise ValidationFailure.of(error) from error
             except GraphInterrupt as error:
                 raise PassedUp("interrupt", self.codec.encode(list(error.args[0]))) from error
             except ParentCommand as error:
                 raise PassedUp("command", self.codec.encode(error.args[0])) from error
+            except Exception as error:
+                _remove_notes(error)
+                raise
             return self.codec.encode(returned)
-
-        with self.doors.acting(agent):
-            try:
-                told = await self._called(name, arguments, answer, call_id)
-            except PassedUp as bubbled:
-                raise self._bubbling(bubbled) from None
-            except ValidationFailure as failed:
-                raise failed.error() from None
-            self._links.tool(agent, asked_in, call_id)
-            return self.codec.decode(told)
-
-    async def _called(
-        self, name: str, arguments: dict[str, Any], answer: Callable[[dict[str, Any]], Any], call_id: str
-    ) -> Any:
-        task, peer = _task(), self._handoffs.get(name)
-        call = f"{task} {call_id}" if task and call_id else ""
-        if peer is None:
-            return await _given(self.doors.tool(name, arguments, answer, call=call))
 
         async def deliver(altered: dict[str, Any]) -> Plain:
             return {"reply": await answer(altered["body"])}
 
-        told = await _given(self.doors.message("handoffs", peer, arguments, deliver, call=call))
-        return told["reply"] if isinstance(told, Mapping) else f"Successfully transferred to {peer}"
+        try:
+            if peer is None:
+                return self.codec.decode(await self._crossings.tool(agent, name, arguments, answer, **ids))
+            told = await self._crossings.hand_over(agent, peer, arguments, deliver, **ids)
+        except PassedUp as bubbled:
+            raise self._bubbling(bubbled) from None
+        return self.codec.decode(told["reply"]) if isinstance(told, Mapping) else f"Successfully transferred to {peer}"
 
     def _bubbling(self, bubbled: PassedUp) -> Any:
         kind, inside = bubbled.args
@@ -274,7 +233,7 @@ class LangGraphDoors:
     def _memory(self, name: str, agent: str = "") -> Any:
         async def cross(operation: str, request: Mapping[str, Any], handler: Any) -> Any:
             with self.doors.acting(agent):
-                return await _given(self.doors.memory(name, operation, request, handler))
+                return await awaited(self.doors.memory(name, operation, request, handler))
 
         return cross
 
@@ -286,8 +245,8 @@ class LangGraphDoors:
             held = state if isinstance(state, Mapping) else vars(state)
             self._states[agent] = self.codec.encode({key: value for key, value in held.items() if key != "messages"})
 
-    def _kept(self) -> Plain:
-        return [self._states, self._named, self._links.plain(), self.codec.names.plain()]
+    def kept(self) -> Plain:
+        return [self._states, self._named, self._crossings.provenance.plain(), self.codec.names.plain()]
 
     def _learn(self, tools: Iterable[Any]) -> None:
         names = [_name_of(tool) for tool in tools]
@@ -356,10 +315,14 @@ def _task() -> str:
         return ""
 
 
+def _remove_notes(error: Exception) -> None:
+    """Remove what LangGraph has noted on the failure of a graph behind a tool: the id of its task, which it draws."""
+    left = [note for note in getattr(error, "__notes__", ()) if not note.startswith("During task with name ")]
+    vars(error).pop("__notes__", None)
+    for note in left:
+        error.add_note(note)
+
+
 def _is_saver(checkpointer: Any) -> bool:
     """Whether it keeps something: a graph inside of a graph may also say `True` or `False`."""
     return isinstance(checkpointer, BaseCheckpointSaver)
-
-
-async def _given(answer: Any) -> Any:
-    return await answer if hasattr(answer, "__await__") else answer

@@ -10,48 +10,30 @@ from __future__ import annotations
 
 import functools
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
-from chaosagent.adapters.client_errors import client_error, crossing_error
+from chaosagent.adapters.core.client_errors import AS_THEY_ARE, ModelErrors, client_error, crossing_error
 
 CLIENTS = {"langchain_openai": "openai", "langchain_anthropic": "anthropic"}
 """The package of LangChain that has a model, and the package of the client whose exceptions it raises."""
 
 
-class ClientErrors:
-    """The exceptions of one client.
-
-    Args:
-        client: The package of the client.
-    """
-
-    def __init__(self, client: ModuleType) -> None:
-        self._client = client
-        self._timeout = type("ModelTimeout", (client.APITimeoutError, TimeoutError), {})
-        self._unreachable = type("ModelUnreachable", (client.APIConnectionError, ConnectionError), {})
-
-    def plain(self, error: Exception) -> Exception:
-        """Return a failure as it crosses; another one as it is."""
-        return crossing_error(error, self._client)
-
-    def own(self, error: Exception) -> Exception:
-        """Return what crossed as the client would have raised it, so that retries and handlers know it."""
-        return client_error(error, self._client, timeout=self._timeout, unreachable=self._unreachable)
-
-
-def client_errors(model: Any) -> ClientErrors | None:
-    """Return the exceptions of the client that a model uses, as far as its class tells; `None` otherwise."""
+def errors_of(model: Any) -> ModelErrors:
+    """Return how failures of a model cross, by the client that its class uses; as they are where that is not known."""
     for kind in type(model).__mro__:
         client = CLIENTS.get(kind.__module__.partition(".")[0])
         if client is not None:
             return _errors_of(client)
-    return None
+    return AS_THEY_ARE
 
 
 @functools.cache
-def _errors_of(client: str) -> ClientErrors | None:
+def _errors_of(name: str) -> ModelErrors:
     try:
-        return ClientErrors(import_module(client))
+        client = import_module(name)
     except ImportError:  # the model is not what it says, or its client has moved
-        return None
+        return AS_THEY_ARE
+    timeout = type("ModelTimeout", (client.APITimeoutError, TimeoutError), {})
+    unreachable = type("ModelUnreachable", (client.APIConnectionError, ConnectionError), {})
+    own = functools.partial(client_error, package=client, timeout=timeout, unreachable=unreachable)
+    return ModelErrors(functools.partial(crossing_error, package=client), own)

@@ -13,7 +13,8 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableBinding
 from pydantic_core import to_jsonable_python
 
-from chaosagent.adapters.calls import next_ids
+from chaosagent.adapters.core.calls import answer_from, calls_of, next_ids
+from chaosagent.adapters.core.toolbox import as_listed
 from chaosagent.adapters.langgraph.plain import Codec
 from chaosagent.canonical import Plain
 
@@ -148,21 +149,38 @@ def described(tool: Any) -> dict[str, Any]:
 
 def tools_from(told: Any, tools: Sequence[Any]) -> list[Any]:
     """Return the tools that a model gets, in its own form; an unknown one is described as a function."""
-    known = {described(tool)["name"]: tool for tool in tools}
-    found: list[Any] = []
-    for given in told:
-        tool = known.get(given.get("name"))
-        if tool is None:
-            schema = given.get("parameters") or {"type": "object", "properties": {}}
-            function = {"name": given.get("name"), "description": given.get("description"), "parameters": schema}
-            found.append({"type": "function", "function": function})
-        elif described(tool)["description"] == given.get("description") or not isinstance(tool, Mapping):
-            found.append(tool)
-        elif "function" in tool:
-            found.append({**tool, "function": {**tool["function"], "description": given.get("description")}})
-        else:
-            found.append({**tool, "description": given.get("description")})
-    return found
+    return as_listed(told, tools, described, _altered, _invented)
+
+
+def _altered(tool: Any, given: Mapping[str, Any]) -> Any:
+    if not isinstance(tool, Mapping):
+        return tool
+    if "function" in tool:
+        return {**tool, "function": {**tool["function"], "description": given.get("description")}}
+    return {**tool, "description": given.get("description")}
+
+
+def _invented(given: Mapping[str, Any]) -> Any:
+    schema = given.get("parameters") or {"type": "object", "properties": {}}
+    function = {"name": given.get("name"), "description": given.get("description"), "parameters": schema}
+    return {"type": "function", "function": function}
+
+
+def asking(messages: Sequence[BaseMessage]) -> dict[str, str]:
+    """Return the id of the message that asked, by the id of the call; the last one, where there are two."""
+    return {
+        call["id"]: message.id or ""
+        for message in messages
+        if isinstance(message, AIMessage)
+        for call in message.tool_calls
+        if call["id"]
+    }
+
+
+def results_in(messages: Sequence[BaseMessage]) -> list[tuple[str, str]]:
+    """Return the ids of the calls whose results a model is shown, each with the id of the message that asked for it."""
+    asked_in = asking(messages)
+    return [(call_id, asked_in.get(call_id, "")) for call_id in (getattr(one, "tool_call_id", "") for one in messages)]
 
 
 def answer_of(result: ChatResult, codec: Codec) -> dict[str, Plain]:
@@ -185,9 +203,8 @@ def answer_of(result: ChatResult, codec: Codec) -> dict[str, Plain]:
 
 def result_from(answer: Any, messages: Sequence[BaseMessage], codec: Codec) -> ChatResult:
     """Return an answer as LangChain's own; ids of calls follow from the conversation."""
-    if not isinstance(answer, Mapping):
-        answer = {"content": "" if answer is None else str(answer)}
-    calls = [call for call in answer.get("tool_calls") or () if isinstance(call, Mapping)]
+    answer = answer_from(answer)
+    calls = calls_of(answer)
     ids = _ids_after(messages, len(calls))
     places = {f"$call-{place}": given for place, given in enumerate(ids)}
     good, bad = [], []

@@ -18,6 +18,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command, Interrupt, Send
 
+from chaosagent.adapters.core.drawn_ids import DrawnIds
 from chaosagent.canonical import Plain, pack
 from chaosagent.errors import TargetError
 from chaosagent.targets.call_handler import is_behind
@@ -33,43 +34,22 @@ _ATOMS = (type(None), bool, int, float, str, bytes)
 _ALIASES = uuid.UUID("6f0d3d0c-6d3e-4a53-9a35-0f2a3d1f6a10")
 
 
-class Names:
+class Names(DrawnIds):
     """Ids that a framework draws, renamed by first appearance: what crosses is equal in every run."""
-
-    def __init__(self) -> None:
-        self._aliases: dict[str, str] = {}
-        self._ids: dict[str, str] = {}
-        self._counts: dict[str, int] = {}
 
     def alias(self, kind: str, given: str | None) -> str:
         """Return what an id is called where it crosses; empty for none."""
         if not given:
             return ""
-        known = self._aliases.get(given)
-        if known is None:
-            kind = f"{kind}-behind" if is_behind() else kind
-            number = self._counts[kind] = self._counts.get(kind, 0) + 1
-            known = self._aliases[given] = f"{kind}-{number}"
-            self._ids[known] = given
-        return known
-
-    def plain(self) -> Plain:
-        """Return what later names depend on, beside which ids have one."""
-        return {**self._counts}
-
-    def known(self, alias: str) -> str | None:
-        """Return the id behind an alias, `None` where this run has given no id that name."""
-        return self._ids.get(alias)
+        return self.name(given, f"{kind}-behind-" if is_behind() else f"{kind}-")
 
     def id(self, alias: str) -> str | None:
         """Return the id behind an alias; of one that this run has not seen, always the same UUID."""
         if not alias:
             return None
-        known = self._ids.get(alias)
-        if known is None:
-            known = self._ids[alias] = str(uuid.uuid5(_ALIASES, alias))
-            self._aliases[known] = alias
-        return known
+        if self.known(alias) is None:
+            self.bind(str(uuid.uuid5(_ALIASES, alias)), alias)
+        return self.known(alias)
 
 
 class Codec:

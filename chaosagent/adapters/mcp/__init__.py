@@ -39,33 +39,22 @@ An agent in another process, or in another language, is given an address instead
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from functools import cache
-from typing import Any
+from typing import Any, Unpack
 
+from chaosagent.adapters.core.framework import Framework
+from chaosagent.adapters.core.options import ToolOptions, tools_from
 from chaosagent.adapters.doors import Tools
-from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError
-from chaosagent.extras import require, require_version
-from chaosagent.targets.target import EffectRule, Run
+from chaosagent.targets.target import Run
 
-__all__ = ["through_doors"]
+__all__ = ["FRAMEWORK", "through_doors"]
 
-EXTRA = "mcp"
-LOWEST, BELOW = "2.3", "3"
+FRAMEWORK = Framework(__name__, "mcp", "mcp", (("mcp", "2.3", "3"),))
 
 
 def through_doors(
-    run: Run,
-    server: Any,
-    name: str = "mcp",
-    *,
-    effects: Mapping[str, EffectRule] | None = None,
-    read_only: Iterable[str] = (),
-    stale: Mapping[str, Callable[[Mapping[str, Plain]], Plain]] | None = None,
-    errors: Sequence[type[Exception]] = (),
-    egress: Iterable[str] = (),
+    run: Run, server: Any, name: str = "mcp", **options: Unpack[ToolOptions]
 ) -> AbstractAsyncContextManager[Any]:
     """Return a transport to a server whose requests cross the doors of a run.
 
@@ -73,23 +62,19 @@ def through_doors(
         run: The run of an asynchronous target.
         server: What `mcp.Client` takes, or a function that makes it.
         name: As schedules call the server; give each one of a run its own.
-        effects: What a tool commits, by its name; rules are told what the tool says.
-        read_only: Tools that change nothing.
-        stale: What a cache would hold, by the tool's name: a function of its arguments.
-        errors: Exception classes that doors of the target raise on purpose.
-        egress: Tools that send what they are given out of the organisation.
+        options: What is known about the tools, see `ToolOptions`; rules for effects are told what the tool says.
 
     Raises:
         MissingExtraError: The SDK is not installed.
         UsageError: It is of a version that nothing was tried with.
         TargetError: The server is none; or a tool is read-only and has effects. When the transport is left: the server
             could not be reached; or something is said of a tool that is not in its list, if the client asked for that.
+        UnknownNameError: There is no such option.
     """
-    tools = Tools(effects or {}, tuple(read_only), stale or {}, tuple(errors), tuple(egress))
-    check_installed()
+    FRAMEWORK.check()
     from chaosagent.adapters.mcp.client import client_streams
 
-    return client_streams(doors_of(run, server, name, tools), server)
+    return client_streams(doors_of(run, server, name, tools_from(options)), server)
 
 
 def doors_of(run: Run, server: Any, name: str, tools: Tools) -> Any:
@@ -113,11 +98,3 @@ def _is_no_server(server: Any) -> bool:
     from mcp.server.mcpserver import MCPServer
 
     return not isinstance(server, MCPServer | Server | StdioServerParameters) and not hasattr(server, "__aenter__")
-
-
-@cache
-def check_installed() -> None:
-    """Refuse to go on without the SDK, or with a version of it that nothing was tried with."""
-    needed_by = "chaosagent.adapters.mcp"
-    require_version("mcp", lowest=LOWEST, below=BELOW, extra=EXTRA, needed_by=needed_by)
-    require("mcp", extra=EXTRA, needed_by=needed_by)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from chaosagent.adapters.doors import FrameworkDoors, Tools
+from chaosagent.adapters.doors import FrameworkDoors, Tools, clean_name
 from chaosagent.adapters.mcp import answers
 from chaosagent.canonical import Plain, plain
 from chaosagent.errors import TargetError, UnknownNameError, UsageError
@@ -26,7 +25,6 @@ Forward = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
 HANDSHAKES = ("initialize", "server/discover")
 PAGES_MAX = 100
-_FORBIDDEN = re.compile(r"[\s\[\]@;#]+")
 
 
 class ServerDoors:
@@ -43,7 +41,7 @@ class ServerDoors:
     """
 
     def __init__(self, run: Run, name: str, tools: Tools) -> None:
-        self.run, self.name, self._said = run, _clean(name), tools
+        self.run, self.name, self._said = run, clean_name(name), tools
         self.tool_names: list[str] | None = None
         self.together = CallOrder()
         self._info: Any = None
@@ -59,7 +57,7 @@ class ServerDoors:
         )
 
     def _tool(self, tool: str) -> str:
-        return f"{self.name}.{_clean(tool)}"
+        return f"{self.name}.{clean_name(tool)}"
 
     def check(self) -> None:
         """Refuse what is said of tools that the server does not have, once it has listed them.
@@ -249,7 +247,3 @@ class _Meant:
 
 def _mapping(value: Any) -> dict[str, Any]:
     return dict(value) if isinstance(value, Mapping) else {}
-
-
-def _clean(name: str) -> str:
-    return _FORBIDDEN.sub("_", name.strip()) or "unnamed"

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from chaosagent.adapters.doors import Tools
-from chaosagent.adapters.mcp import check_installed, doors_of
+from chaosagent.adapters.mcp import FRAMEWORK, doors_of
 from chaosagent.errors import TargetError
 from chaosagent.event_loop.virtual_time import VirtualLoop
 from chaosagent.proxy.server import LOOPBACK, Connections, bound_socket, serving
@@ -152,7 +152,7 @@ async def over_http(
 
 
 def _checked(run: Run, server: Any, name: str, tools: Tools | None) -> Any:
-    check_installed()
+    FRAMEWORK.check()
     if isinstance(asyncio.get_running_loop(), VirtualLoop):
         raise TargetError("an agent in another process needs real time. Say so: @chaosagent.target(clock='wall').")
     return doors_of(run, server, name, Tools() if tools is None else tools)

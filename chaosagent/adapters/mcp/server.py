@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaosagent.adapters.doors import Tools
-from chaosagent.adapters.mcp import check_installed
+from chaosagent.adapters.mcp import FRAMEWORK
 from chaosagent.errors import UsageError
 from chaosagent.proxy.concurrency import CallOrder
 from chaosagent.proxy.upstream import Joined, UpstreamErrors
@@ -44,7 +44,7 @@ class McpServer:
         return tuple(shlex.split(self.server))
 
     def check_installed(self) -> None:
-        check_installed()
+        FRAMEWORK.check()
 
     def check(self, name: str) -> None:
         problem = ""

@@ -38,16 +38,13 @@ model; computer, shell and patch tools cross no door.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from chaosagent.adapters.doors import Tools
-from chaosagent.canonical import Plain
-from chaosagent.errors import TargetError
-from chaosagent.extras import require, require_version
-from chaosagent.targets.target import EffectRule, Run
+from chaosagent.adapters.checkpoints import World
+from chaosagent.adapters.core.framework import Framework, check_loop
+from chaosagent.adapters.core.options import ToolOptions, tools_from
+from chaosagent.targets.target import Run
 
 if TYPE_CHECKING:
     from chaosagent.adapters.openai_agents.doors import AgentDoors
@@ -55,8 +52,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AgentWithDoors", "through_doors"]
 
-EXTRA = "openai-agents"
-LOWEST, BELOW = "0.24", "1"
+FRAMEWORK = Framework(__name__, "openai-agents", "agents", (("openai-agents", "0.24", "1"),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +69,8 @@ class AgentWithDoors:
     run_config: Any
     doors: AgentDoors
 
-    def take_checkpoints(self, world: Callable[[], Plain], *, clock_matters: bool = True) -> None:
-        """Take a checkpoint whenever a model is about to be asked, so that searches need fewer runs.
-
-        Args:
-            world: Returns the state of the world and of the program around the agents, sessions and the context of the
-                run with them, as plain data: what it must hold stands in `chaosagent.adapters.checkpoints`.
-            clock_matters: The rest of the run depends on the time; if not, a delay leaves nothing behind.
-        """
+    def take_checkpoints(self, world: World, *, clock_matters: bool = True) -> None:
+        """See `Checkpointed.take_checkpoints`; sessions and the context of the run are part of the world."""
         self.doors.take_checkpoints(world, clock_matters=clock_matters)
 
     def session(self, session: Any) -> DoorSession:
@@ -94,48 +84,33 @@ class AgentWithDoors:
         return DoorSession(self.doors, session)
 
 
-def through_doors(
-    run: Run,
-    agent: Any,
-    *,
-    effects: Mapping[str, EffectRule] | None = None,
-    read_only: Iterable[str] = (),
-    stale: Mapping[str, Callable[[Mapping[str, Plain]], Plain]] | None = None,
-    errors: Sequence[type[Exception]] = (),
-    egress: Iterable[str] = (),
-    run_config: Any = None,
-) -> AgentWithDoors:
+def through_doors(run: Run, agent: Any, *, run_config: Any = None, **options: Unpack[ToolOptions]) -> AgentWithDoors:
     """Return a copy of an agent whose calls cross doors, with what the Runner needs beside it.
 
     Args:
         run: The run.
         agent: An `agents.Agent`.
-        effects: What a tool commits, by its name.
-        read_only: Tools that change nothing.
-        stale: What a cache would hold, by the tool's name: a function of its arguments.
-        errors: Exception classes that tools raise on purpose; those of the SDK are known.
-        egress: Tools that send what they are given out of the organisation.
         run_config: An `agents.RunConfig`; the SDK's default when not given.
+        options: What is known about the tools, see `ToolOptions`. The exception classes of the SDK are known and need
+            not stand in `errors`.
 
     Raises:
         MissingExtraError: The SDK is not installed.
         UsageError: It is installed in a version that is not supported.
         TargetError: Two agents, or two tools of an agent, share a name; or an agent that is a tool has no doors; or the
             target is synchronous, as it would be for `Runner.run_sync`.
-        UnknownNameError: Something is said of a tool that no agent has.
+        UnknownNameError: There is no such option, or something is said of a tool that no agent has.
     """
-    sdk = require("agents", extra=EXTRA, needed_by=__name__)
-    require_version("openai-agents", lowest=LOWEST, below=BELOW, extra=EXTRA, needed_by=__name__)
-    if run.clock.of_study and asyncio._get_running_loop() is None:
-        raise TargetError(
-            "Agents of the OpenAI Agents SDK run on an event loop, and this target is a plain function: make it an "
-            "`async def`, and write `await Runner.run(...)` in place of `Runner.run_sync(...)`."
-        )
+    FRAMEWORK.check()
+    if run.clock.of_study:
+        check_loop("the OpenAI Agents SDK", "Write `await Runner.run(...)` in place of `Runner.run_sync(...)`.")
+    from agents import RunConfig
+
     from chaosagent.adapters.openai_agents.doors import AgentDoors
     from chaosagent.adapters.openai_agents.models import config_of
 
-    config = sdk.RunConfig() if run_config is None else run_config
-    tools = Tools(effects or {}, read_only, stale or {}, tuple(errors), egress)
+    config = RunConfig() if run_config is None else run_config
+    tools = tools_from(options)
     doors = AgentDoors(run, tools, config.model_provider)
     made = doors.agent(agent)
     if not doors.has_mcp:

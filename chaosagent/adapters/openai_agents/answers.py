@@ -25,6 +25,8 @@ from openai.types.responses import (
     ResponseUsage,
 )
 
+from chaosagent.adapters.core.calls import calls_of, parsed_arguments, written_arguments
+from chaosagent.adapters.core.drawn_ids import DrawnIds
 from chaosagent.canonical import Plain
 
 CALL = "function_call"
@@ -39,17 +41,11 @@ _CLASSES: dict[str, Any] = {
 }
 
 
-class Names:
-    """Names for ids that a server or a library draws, by first appearance: `call_1`, `msg_2`.
-
-    Agent and world go on to see the ids themselves, as far as there are any in this run; what crosses has the names. A
-    served answer, in a replay, has no ids: there the agent sees the names.
-    """
+class Names(DrawnIds):
+    """Names for ids that a server or the library draws: `call_1`, `msg_2`."""
 
     def __init__(self) -> None:
-        self._names: dict[str, str] = {}
-        self._ids: dict[str, str] = {}
-        self._counts: dict[str, int] = {}
+        super().__init__()
         self._called: set[str] = set()
 
     def of_world(self, id_: str) -> str:
@@ -72,20 +68,14 @@ class Names:
             unique: It names a call: one that was delivered before is another one now, as a model would make it.
         """
         if not name or (unique and name in self._called):
-            prefix = _PREFIX.match(name)
-            name = self._next(prefix.group() if prefix else made or "id", "new")
+            name = self.next_name(_stem(name, made or "id", "new"))
         if unique:
             self._called.add(name)
-        self._names.setdefault(self._ids.setdefault(name, name), name)
-        return self._ids[name]
-
-    def id_of(self, name: str) -> str:
-        """Return the id behind a name, the name itself where there is none."""
-        return self._ids.get(name, name)
+        self.bind(name, name)
+        return self.id_of(name)
 
     def plain(self) -> Plain:
-        """Return what later names depend on, beside which ids have one."""
-        return [{**self._counts}, [*sorted(self._called)]]
+        return [super().plain(), [*sorted(self._called)]]
 
     def item_of_world(self, item: Mapping[str, Any]) -> dict[str, Any]:
         """Return an item of a conversation with names for the ids that the world gave it."""
@@ -116,19 +106,8 @@ class Names:
         return [self.value_with_ids(part) for part in value] if isinstance(value, list) else value
 
     def _named(self, id_: str, infix: str) -> str:
-        if id_ == FAKE_RESPONSES_ID:  # the library knows it by its text
-            return id_
-        name = self._names.get(id_)
-        if name is None:
-            prefix = _PREFIX.match(id_)
-            name = self._names[id_] = self._next(prefix.group() if prefix else "id", infix)
-            self._ids[name] = id_
-        return name
-
-    def _next(self, prefix: str, infix: str) -> str:
-        stem = f"{prefix}_{infix}"
-        self._counts[stem] = self._counts.get(stem, 0) + 1
-        return f"{stem}{self._counts[stem]}"
+        # The library knows its fake id by its text.
+        return id_ if id_ == FAKE_RESPONSES_ID else self.name(id_, _stem(id_, "id", infix))
 
     @staticmethod
     def _with_ids(item: Mapping[str, Any], change: Any) -> dict[str, Any]:
@@ -137,6 +116,12 @@ class Names:
             if isinstance(changed.get(key), str):
                 changed[key] = change(changed[key])
         return changed
+
+
+def _stem(id_: str, default: str, infix: str) -> str:
+    """Return how the name of an id begins: as the id itself, or in a default way."""
+    prefix = _PREFIX.match(id_)
+    return f"{prefix.group() if prefix else default}_{infix}"
 
 
 def as_plain(item: Any) -> dict[str, Any]:
@@ -154,7 +139,7 @@ def answer_of(response: ModelResponse, names: Names) -> dict[str, Any]:
     for item in response.output:
         data = names.item_of_world(as_plain(item))
         if data.get("type") == CALL:
-            arguments = _parsed(data.pop("arguments", ""))
+            arguments = parsed_arguments(data.pop("arguments", ""))
             calls.append({"id": data.pop("call_id", ""), "name": data.pop("name", ""), "arguments": arguments})
         elif data.get("type") == MESSAGE:
             data["content"] = [dict(part) for part in data.get("content") or ()]
@@ -196,7 +181,7 @@ _RESPONSE_IDS = ("response_id", "request_id")
 
 def _filled(answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the parts of an answer with their texts and calls in them again."""
-    calls = [call for call in answer.get("tool_calls") or () if isinstance(call, Mapping)]
+    calls = calls_of(answer)
     content = answer.get("content")
     text = content if isinstance(content, str) else "" if content is None else json.dumps(content)
     items = [dict(item) for item in answer.get("items") or () if isinstance(item, Mapping)]
@@ -222,9 +207,8 @@ def _filled(answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _call(item: Mapping[str, Any], call: Mapping[str, Any]) -> dict[str, Any]:
-    arguments = call.get("arguments")
-    written = arguments if isinstance(arguments, str) else json.dumps({} if arguments is None else arguments)
-    return {**item, "call_id": str(call.get("id") or ""), "name": str(call.get("name") or ""), "arguments": written}
+    named = {"call_id": str(call.get("id") or ""), "name": str(call.get("name") or "")}
+    return {**item, **named, "arguments": written_arguments(call.get("arguments"))}
 
 
 def _item_of(data: dict[str, Any], names: Names) -> Any:
@@ -242,15 +226,6 @@ def _texts(item: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
 def _copied_texts(item: dict[str, Any]) -> Iterable[dict[str, Any]]:
     item["content"] = [dict(part) for part in item.get("content") or ()]
     return _texts(item)
-
-
-def _parsed(arguments: Any) -> Any:
-    """Return the arguments of a call as a mapping, or as the text that they are when they are none."""
-    try:
-        parsed = json.loads(arguments) if arguments else {}
-    except ValueError:
-        return arguments
-    return parsed if isinstance(parsed, dict) else arguments
 
 
 async def finished(stream: Any) -> ModelResponse:

@@ -12,14 +12,16 @@ from typing import Any, NamedTuple
 
 import agents
 import agents.tool
-import openai
 from agents import Agent, FunctionTool, Model, ModelProvider, UserError
 from pydantic import PydanticUserError
 
-from chaosagent.adapters.checkpoints import World
-from chaosagent.adapters.doors import FrameworkDoors, Tools, clean_name, refuse_twice
+from chaosagent.adapters.core.checkpointed import Checkpointed
+from chaosagent.adapters.core.copies import Copies
+from chaosagent.adapters.core.crossings import HANDOFFS, Crossings
+from chaosagent.adapters.core.toolbox import as_listed
+from chaosagent.adapters.doors import Tools, clean_name, refuse_twice
 from chaosagent.adapters.openai_agents.answers import Names, answer_of, as_plain, response_of
-from chaosagent.adapters.openai_agents.errors import as_plain_error, as_sdk_error
+from chaosagent.adapters.openai_agents.errors import ERRORS
 from chaosagent.adapters.openai_agents.internals import check_internals
 from chaosagent.adapters.openai_agents.models import DoorModel, NamedModel, model_name
 from chaosagent.adapters.openai_agents.tools import (
@@ -32,19 +34,17 @@ from chaosagent.adapters.openai_agents.tools import (
     told_of,
     written,
 )
-from chaosagent.canonical import Plain, digest_of, plain
+from chaosagent.canonical import Plain, digest_of, plain, plain_mapping
 from chaosagent.errors import TargetError
 from chaosagent.targets.call_handler import is_behind
 from chaosagent.targets.target import Run
-from chaosagent.vocabulary import ServiceFault, StatusError
 
-HANDOFFS = "handoffs"
 _SERVER_IDS = ("previous_response_id", "conversation_id")
 _SDK_ERRORS = (agents.ModelBehaviorError, agents.UserError, agents.ToolTimeoutError, agents.MaxTurnsExceeded)
 _LOGGER = logging.getLogger(__name__)
 
 
-class AgentDoors:
+class AgentDoors(Checkpointed):
     """The doors of one run, and copies of its agents that use them. The agents that were given stay as they are.
 
     Args:
@@ -56,29 +56,17 @@ class AgentDoors:
     def __init__(self, run: Run, tools: Tools, provider: ModelProvider) -> None:
         check_internals()
         self.run, self.provider, self.names = run, provider, Names()
-        self.doors = FrameworkDoors(run, tools.raising(*_SDK_ERRORS))
+        self._crossings = Crossings(run, tools, _SDK_ERRORS, asked_relation="requested_by")
+        self.doors = self._crossings.doors
         self.tool_names: list[str] = []
         self.has_mcp = False
         self.agents: dict[str, Any] = {}
-        self._of: dict[int, tuple[Any, Any]] = {}
-        self._asked_by: dict[str, str] = {}
-        self._told: dict[str, str] = {}
-        self._inputs: dict[int, tuple[Any, int]] = {}  # with the lists, so that no other one has the id of one
-        self._listed: dict[tuple[str, str], Any] = {}
+        self._copies, self._inputs = Copies(), Copies()
+        self._input_count = 0
+        self._read: set[str] = set()
 
-    def take_checkpoints(self, world: World, *, clock_matters: bool = True) -> None:
-        """Take a checkpoint whenever a model is about to be asked, so that searches need fewer runs.
-
-        Args:
-            world: Returns the state of the world and of the program around the agents, as plain data: what it must
-                hold stands in `chaosagent.adapters.checkpoints`.
-            clock_matters: The rest of the run depends on the time; if not, a delay leaves nothing behind.
-        """
-        self.doors.take_checkpoints(world, clock_matters=clock_matters, kept=self._kept)
-
-    def _kept(self) -> Plain:
-        """Return what is kept here and matters to later crossings: names, and where answers came from."""
-        return [self.names.plain(), list(self._asked_by.values()), list(self._told.values())]
+    def kept(self) -> Plain:
+        return [self.names.plain(), self._crossings.provenance.plain(), [*sorted(self._read)]]
 
     # ------------------------------------------------------------------ agents
 
@@ -88,14 +76,13 @@ class AgentDoors:
         Raises:
             TargetError: Two agents, or two tools of an agent, share a name; or an agent that is a tool has no doors.
         """
-        known = self._of.get(id(agent))
+        known = self._copies.of(agent)
         if known is not None:
-            return known[1]
+            return known
         name = clean_name(agent.name)
-        if name in self.agents:
-            raise TargetError(f"two agents are called {name!r}: their calls could not be told apart. Rename one.")
-        made = self.agents[name] = copy.copy(agent)
-        self._of[id(agent)] = self._of[id(made)] = (agent, made)
+        refuse_twice("agents", [*self.agents, name])
+        made = self.agents[name] = self._copies.keep(agent, copy.copy(agent))
+        self._copies.keep(made, made)
         if isinstance(agent.model, Model):
             made.model = DoorModel(self, agent.model, model_name(agent.model), name)
         else:
@@ -144,7 +131,7 @@ class AgentDoors:
             asked = None
         if not isinstance(asked, dict):  # no call at all: the SDK's own complaint, which reaches no tool
             return await tool.on_invoke_tool(context, text)
-        named = plain(self.names.value({**defaults_of(tool), **asked}))
+        named = plain_mapping(self.names.value({**defaults_of(tool), **asked}))
 
         async def handler(arguments: dict[str, Any]) -> Any:
             said = text
@@ -154,16 +141,9 @@ class AgentDoors:
                     context._function_tool_arguments = None  # they were read from the text that the model wrote
             return result_of(await tool.on_invoke_tool(context, said), tool)
 
-        with self.doors.acting(agent):
-            told = await self.doors.tool(tool.name, named, handler)  # type: ignore[arg-type]  # a mapping
-            self._link_tool(getattr(context, "tool_call_id", ""))
+        call_id = getattr(context, "tool_call_id", "")
+        told = await self._crossings.tool(agent, tool.name, named, handler, call_id=call_id)
         return rebuilt(told, tool)
-
-    def _link_tool(self, call_id: str) -> None:
-        artifact, asker = self.run.artifact(), self._asked_by.get(call_id, "")
-        if artifact and asker and not is_behind():
-            self.run.link(artifact, "requested_by", asker)
-        self._told[call_id] = artifact
 
     # ------------------------------------------------------------------ hand-offs
 
@@ -231,24 +211,21 @@ class AgentDoors:
             for key in _SERVER_IDS:
                 if arguments.get(key) is not None:
                     changed[key] = self.names.id_of(str(arguments[key]))
-            try:
-                return answer_of(await handler(changed), self.names)
-            except (openai.APIError, agents.AgentsException) as error:
-                raise as_plain_error(error) from error
+            return answer_of(await handler(changed), self.names)
 
-        try:
-            answer = await self.doors.model(model, request, world, call=self._call_of(call))
-        except (TimeoutError, ConnectionError, StatusError, ServiceFault) as error:
-            raise as_sdk_error(error) from error
+        answer = await self._crossings.model(model, request, world, errors=ERRORS, call=self._call_of(call))
         response = response_of(answer, self.names)
-        self._link_model(call, response)
+        self._link_model(agent, call, response)
         return response
 
     def _call_of(self, call: Mapping[str, Any]) -> str:
         """Return what identifies a request: when the SDK tries again, it has the same list of items, itself."""
         given = call["input"]
-        _, number = self._inputs.setdefault(id(given), (given, len(self._inputs)))
-        return str(number)
+        known: str | None = self._inputs.of(given)
+        if known is None:
+            known = self._inputs.keep(given, str(self._input_count))
+            self._input_count += 1
+        return known
 
     def _request(self, call: Mapping[str, Any], described: str) -> dict[str, Any]:
         messages: list[dict[str, Any]] = []
@@ -281,17 +258,15 @@ class AgentDoors:
         rest = [item for item in items if item not in told]
         return {"system_instructions": "\n".join(str(item["content"]) for item in told) or None, "input": rest}
 
-    def _link_model(self, call: Mapping[str, Any], response: Any) -> None:
-        artifact = self.run.artifact()
-        if not artifact or is_behind():
+    def _link_model(self, agent: str, call: Mapping[str, Any], response: Any) -> None:
+        """Link an answer to what was read for it: each result of a tool once, by whoever reads it first."""
+        if is_behind():
             return
-        for item in call["input"]:
-            read = self._told.pop(item.get("call_id", ""), "") if _is_output(item) else ""
-            if read:
-                self.run.link(artifact, "derived_from", read)
-        for item in response.output:
-            if getattr(item, "call_id", None):
-                self._asked_by[item.call_id] = artifact
+        outputs = [item["call_id"] for item in call["input"] if _is_output(item) and "call_id" in item]
+        read = [call_id for call_id in outputs if call_id not in self._read]
+        asked = [item.call_id for item in response.output if getattr(item, "call_id", None)]
+        self._crossings.provenance.of_model(agent, read, asked)
+        self._read.update(read)
 
     async def _describe(self, agent: str, tools: Sequence[Any], handoffs: Sequence[Any]) -> _Described:
         """Return the tools with the descriptions that the model gets; the SDK still calls the original tools.
@@ -300,14 +275,11 @@ class AgentDoors:
         """
         functions = {tool.name: tool for tool in tools if isinstance(tool, FunctionTool)}
         given = [told_of(tool) for tool in functions.values()]
-        key = agent, description(tools, handoffs)
-        if given and key not in self._listed:
-            self._listed[key] = await self.doors.listed("agents", lambda _: given)
-        listed = self._listed.get(key, given)
+        key = description(tools, handoffs)
+        listed = await self._crossings.toolbox.listed(agent, given, door="agents", key=key) if given else given
         seen = list(tools)
         if plain(listed) != plain(given):
-            named = [told for told in listed or () if isinstance(told, Mapping) and told.get("name") in functions]
-            seen = [shown(functions[told["name"]], told) for told in named]
+            seen = as_listed(listed, list(functions.values()), told_of, shown)
             seen += [tool for tool in tools if not isinstance(tool, FunctionTool)]
         return _Described(seen, description(seen, handoffs))
 

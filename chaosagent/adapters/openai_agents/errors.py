@@ -5,7 +5,7 @@ from __future__ import annotations
 import agents
 import openai
 
-from chaosagent.adapters.client_errors import client_error, crossing_error
+from chaosagent.adapters.core.client_errors import ModelErrors, client_error, crossing_error
 from chaosagent.vocabulary import ServiceFault
 
 _OWN: dict[str, type[Exception]] = {kind.__name__: kind for kind in (agents.ModelBehaviorError, agents.UserError)}
@@ -32,3 +32,6 @@ def as_sdk_error(error: Exception) -> Exception:
     if isinstance(error, ServiceFault) and name in _OWN:
         return _OWN[name](message)
     return client_error(error, openai, timeout=ModelTimeout, unreachable=ModelUnreachable)
+
+
+ERRORS = ModelErrors(as_plain_error, as_sdk_error)

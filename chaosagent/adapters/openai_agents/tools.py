@@ -11,7 +11,7 @@ from typing import Any
 from agents import FunctionTool
 from agents.tool import ToolOutputFileContent, ToolOutputImage, ToolOutputText
 
-from chaosagent.adapters import annotated
+from chaosagent.adapters.core import annotated
 from chaosagent.canonical import Plain, digest_of
 
 _SHOWN = (ToolOutputText, ToolOutputImage, ToolOutputFileContent)

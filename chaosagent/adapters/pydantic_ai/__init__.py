@@ -36,19 +36,19 @@ functions, tools that the provider runs itself, and realtime sessions. List `doo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Unpack
 
-from chaosagent.adapters.doors import Tools
-from chaosagent.canonical import Plain
-from chaosagent.extras import require, require_version
-from chaosagent.targets.target import EffectRule, Run
+from chaosagent.adapters.core.framework import Framework
+from chaosagent.adapters.core.options import ToolOptions, tools_from
+from chaosagent.targets.target import Run
 
 if TYPE_CHECKING:
     from chaosagent.adapters.pydantic_ai.crossings import AgentDoors
 
-__all__ = ["doors", "through_doors"]
+__all__ = ["FRAMEWORK", "doors", "through_doors"]
+
+FRAMEWORK = Framework(__name__, "pydantic-ai", "pydantic_ai", (("pydantic-ai-slim", "2.68", "3"),))
 
 doors: Any
 """Gives an agent the doors of the run that is going on, if any: `Agent(..., capabilities=[doors])`."""
@@ -57,50 +57,31 @@ doors: Any
 def __getattr__(name: str) -> Any:
     if name != "doors":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    _check_installed()
+    FRAMEWORK.check()
     from chaosagent.adapters.pydantic_ai.crossings import DOORS
 
     return DOORS
 
 
 def through_doors(
-    run: Run,
-    agents: Iterable[Any],
-    *,
-    effects: Mapping[str, EffectRule] | None = None,
-    read_only: Iterable[str] = (),
-    stale: Mapping[str, Callable[[Mapping[str, Plain]], Plain]] | None = None,
-    errors: Sequence[type[Exception]] = (),
-    egress: Iterable[str] = (),
-    handoffs: Iterable[str] = (),
+    run: Run, agents: Iterable[Any], *, handoffs: Iterable[str] = (), **options: Unpack[ToolOptions]
 ) -> AgentDoors:
     """Let the calls of agents cross the doors of a run, within a `with` block.
 
     Args:
         run: The run of an asynchronous target.
         agents: All agents of the target, each with `doors` among its capabilities.
-        effects: What a tool commits, by its name.
-        read_only: Tools that change nothing.
-        stale: What a cache would hold, by the tool's name: a function of its arguments.
-        errors: Exception classes that tools raise on purpose; those of pydantic-ai are known.
-        egress: Tools that send what they are given out of the organisation.
         handoffs: Tools that hand on to another agent.
+        options: What is known about the tools, see `ToolOptions`. The exception classes of pydantic-ai are known and
+            need not stand in `errors`.
 
     Raises:
         MissingExtraError: pydantic-ai is not installed.
         UsageError: It is of a version that nothing was tried with.
         TargetError: There is no agent, one of them has no doors, or two share a name; or the target is synchronous.
-        UnknownNameError: Something is said of a tool that no agent has.
+        UnknownNameError: There is no such option, or something is said of a tool that no agent has.
     """
-    _check_installed()
+    FRAMEWORK.check()
     from chaosagent.adapters.pydantic_ai.crossings import AgentDoors
 
-    tools = Tools(effects or {}, tuple(read_only), stale or {}, tuple(errors), tuple(egress))
-    return AgentDoors(run, list(agents), tools, tuple(handoffs))
-
-
-@cache
-def _check_installed() -> None:
-    needed_by = "chaosagent.adapters.pydantic_ai"
-    require_version("pydantic-ai-slim", lowest="2.68", below="3", extra="pydantic-ai", needed_by=needed_by)
-    require("pydantic_ai", extra="pydantic-ai", needed_by=needed_by)
+    return AgentDoors(run, list(agents), tools_from(options), tuple(handoffs))

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from chaosagent.adapters.doors import FrameworkDoors
-from chaosagent.targets.target import Run
+from chaosagent.adapters.core.crossings import Crossings
 
 
 @dataclass(slots=True, eq=False)
 class AgentRun:
-    """The doors of one run of one agent, and the artifacts from which its answers were derived.
+    """The crossings of one run of one agent, and what identifies them.
 
     Attributes:
-        run: The run of the target.
-        doors: Of that run.
+        crossings: Of this run of the agent.
         handoffs: Tools that hand on to another agent.
         agent: The agent's name.
-        is_inside: A tool of another agent asks; an exact replay answers in its place, so that it must not add links.
-        asked_in: The artifacts of the answers in which tools were called, by the ids of the calls.
-        told: The artifacts of what the agent was told since its last request.
     """
 
-    run: Run
-    doors: FrameworkDoors
+    crossings: Crossings
     handoffs: frozenset[str]
     agent: str
-    is_inside: bool
-    asked_in: dict[str, str] = field(default_factory=dict)
-    told: list[str] = field(default_factory=list)

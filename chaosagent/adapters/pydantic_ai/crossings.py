@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextvars import ContextVar, Token
 from dataclasses import replace
@@ -18,14 +18,16 @@ from pydantic_ai.conversation_store import ConversationStore
 from pydantic_ai.toolsets import FunctionToolset
 from pydantic_core import to_jsonable_python
 
-from chaosagent.adapters.checkpoints import World
-from chaosagent.adapters.doors import FrameworkDoors, Tools, refuse_twice
+from chaosagent.adapters.core.checkpointed import Checkpointed
+from chaosagent.adapters.core.crossings import Crossings
+from chaosagent.adapters.core.framework import check_loop
+from chaosagent.adapters.core.toolbox import as_listed
+from chaosagent.adapters.doors import Tools, refuse_twice
 from chaosagent.adapters.pydantic_ai.agent_run import AgentRun
 from chaosagent.adapters.pydantic_ai.errors import OWN
 from chaosagent.adapters.pydantic_ai.model import behind_door
 from chaosagent.adapters.pydantic_ai.store import StoreBehindDoor
 from chaosagent.adapters.pydantic_ai.tools import NamedTools, ToolsBehindDoors
-from chaosagent.adapters.validation import ValidationFailure
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError
 from chaosagent.event_loop.thread_jobs import ThreadPool
@@ -37,7 +39,7 @@ _BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
 _ACTIVE: ContextVar[AgentDoors | None] = ContextVar("chaosagent_pydantic_ai", default=None)
 
 
-class AgentDoors:
+class AgentDoors(Checkpointed):
     """What `through_doors` returns: a context manager in which `doors` gives agents the doors of a run.
 
     Args:
@@ -54,28 +56,15 @@ class AgentDoors:
     def __init__(self, run: Run, agents: Sequence[Any], tools: Tools, handoffs: Sequence[str]) -> None:
         _check_agents(agents)
         _check_tools(agents, tools, handoffs)
-        if asyncio._get_running_loop() is None:
-            raise TargetError("Agents of pydantic-ai run on an event loop: make the target an `async def`.")
+        check_loop("pydantic-ai")
         self.run, self.handoffs = run, frozenset(handoffs)
-        said = Tools(
-            tools.effects, tools.read_only, tools.stale, (*tools.errors, ValidationFailure, *OWN), tools.egress
-        )
-        self.doors = FrameworkDoors(run, said)
+        self.crossings = Crossings(run, tools, OWN)
+        self.doors = self.crossings.doors
         self.threads = InTurn()
         self.at_work: dict[str, OneAgentRun] = {}
         self._token: Token[AgentDoors | None] | None = None
 
-    def take_checkpoints(self, world: World, *, clock_matters: bool = True) -> None:
-        """Take a checkpoint whenever a model is about to be asked, so that searches need fewer runs.
-
-        Args:
-            world: Returns the state of the world and of the program around the agents, as plain data: what it must
-                hold stands in `chaosagent.adapters.checkpoints`.
-            clock_matters: The rest of the run depends on the time; if not, a delay leaves nothing behind.
-        """
-        self.doors.take_checkpoints(world, clock_matters=clock_matters, kept=self._kept)
-
-    def _kept(self) -> Plain:
+    def kept(self) -> Plain:
         return {name: agent_run.kept for name, agent_run in self.at_work.items()}
 
     def __enter__(self) -> AgentDoors:
@@ -121,17 +110,18 @@ class OneAgentRun(AbstractCapability[Any]):  # type: ignore[misc]  # pydantic-ai
     """The capability of one run of one agent."""
 
     def __init__(self, owner: AgentDoors, agent: str) -> None:
-        self._agent_run = AgentRun(owner.run, owner.doors, owner.handoffs, agent, is_inside=is_behind())
+        self._crossings = owner.crossings.of_one_agent()
+        self._agent_run = AgentRun(self._crossings, owner.handoffs, agent)
         self._threads = owner.threads
-        self._listed: list[dict[str, Plain]] | None = None
+        self._first: dict[str, dict[str, Plain]] | None = None
         self._step: Plain = None
-        if not self._agent_run.is_inside:
+        if not is_behind():
             owner.at_work[agent] = self
 
     @property
     def kept(self) -> Plain:
         """What the framework keeps of this run beside messages, and what is kept here, for checkpoints."""
-        return [self._step, list(self._agent_run.asked_in.values()), list(self._agent_run.told)]
+        return [self._step, self._crossings.provenance.plain()]
 
     def get_wrapper_model(self, model: Any) -> Any:
         """Put the model behind its door."""
@@ -143,16 +133,17 @@ class OneAgentRun(AbstractCapability[Any]):  # type: ignore[misc]  # pydantic-ai
 
     async def prepare_tools(self, ctx: Any, tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
         """Ask for the list of tools through its door, once; what was changed there stays so for the run."""
-        doors, agent = self._agent_run.doors, self._agent_run.agent
-        if doors.takes_checkpoints:
+        agent = self._agent_run.agent
+        if self._crossings.doors.takes_checkpoints:
             self._step = cast("Plain", to_jsonable_python([ctx.run_step, ctx.retries, ctx.usage]))
-        if self._listed is None:
-            known = [_plain_tool(tool) for tool in tool_defs]
-            with doors.acting(agent):
-                told = await doors.listed(agent, lambda _: known)
-            self._listed = [tool for tool in told if isinstance(tool, dict)] if isinstance(told, list) else []
-            self._known = {tool.name: _plain_tool(tool) for tool in tool_defs}
-        return _as_listed(tool_defs, self._listed, self._known)
+        if self._first is None:
+            self._first = {tool.name: _plain_tool(tool) for tool in tool_defs}
+        first = self._first
+        with self._crossings.acting(agent):
+            told = await self._crossings.toolbox.listed(agent, list(first.values()), key="run")
+        new = [tool for tool in tool_defs if tool.name not in first]  # the list could not have them
+        known = [tool for tool in tool_defs if tool.name in first]
+        return [*as_listed(told, known, lambda tool: first[tool.name], _altered), *new]
 
     async def wrap_run(self, ctx: Any, *, handler: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ARG002
         """In virtual time, run synchronous tools in a thread that the loop waits for."""
@@ -225,23 +216,5 @@ def _plain_tool(tool: ToolDefinition) -> dict[str, Plain]:
     return {"name": tool.name, "description": tool.description or "", "parameters": tool.parameters_json_schema}
 
 
-def _as_listed(
-    tools: Sequence[ToolDefinition], listed: Sequence[dict[str, Plain]], known: dict[str, dict[str, Plain]]
-) -> list[ToolDefinition]:
-    """Return tools in the order and with the words of a list; new ones, which it could not have, come last."""
-    by_name = {tool.name: tool for tool in tools}
-    found = []
-    for told in listed:
-        tool = by_name.get(str(told.get("name")))
-        if tool is None:
-            continue
-        if _differs(told, known.get(tool.name)):
-            tool = replace(
-                tool, description=told.get("description"), parameters_json_schema=told.get("parameters") or {}
-            )
-        found.append(tool)
-    return [*found, *(tool for tool in tools if tool.name not in known)]
-
-
-def _differs(told: dict[str, Plain], known: dict[str, Plain] | None) -> bool:
-    return known is not None and any(told.get(key) != known[key] for key in ("description", "parameters"))
+def _altered(tool: ToolDefinition, told: Mapping[str, Any]) -> ToolDefinition:
+    return replace(tool, description=told.get("description"), parameters_json_schema=told.get("parameters") or {})

@@ -6,7 +6,6 @@ tool calls, which are renamed `call-1`, `call-2` ... by first appearance in each
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
@@ -21,42 +20,13 @@ from pydantic_ai.messages import (
 )
 from pydantic_core import to_jsonable_python
 
+from chaosagent.adapters.core.calls import parsed_arguments, written_arguments
+from chaosagent.adapters.core.drawn_ids import CallIds
 from chaosagent.canonical import Plain
 
 _NOISE = frozenset({"timestamp", "run_id", "conversation_id", "failed_attempts"})
 _MADE_UP = "pyd_ai_"
 _RETURNED: TypeAdapter[Any] = TypeAdapter(ToolReturn)
-
-
-class CallIds:
-    """The ids of tool calls in one request, as its framework has them and as they cross."""
-
-    def __init__(self) -> None:
-        self._crossing: dict[str, str] = {}
-        self._own: dict[str, str] = {}
-
-    def crossing(self, own: str) -> str:
-        """Return the id that stands for one of the framework's; a new one the first time."""
-        known = self._crossing.get(own)
-        if known is None:
-            known = self._crossing[own] = f"call-{len(self._crossing) + 1}"
-            self._own[known] = own
-        return known
-
-    def answered(self, own: str) -> str:
-        """Return the id that stands for that of a new call; no call before it has that id in the framework, either."""
-        number = len(self._crossing) + 1
-        while f"call-{number}" in self._crossing:
-            number += 1
-        name = f"call-{number}"
-        # An id that the framework makes up is random, and a tool may see it; a model's own it must get back.
-        self._crossing[name] = name
-        self._own[name] = name if own.startswith(_MADE_UP) or not own else own
-        return name
-
-    def own(self, crossing: str) -> str:
-        """Return the framework's id for one that crossed; the same one where there is none."""
-        return self._own.get(crossing, crossing)
 
 
 def plain_messages(messages: Iterable[ModelMessage], ids: CallIds) -> list[Plain]:
@@ -87,8 +57,8 @@ def plain_answer(response: ModelResponse, ids: CallIds) -> dict[str, Plain]:
     for part in dumped["parts"]:
         kept = _without_noise(part)
         if part["part_kind"] == "tool-call":
-            name = ids.answered(part["tool_call_id"])
-            calls.append({"name": part["tool_name"], "arguments": _arguments(part["args"]), "id": name})
+            name = ids.answered(drawn := part["tool_call_id"], is_made_up=drawn.startswith(_MADE_UP))
+            calls.append({"name": part["tool_name"], "arguments": parsed_arguments(part["args"]), "id": name})
             kept = {key: value for key, value in kept.items() if key not in {"tool_name", "args"}}
             kept["tool_call_id"] = name
         elif part["part_kind"] == "text" and len(texts) == 1:
@@ -116,7 +86,7 @@ def response_of(answer: Plain, ids: CallIds) -> ModelResponse:
         told["finish_reason"] = "stop"
     for part in made:
         if part.get("part_kind") == "tool-call":
-            part["tool_call_id"] = ids.own(part["tool_call_id"])
+            part["tool_call_id"] = ids.id_of(part["tool_call_id"])
     (response,) = ModelMessagesTypeAdapter.validate_python([{**told, "parts": made}])
     return cast(ModelResponse, response)
 
@@ -159,26 +129,13 @@ def _with_own_ids(message: Plain, ids: CallIds) -> Plain:
     parts = []
     for part in cast("Sequence[Any]", message["parts"]):
         named = isinstance(part, Mapping) and isinstance(part.get("tool_call_id"), str)
-        parts.append({**part, "tool_call_id": ids.own(part["tool_call_id"])} if named else part)
+        parts.append({**part, "tool_call_id": ids.id_of(part["tool_call_id"])} if named else part)
     return {**message, "parts": parts}
 
 
 def _without_noise(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return what means something; nothing is said of what is not there, except of an empty answer of a tool."""
     return {key: value for key, value in found.items() if (value is not None or key == "content") and key not in _NOISE}
-
-
-def _arguments(written: Any) -> Plain:
-    """Return the arguments of a call as a mapping; as a text when a model wrote something else."""
-    if written is None or written == "":
-        return {}
-    if isinstance(written, str):
-        try:
-            read = json.loads(written)
-        except ValueError:
-            return written
-        return cast(Plain, read) if isinstance(read, dict) else written
-    return cast(Plain, written)
 
 
 def _numbered(listed: Sequence[Any], ids: CallIds) -> dict[str, Mapping[str, Any]]:
@@ -200,7 +157,7 @@ def _with_call(part: dict[str, Any], calls: Mapping[str, Mapping[str, Any]]) -> 
     if call is None:
         return None
     arguments = call.get("arguments")
-    written = arguments if isinstance(arguments, str | Mapping) else json.dumps(arguments)
+    written = arguments if isinstance(arguments, Mapping) else written_arguments(arguments)
     return {**part, "tool_name": str(call.get("name", "")), "args": written, "tool_call_id": call["id"]}
 
 

@@ -14,17 +14,18 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_core import to_jsonable_python
 
+from chaosagent.adapters.core.client_errors import ModelErrors
+from chaosagent.adapters.core.drawn_ids import CallIds
+from chaosagent.adapters.core.sent import Sent
 from chaosagent.adapters.pydantic_ai.agent_run import AgentRun
 from chaosagent.adapters.pydantic_ai.errors import crossing_error, model_error
 from chaosagent.adapters.pydantic_ai.messages import (
-    CallIds,
     messages_of,
     plain_answer,
     plain_messages,
     response_of,
 )
-from chaosagent.adapters.translated import translated
-from chaosagent.canonical import Plain, pack
+from chaosagent.canonical import Plain
 
 Request = Callable[[Any, Any, Any], Awaitable[Any]]
 _SETTINGS = frozenset({"extra_headers", "extra_body"})
@@ -78,38 +79,31 @@ async def _asked(agent_run: AgentRun, model_name: str, given: tuple[Any, Any, An
     """Ask a model through its door."""
     messages, settings, parameters = given
     ids = CallIds()
-    sent: dict[str, Plain] = {
+    request: dict[str, Plain] = {
         "messages": plain_messages(messages, ids),
         "tools": [tool.name for tool in (*parameters.function_tools, *parameters.output_tools)],
     }
     instructions = [part.content for part in parameters.instruction_parts or ()]
     if instructions:
-        sent["instructions"] = "\n\n".join(instructions)
+        request["instructions"] = "\n\n".join(instructions)
     if plain_settings := _plain_settings(settings):
-        sent["settings"] = plain_settings
-    unaltered = {name: pack(value) for name, value in sent.items()}
+        request["settings"] = plain_settings
+    sent = Sent(request)
 
     async def world(arguments: dict[str, Any]) -> Plain:
         """Ask the model itself; what an injection changed is made the framework's again."""
-        changed = {name: value for name, value in arguments.items() if pack(value) != unaltered.get(name)}
-        request = messages_of(changed["messages"], ids) if "messages" in changed else messages
-        wanted = {**(settings or {}), **changed["settings"]} if "settings" in changed else settings
-        with translated(crossing_error):
-            response = await ask(request, wanted, _with_changes(parameters, changed))
-        return plain_answer(response, ids)
+        changed = sent.changed(arguments)
+        wanted = messages_of(changed["messages"], ids) if "messages" in changed else messages
+        with_settings = {**(settings or {}), **changed["settings"]} if "settings" in changed else settings
+        return plain_answer(await ask(wanted, with_settings, _with_changes(parameters, changed)), ids)
 
-    run = agent_run.run
-    await agent_run.doors.settle()
-    with agent_run.doors.acting(agent_run.agent):
-        with translated(partial(model_error, model_name=model_name)):
-            answer = await agent_run.doors.model(model_name, sent, world)
-        artifact = run.artifact()
-    response = response_of(answer, ids)
-    for told in agent_run.told:
-        if artifact and told and not agent_run.is_inside:
-            run.link(artifact, "derived_from", told)
-    agent_run.told.clear()
-    agent_run.asked_in.update((call.tool_call_id, artifact) for call in response.tool_calls)
+    crossings, agent = agent_run.crossings, agent_run.agent
+    errors = ModelErrors(crossing_error, partial(model_error, model_name=model_name))
+    await crossings.doors.settle()
+    with crossings.acting(agent):
+        answer = await crossings.model(model_name, request, world, errors=errors)
+        response = response_of(answer, ids)
+        crossings.provenance.of_model_since(agent, [call.tool_call_id for call in response.tool_calls])
     return response
 
 

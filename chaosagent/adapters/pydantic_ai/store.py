@@ -11,9 +11,10 @@ from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationStore
 from pydantic_ai.run import AgentRunResult
 
+from chaosagent.adapters.core.drawn_ids import CallIds
 from chaosagent.adapters.doors import FrameworkDoors
 from chaosagent.adapters.pydantic_ai.errors import crossing_error, own_error
-from chaosagent.adapters.pydantic_ai.messages import CallIds, messages_of, plain_messages
+from chaosagent.adapters.pydantic_ai.messages import messages_of, plain_messages
 from chaosagent.canonical import Plain, pack
 
 

@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from pydantic import ValidationError
 from pydantic_ai.toolsets import WrapperToolset
 from pydantic_ai.toolsets.function import FunctionToolsetTool
 from pydantic_core import PydanticSerializationError
 
+from chaosagent.adapters.core.sent import Sent
+from chaosagent.adapters.core.translated import translated
 from chaosagent.adapters.pydantic_ai.agent_run import AgentRun
 from chaosagent.adapters.pydantic_ai.errors import crossing_error, own_error
 from chaosagent.adapters.pydantic_ai.messages import plain_arguments, plain_result, result_of
-from chaosagent.adapters.validation import ValidationFailure
-from chaosagent.canonical import Plain, pack
+from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError
 
 _CALLED: ContextVar[str] = ContextVar("chaosagent_pydantic_ai_tool")
@@ -81,17 +81,12 @@ async def use(agent_run: AgentRun, tool: Any, call: Callable[[Any], Awaitable[An
     Returns:
         What the framework is to be given for the tool's result.
     """
-    name, sent = _CALLED.get(tool.tool_def.name), plain_arguments(arguments)
-    unaltered = pack(sent)
+    name, named = _CALLED.get(tool.tool_def.name), plain_arguments(arguments)
+    sent = Sent(named)
 
     async def world(given: Any) -> Plain:
         """Call the tool itself; arguments that an injection changed are validated again."""
-        altered = pack(given) != unaltered
-        try:
-            wanted = tool.args_validator.validate_json(json.dumps(given)) if altered else arguments
-            result = await call(wanted)
-        except ValidationError as error:
-            raise ValidationFailure.of(error) from error
+        result = await call(arguments if sent.is_left(given) else tool.args_validator.validate_json(json.dumps(given)))
         try:
             return plain_result(result)
         except PydanticSerializationError as error:
@@ -100,30 +95,15 @@ async def use(agent_run: AgentRun, tool: Any, call: Callable[[Any], Awaitable[An
                 "JSON can hold."
             ) from error
 
-    async def agent(given: dict[str, Any]) -> Plain:
+    async def deliver(given: dict[str, Any]) -> Plain:
         """Hand on; what the other agent raises crosses as a replay can raise it again."""
-        try:
+        with translated(crossing_error):
             return await world(given["body"])
-        except Exception as error:
-            raise crossing_error(error) from error
 
-    run, doors = agent_run.run, agent_run.doors
-    with doors.acting(agent_run.agent):
-        try:
-            if name not in agent_run.handoffs:
-                value = await doors.tool(name, sent, world)
-            else:
-                value = await doors.message(name, name, sent, agent)
-        except ValidationFailure as failed:
-            raise failed.error() from None
-        except RuntimeError as error:
-            made = own_error(error)
-            if made is error:
-                raise
-            raise made from error
-        artifact = run.artifact()
-    asked_in = agent_run.asked_in.get(ctx.tool_call_id or "")
-    if artifact and asked_in and not agent_run.is_inside:
-        run.link(artifact, "derived_from", asked_in)
-    agent_run.told.append(artifact)
+    crossings, agent, call_id = agent_run.crossings, agent_run.agent, ctx.tool_call_id or ""
+    with translated(own_error):
+        if name in agent_run.handoffs:
+            value = await crossings.hand_over(agent, name, named, deliver, channel=name, call_id=call_id)
+        else:
+            value = await crossings.tool(agent, name, named, world, call_id=call_id)
     return result_of(value)

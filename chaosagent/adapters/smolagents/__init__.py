@@ -38,58 +38,36 @@ A picture crosses as its digest, and a tool that returns one returns a text in a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from chaosagent.adapters.doors import Tools
-from chaosagent.canonical import Plain
-from chaosagent.extras import require, require_version
-from chaosagent.targets.target import EffectRule, Run
+from chaosagent.adapters.core.framework import Framework
+from chaosagent.adapters.core.options import ToolOptions, tools_from
+from chaosagent.targets.target import Run
 
 if TYPE_CHECKING:
     from chaosagent.adapters.smolagents.doors import AgentDoors
 
-__all__ = ["through_doors"]
+__all__ = ["FRAMEWORK", "through_doors"]
 
-LOWEST, BELOW = "1.26", "2"
+FRAMEWORK = Framework(__name__, "smolagents", "smolagents", (("smolagents", "1.26", "2"),))
 
 
-def through_doors(
-    run: Run,
-    agent: Any,
-    *,
-    effects: Mapping[str, EffectRule] | None = None,
-    read_only: Iterable[str] = (),
-    stale: Mapping[str, Callable[[Mapping[str, Plain]], Plain]] | None = None,
-    errors: Sequence[type[Exception]] = (),
-    egress: Iterable[str] = (),
-) -> AgentDoors:
+def through_doors(run: Run, agent: Any, **options: Unpack[ToolOptions]) -> AgentDoors:
     """Return the doors of a run with a copy of an agent that uses them, `agent`.
 
     Args:
         run: The run.
         agent: A `ToolCallingAgent` or a `CodeAgent`.
-        effects: What a tool commits, by its name.
-        read_only: Tools that change nothing.
-        stale: What a cache would hold, by the tool's name: a function of its arguments.
-        errors: Exception classes that tools and models raise; those of the clients for OpenAI and Anthropic are known.
-        egress: Tools that send what they are given out of the organisation.
+        options: What is known about the tools, see `ToolOptions`. The exception classes of the clients for OpenAI and
+            Anthropic are known and need not stand in `errors`.
 
     Raises:
         MissingExtraError: smolagents is not installed.
         UsageError: It is of a version that nothing was tried with.
         TargetError: It is no agent, two agents share a name, or its code runs somewhere else.
-        UnknownNameError: Something is said of a tool that no agent has.
+        UnknownNameError: There is no such option, or something is said of a tool that no agent has.
     """
-    _check_installed()
+    FRAMEWORK.check()
     from chaosagent.adapters.smolagents.doors import AgentDoors
 
-    return AgentDoors(run, agent, Tools(effects or {}, read_only, stale or {}, tuple(errors), egress))
-
-
-@cache
-def _check_installed() -> None:
-    extra, needed_by = "smolagents", "chaosagent.adapters.smolagents"
-    require_version("smolagents", lowest=LOWEST, below=BELOW, extra=extra, needed_by=needed_by)
-    require("smolagents", extra=extra, needed_by=needed_by)
+    return AgentDoors(run, agent, tools_from(options))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from smolagents import CodeAgent, LocalPythonExecutor, MultiStepAgent, ToolCallingAgent
@@ -16,10 +15,12 @@ from smolagents.models import ChatMessage
 from smolagents.monitoring import Monitor
 from smolagents.utils import AgentError
 
-from chaosagent.adapters.calls import calls_of
-from chaosagent.adapters.client_errors import client_error, crossing_error, package_of
-from chaosagent.adapters.doors import FrameworkDoors, Tools
-from chaosagent.adapters.provenance import Provenance
+from chaosagent.adapters.core.calls import answer_from, calls_of
+from chaosagent.adapters.core.client_errors import errors_of, package_of
+from chaosagent.adapters.core.crossings import Crossings, meant_for
+from chaosagent.adapters.core.sent import Sent
+from chaosagent.adapters.core.threads import Threads
+from chaosagent.adapters.doors import Tools, refuse_twice
 from chaosagent.adapters.smolagents.messages import (
     answer_of,
     described,
@@ -30,14 +31,11 @@ from chaosagent.adapters.smolagents.messages import (
     tools_of,
 )
 from chaosagent.adapters.smolagents.parts import DoorAgent, DoorModel, Request, door_tool
-from chaosagent.adapters.threads import Threads
-from chaosagent.adapters.translated import translated
-from chaosagent.canonical import Plain, digest_of, pack
+from chaosagent.canonical import Plain, digest_of
 from chaosagent.errors import TargetError
-from chaosagent.targets.call_handler import is_behind
+from chaosagent.targets.call_handler import Handler
 from chaosagent.targets.target import Run
 
-HANDOFFS = "handoffs"
 UNNAMED = "agent"
 FINAL_ANSWER = "final_answer"
 
@@ -64,14 +62,12 @@ class AgentDoors:
 
     def __init__(self, run: Run, agent: Any, tools: Tools) -> None:
         self.run = run
-        self.doors = FrameworkDoors(run, tools.raising(AgentFailure))
+        self._crossings = Crossings(run, tools, (AgentFailure,))
         self._threads = Threads(
             "smolagents", "Run the agent in a thread: `await asyncio.to_thread(doors.agent.run, ...)`."
         )
-        self._provenance = Provenance(run)
-        self._names: set[str] = set()
+        self._names: list[str] = []
         self._tool_names: list[str] = []
-        self._told: dict[tuple[object, ...], Any] = {}
         self.agent = self._agent(agent)
         tools.check(self._tool_names)
 
@@ -81,9 +77,8 @@ class AgentDoors:
                 f"{type(agent).__name__} is no agent of smolagents. Give through_doors the one that is run."
             )
         name = agent.name or UNNAMED
-        if name in self._names:
-            raise TargetError(f"two agents are called {name!r}: their calls could not be told apart. Rename one.")
-        self._names.add(name)
+        refuse_twice("agents", [*self._names, name])
+        self._names.append(name)
         calls = _Calls(name)
         made = copy.copy(agent)
         made.model = DoorModel(agent.model, functools.partial(self._ask, calls), calls.found)
@@ -113,17 +108,9 @@ class AgentDoors:
 
     # ------------------------------------------------------------------ crossings
 
-    def _ask(
-        self,
-        calls: _Calls,
-        model: Any,
-        messages: Sequence[Any],
-        tools: Sequence[Any],
-        options: Mapping[str, Any],
-        request: Request,
-    ) -> ChatMessage:
-        asked: ChatMessage = self._threads.now(lambda: self._asked(calls, model, messages, tools, options, request))
-        return asked
+    def _ask(self, calls: _Calls, *asked: Any) -> ChatMessage:
+        message: ChatMessage = self._threads.now(lambda: self._asked(calls, *asked))
+        return message
 
     async def _asked(
         self,
@@ -132,53 +119,38 @@ class AgentDoors:
         messages: Sequence[Any],
         tools: Sequence[Any],
         options: Mapping[str, Any],
-        request: Request,
+        ask: Request,
     ) -> ChatMessage:
         """Ask a model through its door."""
-        package = package_of(model) or package_of(getattr(model, "client", None))
-        with self.doors.acting(calls.agent):
+        crossings = self._crossings
+        errors = errors_of(model) if package_of(model) else errors_of(getattr(model, "client", None))
+        with crossings.acting(calls.agent):
             shown = await self._toolbox(calls.agent, tools) if tools else []
-            sent: dict[str, Plain] = {"messages": plain_messages(messages), **plain_options(options)}
+            request: dict[str, Plain] = {"messages": plain_messages(messages), **plain_options(options)}
             if tools:
                 told_of = [described(tool) for tool in shown]
-                sent |= {"tools": [tool["name"] for tool in told_of], "described": digest_of(told_of)}
-            unaltered = pack(sent["messages"])
+                request |= {"tools": [tool["name"] for tool in told_of], "described": digest_of(told_of)}
+            sent = Sent(request)
 
             async def world(given: dict[str, Any]) -> Plain:
-                same = pack(given.get("messages")) == unaltered
+                is_altered = "messages" in sent.changed(given)
+                wanted = messages_of(given.get("messages"), messages) if is_altered else messages
                 left = [tool for tool in shown if tool.name in given.get("tools", ())]
-                wanted = messages if same else messages_of(given.get("messages"), messages)
-                with translated(functools.partial(crossing_error, package=package)):
-                    return answer_of(await self._threads.apart(lambda: request(wanted, left)))
+                return answer_of(await self._threads.apart(lambda: ask(wanted, left)))
 
-            with translated(functools.partial(client_error, package=package)):
-                told = await _given(self.doors.model(_model_name(model), sent, world))
-            ids = calls.asked(len(calls_of(told)) if isinstance(told, Mapping) else 0)
-            self._provenance.of_model(calls.agent, calls.read(), ids)
-        listed = calls_of(told) if isinstance(told, Mapping) else []
+            told = await crossings.model(_model_name(model), request, world, errors=errors)
+            listed = calls_of(answer_from(told))
+            ids = calls.asked(len(listed))
+            crossings.provenance.of_model(calls.agent, calls.read(), ids)
         return message_of(told, ids[: len(listed)])
 
     async def _toolbox(self, agent: str, tools: Sequence[Any]) -> list[Any]:
-        """Ask once for each list of tools which descriptions the agent gets."""
-        listed = [described(tool) for tool in tools]
-        key = (agent, is_behind(), *(tool["name"] for tool in listed))
-        if key not in self._told:
-            self._told[key] = await _given(self.doors.listed(agent, lambda _: listed))
-        return tools_of(self._told[key], tools)
+        return tools_of(await self._crossings.toolbox.listed(agent, [described(tool) for tool in tools]), tools)
 
     def _call(self, calls: _Calls, name: str, arguments: dict[str, Any], call: Callable[[Any], Plain]) -> Any:
         """Call a tool through its door."""
-
-        async def world(given: dict[str, Any]) -> Any:
-            return await self._threads.apart(lambda: call(given))
-
-        async def cross() -> Any:
-            with self.doors.acting(calls.agent):
-                told = await _given(self.doors.tool(name, arguments, world))
-                self._provenance.of_tool(calls.agent, calls.answered())
-            return told
-
-        return self._threads.now(cross)
+        cross = functools.partial(self._crossings.tool, calls.agent, name, arguments, self._apart(call))
+        return self._answered(calls, cross)
 
     def _hand_over(self, calls: _Calls, name: str, task: dict[str, Any], call: Callable[[Any], Plain]) -> Any:
         """Hand a task over to a managed agent."""
@@ -189,18 +161,20 @@ class AgentDoors:
             except AgentError as error:
                 raise AgentFailure(str(error)) from error
 
+        deliver = meant_for(name, self._apart(run))
+        cross = functools.partial(self._crossings.hand_over, calls.agent, name, task, deliver)
+        return self._answered(calls, cross)
+
+    def _answered(self, calls: _Calls, cross: Callable[..., Awaitable[Any]]) -> Any:
+        told = self._threads.now(lambda: cross(call_id=calls.current))
+        calls.answered()
+        return told
+
+    def _apart(self, call: Callable[[Any], Plain]) -> Handler:
         async def world(given: dict[str, Any]) -> Any:
-            if given.get("to") != name:
-                raise LookupError(f"{given.get('to')} does not take what is meant for {name}")
-            return await self._threads.apart(lambda: run(given["body"]))
+            return await self._threads.apart(lambda: call(given))
 
-        async def cross() -> Any:
-            with self.doors.acting(calls.agent):
-                told = await _given(self.doors.message(HANDOFFS, name, task, world))
-                self._provenance.of_tool(calls.agent, calls.answered())
-            return told
-
-        return self._threads.now(cross)
+        return world
 
 
 class _Calls:
@@ -227,10 +201,9 @@ class _Calls:
         """Return ids for the calls that were found in the text of the last answer."""
         return [self.current, *(self.asked(count - 1) if count > 1 else ())][:count]
 
-    def answered(self) -> str:
-        """Return the id of the call that has just been answered."""
+    def answered(self) -> None:
+        """Remember that the current call has just been answered."""
         self._answered.append(self.current)
-        return self.current
 
     def read(self) -> list[str]:
         """Return the ids of the calls that were answered since the model was asked last."""
@@ -328,7 +301,3 @@ def _with_monitor(agent: Any, monitor: Any) -> CallbackRegistry:
 def _model_name(model: Any) -> str:
     name = getattr(model, "model_id", None)
     return name if isinstance(name, str) and name else type(model).__name__
-
-
-async def _given(answer: Any) -> Any:
-    return await answer if asyncio.iscoroutine(answer) or hasattr(answer, "__await__") else answer

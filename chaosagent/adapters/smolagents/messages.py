@@ -19,7 +19,8 @@ from smolagents.models import (
     TokenUsage,
 )
 
-from chaosagent.adapters.calls import calls_of, parsed_arguments, written_arguments
+from chaosagent.adapters.core.calls import answer_from, calls_of, parsed_arguments, text_of, written_arguments
+from chaosagent.adapters.core.toolbox import as_listed
 from chaosagent.canonical import DIGEST_BYTES, Plain, digest_of
 
 _ROLES = {role.value: role for role in MessageRole}
@@ -49,18 +50,14 @@ def described(tool: Any) -> dict[str, Any]:
 
 def tools_of(told: Any, tools: Sequence[Any]) -> list[Any]:
     """Return the tools that a model gets; an unaltered one is the same object, new ones are left out."""
-    known = {tool.name: tool for tool in tools}
-    found: list[Any] = []
-    for one in told if isinstance(told, list | tuple) else ():
-        tool = known.get(one.get("name")) if isinstance(one, Mapping) else None
-        if tool is None:
-            continue
-        if digest_of(described(tool)) != digest_of(one):
-            tool = copy.copy(tool)
-            tool.description = str(one.get("description", ""))
-            tool.inputs = one["parameters"] if isinstance(one.get("parameters"), dict) else tool.inputs
-        found.append(tool)
-    return found
+    return as_listed(told, tools, described, _altered)
+
+
+def _altered(tool: Any, one: Mapping[str, Any]) -> Any:
+    made = copy.copy(tool)
+    made.description = str(one.get("description", ""))
+    made.inputs = one["parameters"] if isinstance(one.get("parameters"), dict) else tool.inputs
+    return made
 
 
 def answer_of(message: ChatMessage) -> dict[str, Plain]:
@@ -85,9 +82,8 @@ def message_of(told: Any, ids: Sequence[str]) -> ChatMessage:
         told: What crossed.
         ids: Of its calls; as many as `calls_of` finds.
     """
-    answer: Mapping[str, Any] = told if isinstance(told, Mapping) else {"content": "" if told is None else str(told)}
-    calls, text = calls_of(answer), answer.get("content")
-    text = text if isinstance(text, str) else ""
+    answer = answer_from(told)
+    calls, text = calls_of(answer), text_of(answer)
     made = [
         ChatMessageToolCall(
             ChatMessageToolCallFunction(_arguments(call.get("arguments")), str(call.get("name", ""))), id_, "function"

@@ -17,8 +17,9 @@ from smolagents.models import (
     agglomerate_stream_deltas,
 )
 
-from chaosagent.adapters.annotated import plain_result, rebuilt, returned_by
-from chaosagent.canonical import Plain, digest_of, plain
+from chaosagent.adapters.core.annotated import plain_result, rebuilt, returned_by
+from chaosagent.adapters.core.sent import Sent
+from chaosagent.canonical import Plain
 
 Call = Callable[[str, dict[str, Any], Callable[[dict[str, Any]], Plain]], Any]
 """Takes a call through its door: the name, the arguments, and what makes the call itself."""
@@ -129,17 +130,16 @@ def door_tool(tool: Any, call: Call) -> Any:
 
     @functools.wraps(tool.forward)
     def forward(*positional: Any, **named: Any) -> Any:
-        sent = _named(signature, list(tool.inputs), positional, named)
-        unaltered = digest_of(plain(sent))
+        arguments = _named(signature, list(tool.inputs), positional, named)
+        sent = Sent(arguments)
 
         def world(given: dict[str, Any]) -> Plain:
             if not tool.is_initialized:
                 tool.setup()
-            same = digest_of(given) == unaltered
-            result = tool.forward(*positional, **named) if same else tool.forward(**given)
+            result = tool.forward(*positional, **named) if sent.is_left(given) else tool.forward(**given)
             return plain_result(result, annotation, str(result))
 
-        return rebuilt(call(tool.name, sent, world), annotation)
+        return rebuilt(call(tool.name, arguments, world), annotation)
 
     made.forward, made.is_initialized = forward, True
     return made

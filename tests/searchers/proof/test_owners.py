@@ -46,12 +46,12 @@ def searched(*, budget: float = TWO_LOSSES, all_minimal: bool = False, r3: bool 
 
 def test_any_schedule_stands_for_another_that_comes_to_the_same_state() -> None:
     trials, progress = searched()
-    trials_without, standing_without = searched(r3=False)
+    trials_without, progress_without = searched(r3=False)
 
     # Without R3: nothing, four losses, and their six pairs. With it s0 stands for s1 and s2, behind which lie three.
     assert (trials, trials_without) == (8, 11)
     assert (progress.pruned["R3"], progress.level) == (3, "C2")
-    assert progress.lower_bound == standing_without.lower_bound == float("inf")
+    assert progress.lower_bound == progress_without.lower_bound == float("inf")
 
 
 def test_fewer_schedules_stand_for_others_where_all_minimal_counterexamples_are_wanted() -> None:

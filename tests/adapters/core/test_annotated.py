@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from chaosagent.adapters.annotated import is_plain, plain_result, rebuilt, returned_by
+from chaosagent.adapters.core.annotated import is_plain, plain_result, rebuilt, returned_by
 
 
 @dataclasses.dataclass

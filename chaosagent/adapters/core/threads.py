@@ -7,7 +7,7 @@ import contextvars
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from chaosagent.adapters.caller import CALLER, is_running_here, served
+from chaosagent.adapters.core.caller import CALLER, is_running_here, served
 from chaosagent.errors import TargetError
 from chaosagent.event_loop.real_time_loop import RealTimeLoop
 from chaosagent.event_loop.virtual_time import VirtualLoop
@@ -21,10 +21,11 @@ class Threads:
     Args:
         framework: Whose agents ask.
         remedy: What its users do instead of holding up the loop, as a whole sentence.
+        nests: A caller on a loop of virtual time may have that loop work within its call.
     """
 
-    def __init__(self, framework: str, remedy: str) -> None:
-        self._framework, self._remedy = framework, remedy
+    def __init__(self, framework: str, remedy: str, *, nests: bool = True) -> None:
+        self._framework, self._remedy, self._nests = framework, remedy, nests
         try:
             self._loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
         except RuntimeError:
@@ -35,18 +36,26 @@ class Threads:
         """Run something asynchronous on the run's loop, for a caller in a thread.
 
         Raises:
-            TargetError: The caller is on the loop, which cannot wait for itself in real time.
+            TargetError: The caller is on the loop, which cannot wait for itself: in real time, or unless it nests.
         """
         loop = self._loop
         if loop is None:
             return _driven(make())
         if not is_running_here(loop):
             return served(loop, make)
-        if not isinstance(loop, VirtualLoop):
+        if not self._nests or not isinstance(loop, VirtualLoop):
             raise TargetError(
                 f"a door of {self._framework} is used without `await` on the event loop of the run. {self._remedy}"
             )
         return loop.run_until_complete(make())
+
+    async def later(self, make: Callable[[], Awaitable[Any]]) -> Any:
+        """Run something asynchronous on the run's loop, for a caller on any loop."""
+        return await (make() if self.is_here() else asyncio.to_thread(self.now, make))
+
+    def is_here(self) -> bool:
+        """Whether the caller is on the loop of the run."""
+        return self._loop is None or is_running_here(self._loop)
 
     async def apart(self, function: Callable[[], Any]) -> Any:
         """Run a plain function where it does not hold up the loop.

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaosagent.adapters.calls import calls_of, next_ids, parsed_arguments, written_arguments
+from chaosagent.adapters.core.calls import calls_of, next_ids, parsed_arguments, written_arguments
 
 plain_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=8),

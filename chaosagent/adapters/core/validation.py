@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError, to_jsonable_python
+
+from chaosagent.adapters.doors import awaited
+from chaosagent.targets.call_handler import Handler
 
 
 class ValidationFailure(Exception):
@@ -25,6 +30,27 @@ class ValidationFailure(Exception):
         """Return pydantic's exception again, with the same texts."""
         title, facts = self.args
         return ValidationError.from_exception_data(title, [_details(one) for one in facts])
+
+
+def validation_errors(handler: Handler) -> Handler:
+    """Return a handler that raises a `ValidationFailure` where another one raises a `ValidationError`."""
+
+    async def crossing(given: dict[str, Any]) -> Any:
+        try:
+            return await awaited(handler(given))
+        except ValidationError as error:
+            raise ValidationFailure.of(error) from error
+
+    return crossing
+
+
+@contextmanager
+def own_validation_errors() -> Iterator[None]:
+    """Raise pydantic's `ValidationError` again for a `ValidationFailure` that has crossed."""
+    try:
+        yield
+    except ValidationFailure as failed:
+        raise failed.error() from None
 
 
 def _details(fact: dict[str, Any]) -> InitErrorDetails:

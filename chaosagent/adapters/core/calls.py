@@ -45,6 +45,17 @@ def next_ids(taken: Collection[str], count: int) -> list[str]:
     return found
 
 
+def answer_from(told: object) -> Mapping[str, Any]:
+    """Return the answer of a model that crossed as a mapping, whatever was done to it."""
+    return told if isinstance(told, Mapping) else {"content": "" if told is None else str(told)}
+
+
+def text_of(answer: Mapping[str, Any]) -> str:
+    """Return what an answer of a model says; empty where an injection has put something else there."""
+    text = answer.get("content")
+    return text if isinstance(text, str) else ""
+
+
 def calls_of(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the calls in an answer that crossed, whatever was done to it."""
     listed = answer.get("tool_calls")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chaosagent.adapters.translated import translated
+from chaosagent.adapters.core.translated import translated
 
 
 def _timeout_as_connection(error: Exception) -> Exception:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -31,6 +33,33 @@ _STATUS = {
     422: "UnprocessableEntityError",
     429: "RateLimitError",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class ModelErrors:
+    """How failures of one model cross.
+
+    Attributes:
+        crossing: Returns what crosses in the place of an exception that the model raised, or the exception itself.
+        own: Returns what the agent is raised for an exception that crossed, or the exception itself.
+    """
+
+    crossing: Callable[[Exception], Exception]
+    own: Callable[[Exception], Exception]
+
+
+def as_it_is(error: Exception) -> Exception:
+    """Return an exception as it is."""
+    return error
+
+
+AS_THEY_ARE = ModelErrors(as_it_is, as_it_is)
+
+
+def errors_of(client: object) -> ModelErrors:
+    """Return how failures of a model client cross, by its class; as they are for a client that nobody here knows."""
+    package = package_of(client)
+    return ModelErrors(partial(crossing_error, package=package), partial(client_error, package=package))
 
 
 def package_of(client: object) -> ModuleType | None:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from chaosagent.adapters.threads import Threads
+from chaosagent.adapters.core.threads import Threads
 from chaosagent.errors import TargetError
 
 SENTENCE = "Await it."
