@@ -90,6 +90,8 @@ class AdversarySearcher:
         learns: Whether it learns; without, all policies are drawn as the first one is: the baseline of its training.
     """
 
+    name = "adversary"
+
     def __init__(
         self,
         problem: Problem,
@@ -230,7 +232,7 @@ class AdversarySearcher:
     def _policy(self, number: int) -> Policy | None:
         """Return a policy that does something new, as far as that is known; `None` when many draws brought none."""
         for repeat in range(REPEATS_MAX):
-            rng = derive(self._problem.search_seed, "adversary", self._problem.contract, number, repeat)
+            rng = derive(self._problem.search_seed, self.name, self._problem.contract, number, repeat)
             is_late = repeat >= REPEATS_MAX // 2
             mood = Exploration.CURIOUS if is_late else rng.choices(list(SHARES), list(SHARES.values()))[0]
             aim = self._aim(mood, rng)

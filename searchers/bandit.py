@@ -46,6 +46,8 @@ class BanditSearcher(DrawingSearcher):
         injections_max: Most injections of one schedule, those not counted that others need.
     """
 
+    name = "bandit"
+
     def __init__(
         self,
         problem: Problem,
@@ -57,14 +59,13 @@ class BanditSearcher(DrawingSearcher):
         stretch: float = 1.5,
         injections_max: int = 4,
     ) -> None:
-        name = "bandit"
-        super().__init__(problem, name)
-        self._policy = word(name, "policy", policy, POLICIES)
-        self._exploration = number(name, "exploration", exploration, 0.0, EXPLORATION_MAX)
-        self._pulled = number(name, "pulled", pulled, 0.0, 1.0)
-        self._continued = number(name, "continued", continued, 0.0, 1.0)
-        self._stretch = number(name, "stretch", stretch, 1.0, STRETCH_MAX)
-        self._injections_max = whole(name, "injections_max", injections_max, 1, INJECTIONS_MAX)
+        super().__init__(problem)
+        self._policy = word(self.name, "policy", policy, POLICIES)
+        self._exploration = number(self.name, "exploration", exploration, 0.0, EXPLORATION_MAX)
+        self._pulled = number(self.name, "pulled", pulled, 0.0, 1.0)
+        self._continued = number(self.name, "continued", continued, 0.0, 1.0)
+        self._stretch = number(self.name, "stretch", stretch, 1.0, STRETCH_MAX)
+        self._injections_max = whole(self.name, "injections_max", injections_max, 1, INJECTIONS_MAX)
         self._credit = Credit()
         self._front = Front()
         self._base: float | None = None

@@ -82,6 +82,8 @@ class BeamSearcher:
     Determinism: it draws nothing.
     """
 
+    name = "beam"
+
     def __init__(self, problem: Problem, *, width: int = 8, depth: int = 8) -> None:
         self._problem = problem
         self._width = whole("beam", "width", width, 1, WIDTH_MAX)

@@ -41,6 +41,8 @@ class DiversitySearcher(DrawingSearcher):
         archive: The best schedule of each kind.
     """
 
+    name = "diversity"
+
     def __init__(
         self,
         problem: Problem,
@@ -50,7 +52,7 @@ class DiversitySearcher(DrawingSearcher):
         crossover: float = 0.3,
         injections_max: int = 4,
     ) -> None:
-        super().__init__(problem, "diversity")
+        super().__init__(problem)
         self._uniform = number("diversity", "uniform", uniform, 0.0, 1.0)
         self._crossover = number("diversity", "crossover", crossover, 0.0, 1.0)
         self._injections_max = whole("diversity", "injections_max", injections_max, 1, INJECTIONS_MAX)

@@ -70,6 +70,8 @@ class EvolutionarySearcher(DrawingSearcher):
         MissingExtraError: DEAP is not installed.
     """
 
+    name = "evolutionary"
+
     def __init__(
         self,
         problem: Problem,
@@ -80,13 +82,12 @@ class EvolutionarySearcher(DrawingSearcher):
         stretch: float = 2.0,
         injections_max: int = 4,
     ) -> None:
-        name = "evolutionary"
-        super().__init__(problem, name)
-        self._size = whole(name, "population", population, 4, POPULATION_MAX)
-        self._crossover = number(name, "crossover", crossover, 0.0, 1.0)
-        self._lifetime = whole(name, "lifetime", lifetime, 1, LIFETIME_MAX)
-        self._stretch = number(name, "stretch", stretch, 1.0, STRETCH_MAX)
-        self._injections_max = whole(name, "injections_max", injections_max, 1, INJECTIONS_MAX)
+        super().__init__(problem)
+        self._size = whole(self.name, "population", population, 4, POPULATION_MAX)
+        self._crossover = number(self.name, "crossover", crossover, 0.0, 1.0)
+        self._lifetime = whole(self.name, "lifetime", lifetime, 1, LIFETIME_MAX)
+        self._stretch = number(self.name, "stretch", stretch, 1.0, STRETCH_MAX)
+        self._injections_max = whole(self.name, "injections_max", injections_max, 1, INJECTIONS_MAX)
         self._nsga2 = require("deap.tools", extra="search", needed_by="the searcher `evolutionary`").selNSGA2
         base = require("deap.base", extra="search", needed_by="the searcher `evolutionary`")
         self._fitness = type("MarginAndCost", (base.Fitness,), {"weights": (-1.0, -1.0)})

@@ -23,7 +23,7 @@ class SearchOfIntervals(ExactSearcher):
         return space.floor(schedule) if isinstance(space, IntervalSpace) else super().cost_of(schedule)
 
 
-def certifying(
+def exact(
     problem: Problem,
     *,
     r1: bool = True,
@@ -67,5 +67,5 @@ def check_switches(searcher: str, **switches: bool) -> None:
 
 
 def _plain(problem: Problem, rules: Mapping[str, bool]) -> Certifying:
-    exact = SearchOfIntervals(problem, r1=rules["R1"], r2=rules["R2"], r3=rules["R3"])
-    return LineageSearcher(problem, exact) if rules.get(LINEAGE) else exact
+    searcher = SearchOfIntervals(problem, r1=rules["R1"], r2=rules["R2"], r3=rules["R3"])
+    return LineageSearcher(problem, searcher) if rules.get(LINEAGE) else searcher

@@ -61,6 +61,8 @@ class HypothesisSearcher:
     Source: MacIver and Donaldson 2020 (internal test-case reduction); Löscher and Sagonas 2017 (targeted properties).
     """
 
+    name = "hypothesis"
+
     def __init__(
         self, problem: Problem, *, injections_max: int = 4, examples: int = 200, shrinker: str | bool = "on"
     ) -> None:
@@ -141,7 +143,7 @@ class HypothesisSearcher:
             self._exhausted = True  # until a run shows more
             return None
         self._rounds += 1
-        seed = derive_seed(self._problem.search_seed, "hypothesis", self._problem.contract, self._rounds) % SEEDS
+        seed = derive_seed(self._problem.search_seed, self.name, self._problem.contract, self._rounds) % SEEDS
         offer = _Offer(pool, self._injections_max)
         self._test = _Test(self._problem, pool, self._told, offer=offer, seed=seed, examples=self._examples)
         self._talk = Conversation(self._test.generate)

@@ -25,8 +25,10 @@ class RandomSearcher(DrawingSearcher):
         injections_max: Most injections of one schedule, those not counted that others need.
     """
 
+    name = "random"
+
     def __init__(self, problem: Problem, *, injections_max: int = 4) -> None:
-        super().__init__(problem, "random")
+        super().__init__(problem)
         self._injections_max = whole("random", "injections_max", injections_max, 1, INJECTIONS_MAX)
 
     def _draws(self, rng: random.Random) -> Iterator[Schedule]:

@@ -61,6 +61,8 @@ class TpeSearcher(DrawingSearcher):
     Source: Bergstra et al. 2011; Watanabe 2023 for what Optuna makes of it.
     """
 
+    name = "tpe"
+
     def __init__(
         self,
         problem: Problem,
@@ -73,7 +75,7 @@ class TpeSearcher(DrawingSearcher):
     ) -> None:
         if not isinstance(storage, str):
             raise UsageError(f"tpe(storage={storage!r}): storage must be a URL or the name of a file.")
-        super().__init__(problem, "tpe")
+        super().__init__(problem)
         self._injections_max = whole("tpe", "injections_max", injections_max, 1, 20)
         self._startup = whole("tpe", "startup", startup, 1, 10_000)
         self._estimator = _Estimator(

@@ -57,8 +57,8 @@ def test_it_is_named_with_what_it_raised_and_what_was_run_is_kept(
 
 
 def test_a_false_claim_is_told_and_nothing_is_called_proved(chaosagent: Command, own: Callable[[str], str]) -> None:
-    lying = "type(self).standing = property(lambda self: __import__('chaosagent.study.searcher').study.searcher"
-    answer = chaosagent("search", "study.yaml", "--searcher", own(f"{lying}.Standing(5.0, 'C2'))"), "--json")
+    lying = "type(self).progress = property(lambda self: __import__('chaosagent.study.searcher').study.searcher"
+    answer = chaosagent("search", "study.yaml", "--searcher", own(f"{lying}.SearchProgress(5.0, 'C2'))"), "--json")
 
     assert answer.code == 1
     for search in answer.json["searches"]:
