@@ -204,7 +204,7 @@ def test_one_that_cannot_be_made_or_lacks_a_method_is_refused_at_once(plugged: C
 
 
 def test_a_mistake_in_a_setting_is_not_blamed_on_the_searcher() -> None:
-    with pytest.raises(UsageError, match="beam") as caught:
+    with pytest.raises(UsageError, match=r"searcher 'beam': search\.settings\.width is 0") as caught:
         CheckedSearcher("beam", bench().problem(CONTRACTS[0], BUDGET), {"width": 0})
 
     assert not isinstance(caught.value, SearcherError)

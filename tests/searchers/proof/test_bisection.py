@@ -25,6 +25,7 @@ from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
 from chaosagent.study.searcher import LearnsFromOthers, Problem, Purpose, SearchProgress
+from chaosagent.study.searcher_settings import check_settings
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.enumeration import drive
@@ -297,12 +298,10 @@ def test_a_violation_at_a_weaker_level_than_what_passes_is_a_contradiction_whoev
 
 
 def test_a_setting_that_is_no_truth_value_is_refused() -> None:
-    problem = late(SECONDS[2]).bench().problem(CONTRACT, BUDGET)
-
-    with pytest.raises(UsageError, match="searcher exact: monotone is 'yes'; it must be true or false"):
-        exact(problem, monotone="yes")  # type: ignore[arg-type]  # as a study file may have it
-    with pytest.raises(UsageError, match="searcher anytime: r3 is 1; it must be true or false"):
-        anytime(problem, r3=1)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="monotone is 'yes'; it must be true or false"):
+        check_settings("exact", exact, {"monotone": "yes"})
+    with pytest.raises(UsageError, match="r3 is 1; it must be true or false"):
+        check_settings("anytime", anytime, {"r3": 1})
 
 
 def test_with_a_budget_of_nothing_only_the_run_without_injections_is_made() -> None:
