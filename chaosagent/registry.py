@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import inspect
 from collections import ChainMap
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Generic, TypeVar
 
 from chaosagent.errors import UnknownNameError, UsageError
@@ -77,6 +78,49 @@ class Registry(Generic[T]):
                     continue
                 self.register(point.name, entry)
         return self._entries
+
+
+class FileEntries(Mapping[str, T]):
+    """One entry per file of a package; a file is imported on the first look at its entry.
+
+    A file has a class with `name = "<its name>"`, or a function with its name.
+
+    Args:
+        package: Dotted name of the package.
+        names: Of the files, below the package.
+    """
+
+    def __init__(self, package: str, names: Iterable[str]) -> None:
+        self._package = package
+        self._entries: dict[str, T | None] = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> T:
+        found = self._entries[name]
+        if found is None:
+            found = self._entries[name] = self._load(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def _load(self, name: str) -> T:
+        module = importlib.import_module(f"{self._package}.{name}")
+        found: T  # what a file defines is for the type checker to say
+        for found in vars(module).values():
+            if inspect.isclass(found) and getattr(found, "name", None) == name:
+                return found
+            if inspect.isfunction(found) and found.__name__ == name:
+                return found
+        function = f", or call the function {name}" if name.isidentifier() else ""
+        raise UsageError(
+            f'{module.__file__} has no class with the name of its file. Write `name = "{name}"` in the class{function}.'
+        )
 
 
 def _describe(entry: object) -> str:

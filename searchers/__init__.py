@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pkgutil
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+from chaosagent.registry import FileEntries
 
 if TYPE_CHECKING:
     from chaosagent.study.searcher import SearcherFactory
@@ -18,28 +22,6 @@ if __name__ != "chaosagent.searchers":
     )
 
 
-def entries() -> dict[str, SearcherFactory]:
-    """Return the built-in searchers by name."""
-    from chaosagent.searchers.adversary import AdversarySearcher  # loaded on first use
-    from chaosagent.searchers.anytime import anytime
-    from chaosagent.searchers.bandit import BanditSearcher
-    from chaosagent.searchers.beam import BeamSearcher
-    from chaosagent.searchers.diversity import DiversitySearcher
-    from chaosagent.searchers.evolutionary import EvolutionarySearcher
-    from chaosagent.searchers.exact import certifying
-    from chaosagent.searchers.hypothesis import HypothesisSearcher
-    from chaosagent.searchers.random import RandomSearcher
-    from chaosagent.searchers.tpe import TpeSearcher
-
-    return {
-        "adversary": AdversarySearcher,
-        "anytime": anytime,
-        "bandit": BanditSearcher,
-        "beam": BeamSearcher,
-        "diversity": DiversitySearcher,
-        "evolutionary": EvolutionarySearcher,
-        "exact": certifying,
-        "hypothesis": HypothesisSearcher,
-        "random": RandomSearcher,
-        "tpe": TpeSearcher,
-    }
+def entries() -> Mapping[str, SearcherFactory]:
+    """Return the searcher in each file: `beam` is in `beam.py`."""
+    return FileEntries(__name__, sorted(file.name for file in pkgutil.iter_modules(__path__) if not file.ispkg))

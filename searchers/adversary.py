@@ -13,7 +13,7 @@ import enum
 import random
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.foresight import Foresight
@@ -27,7 +27,7 @@ from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.trial_log import TrialLog
 from chaosagent.seeds import derive
 from chaosagent.study.searcher import Problem, Proposal, Purpose, SearchProgress
-from chaosagent.study.searcher_settings import number
+from chaosagent.study.searcher_settings import Within
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.vocabulary import Verdict
 
@@ -90,21 +90,23 @@ class AdversarySearcher:
         learns: Whether it learns; without, all policies are drawn as the first one is: the baseline of its training.
     """
 
+    name = "adversary"
+
     def __init__(
         self,
         problem: Problem,
         *,
-        discount: float = 0.99,
-        cost_weight: float = 0.1,
-        instability_weight: float = 0.5,
-        noise: float = 0.02,
+        discount: Annotated[float, Within(0.5, 1.0)] = 0.99,
+        cost_weight: Annotated[float, Within(0.0, 10.0)] = 0.1,
+        instability_weight: Annotated[float, Within(0.0, 10.0)] = 0.5,
+        noise: Annotated[float, Within(0.0001, 10.0)] = 0.02,
         learns: bool = True,
     ) -> None:
         self._problem, self._learns = problem, learns
-        self._discount = number("adversary", "discount", discount, 0.5, 1.0)
-        self._cost_weight = number("adversary", "cost_weight", cost_weight, 0.0, 10.0)
-        self._instability_weight = number("adversary", "instability_weight", instability_weight, 0.0, 10.0)
-        self._belief = Belief(number("adversary", "noise", noise, 0.0001, 10.0))
+        self._discount = discount
+        self._cost_weight = cost_weight
+        self._instability_weight = instability_weight
+        self._belief = Belief(noise)
         self._arms, self._choices = Arms(problem.space), declared(problem.space)
         self._expander = Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
         self._told, self._ceiling, self._foresight = TrialLog(), Ceiling(problem), Foresight()
@@ -230,7 +232,7 @@ class AdversarySearcher:
     def _policy(self, number: int) -> Policy | None:
         """Return a policy that does something new, as far as that is known; `None` when many draws brought none."""
         for repeat in range(REPEATS_MAX):
-            rng = derive(self._problem.search_seed, "adversary", self._problem.contract, number, repeat)
+            rng = derive(self._problem.search_seed, self.name, self._problem.contract, number, repeat)
             is_late = repeat >= REPEATS_MAX // 2
             mood = Exploration.CURIOUS if is_late else rng.choices(list(SHARES), list(SHARES.values()))[0]
             aim = self._aim(mood, rng)

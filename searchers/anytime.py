@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.searchers.exact import SearchOfIntervals, check_switches
+from chaosagent.searchers.exact import SearchOfIntervals
 from chaosagent.searchers.exploring.covering import CoveringStream
 from chaosagent.searchers.exploring.effects import Effects
 from chaosagent.searchers.exploring.packing import Packer
@@ -75,11 +75,7 @@ def anytime(
         r3: Use rule R3; without fingerprints it does nothing.
         monotone: Rely on the operators that declare a parameter `monotone`; not used where every minimal counterexample
             is wanted.
-
-    Raises:
-        UsageError: A setting is neither true nor false.
     """
-    check_switches("anytime", r1=r1, r2=r2, r3=r3, monotone=monotone)
     rules = {"R1": r1, "R2": r2, "R3": r3}
     return ObservingBisector(problem, rules, _plain) if monotone and not problem.all_minimal else _plain(problem, rules)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection
@@ -24,9 +25,8 @@ from chaosagent.searchers.learning.front import Front, Point
 from chaosagent.searchers.seen.points import Candidate
 from chaosagent.searchers.seen.pool import Arm, margin_of
 from chaosagent.study.searcher import Problem
-from chaosagent.study.searcher_settings import number, whole, word
+from chaosagent.study.searcher_settings import Within
 
-POLICIES = ("ucb1", "thompson")
 EXPLORATION_MAX = 100.0
 STRETCH_MAX = 100.0
 DRAWS_MAX = 60
@@ -46,25 +46,26 @@ class BanditSearcher(DrawingSearcher):
         injections_max: Most injections of one schedule, those not counted that others need.
     """
 
+    name = "bandit"
+
     def __init__(
         self,
         problem: Problem,
         *,
-        policy: str = "ucb1",
-        exploration: float = 0.3,
-        pulled: float = 0.5,
-        continued: float = 0.5,
-        stretch: float = 1.5,
-        injections_max: int = 4,
+        policy: Literal["ucb1", "thompson"] = "ucb1",
+        exploration: Annotated[float, Within(0.0, EXPLORATION_MAX)] = 0.3,
+        pulled: Annotated[float, Within(0.0, 1.0)] = 0.5,
+        continued: Annotated[float, Within(0.0, 1.0)] = 0.5,
+        stretch: Annotated[float, Within(1.0, STRETCH_MAX)] = 1.5,
+        injections_max: Annotated[int, Within(1, INJECTIONS_MAX)] = 4,
     ) -> None:
-        name = "bandit"
-        super().__init__(problem, name)
-        self._policy = word(name, "policy", policy, POLICIES)
-        self._exploration = number(name, "exploration", exploration, 0.0, EXPLORATION_MAX)
-        self._pulled = number(name, "pulled", pulled, 0.0, 1.0)
-        self._continued = number(name, "continued", continued, 0.0, 1.0)
-        self._stretch = number(name, "stretch", stretch, 1.0, STRETCH_MAX)
-        self._injections_max = whole(name, "injections_max", injections_max, 1, INJECTIONS_MAX)
+        super().__init__(problem)
+        self._policy = policy
+        self._exploration = exploration
+        self._pulled = pulled
+        self._continued = continued
+        self._stretch = stretch
+        self._injections_max = injections_max
         self._credit = Credit()
         self._front = Front()
         self._base: float | None = None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.operator import COST_DECIMALS
@@ -22,7 +22,7 @@ from chaosagent.searchers.seen.points import Expander
 from chaosagent.searchers.seen.pool import margin_of
 from chaosagent.searchers.seen.trial_log import TrialLog
 from chaosagent.study.searcher import Problem, Proposal, SearchProgress
-from chaosagent.study.searcher_settings import whole
+from chaosagent.study.searcher_settings import Within
 
 WIDTH_MAX = 10_000
 
@@ -82,10 +82,18 @@ class BeamSearcher:
     Determinism: it draws nothing.
     """
 
-    def __init__(self, problem: Problem, *, width: int = 8, depth: int = 8) -> None:
+    name = "beam"
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        width: Annotated[int, Within(1, WIDTH_MAX)] = 8,
+        depth: Annotated[int, Within(1, INJECTIONS_MAX)] = 8,
+    ) -> None:
         self._problem = problem
-        self._width = whole("beam", "width", width, 1, WIDTH_MAX)
-        self._levels = [_Level() for _ in range(whole("beam", "depth", depth, 1, INJECTIONS_MAX))]
+        self._width = width
+        self._levels = [_Level() for _ in range(depth)]
         self._expander = Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
         self._known = Ceiling(problem)
         self._told = TrialLog()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from typing import Annotated
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import INJECTIONS_MAX, Schedule
@@ -17,7 +18,7 @@ from chaosagent.searchers.drawing.variation import Variation
 from chaosagent.searchers.learning.archive import Archive
 from chaosagent.searchers.seen.points import Candidate
 from chaosagent.study.searcher import Problem
-from chaosagent.study.searcher_settings import number, whole
+from chaosagent.study.searcher_settings import Within
 
 OFFSPRING_MAX = 40
 """How many schedules are bred until one is new."""
@@ -41,20 +42,22 @@ class DiversitySearcher(DrawingSearcher):
         archive: The best schedule of each kind.
     """
 
+    name = "diversity"
+
     def __init__(
         self,
         problem: Problem,
         *,
-        cost_levels: int = 8,
-        uniform: float = 0.2,
-        crossover: float = 0.3,
-        injections_max: int = 4,
+        cost_levels: Annotated[int, Within(1, 1_000)] = 8,
+        uniform: Annotated[float, Within(0.0, 1.0)] = 0.2,
+        crossover: Annotated[float, Within(0.0, 1.0)] = 0.3,
+        injections_max: Annotated[int, Within(1, INJECTIONS_MAX)] = 4,
     ) -> None:
-        super().__init__(problem, "diversity")
-        self._uniform = number("diversity", "uniform", uniform, 0.0, 1.0)
-        self._crossover = number("diversity", "crossover", crossover, 0.0, 1.0)
-        self._injections_max = whole("diversity", "injections_max", injections_max, 1, INJECTIONS_MAX)
-        self.archive = Archive(problem, whole("diversity", "cost_levels", cost_levels, 1, 1_000))
+        super().__init__(problem)
+        self._uniform = uniform
+        self._crossover = crossover
+        self._injections_max = injections_max
+        self.archive = Archive(problem, cost_levels)
         self._variation = Variation(self._pool)
 
     def _learn(self, evaluation: Evaluation, fresh: Sequence[Candidate]) -> None:

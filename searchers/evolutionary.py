@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from chaosagent.extras import require
 from chaosagent.faults.evaluation import Evaluation, Status
@@ -24,7 +24,7 @@ from chaosagent.searchers.learning.front import Front, Point
 from chaosagent.searchers.seen.points import Candidate
 from chaosagent.searchers.seen.pool import margin_of
 from chaosagent.study.searcher import Problem
-from chaosagent.study.searcher_settings import number, whole
+from chaosagent.study.searcher_settings import Within
 
 if TYPE_CHECKING:
     from deap.base import Fitness
@@ -70,23 +70,24 @@ class EvolutionarySearcher(DrawingSearcher):
         MissingExtraError: DEAP is not installed.
     """
 
+    name = "evolutionary"
+
     def __init__(
         self,
         problem: Problem,
         *,
-        population: int = 40,
-        crossover: float = 0.5,
-        lifetime: int = 200,
-        stretch: float = 2.0,
-        injections_max: int = 4,
+        population: Annotated[int, Within(4, POPULATION_MAX)] = 40,
+        crossover: Annotated[float, Within(0.0, 1.0)] = 0.5,
+        lifetime: Annotated[int, Within(1, LIFETIME_MAX)] = 200,
+        stretch: Annotated[float, Within(1.0, STRETCH_MAX)] = 2.0,
+        injections_max: Annotated[int, Within(1, INJECTIONS_MAX)] = 4,
     ) -> None:
-        name = "evolutionary"
-        super().__init__(problem, name)
-        self._size = whole(name, "population", population, 4, POPULATION_MAX)
-        self._crossover = number(name, "crossover", crossover, 0.0, 1.0)
-        self._lifetime = whole(name, "lifetime", lifetime, 1, LIFETIME_MAX)
-        self._stretch = number(name, "stretch", stretch, 1.0, STRETCH_MAX)
-        self._injections_max = whole(name, "injections_max", injections_max, 1, INJECTIONS_MAX)
+        super().__init__(problem)
+        self._size = population
+        self._crossover = crossover
+        self._lifetime = lifetime
+        self._stretch = stretch
+        self._injections_max = injections_max
         self._nsga2 = require("deap.tools", extra="search", needed_by="the searcher `evolutionary`").selNSGA2
         base = require("deap.base", extra="search", needed_by="the searcher `evolutionary`")
         self._fitness = type("MarginAndCost", (base.Fitness,), {"weights": (-1.0, -1.0)})

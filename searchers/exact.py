@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chaosagent.errors import UsageError
 from chaosagent.faults.schedule import Schedule
 from chaosagent.searchers.proof.bisection import BisectingSearcher, Certifying
 from chaosagent.searchers.proof.intervals import IntervalSpace
@@ -23,7 +22,7 @@ class SearchOfIntervals(ExactSearcher):
         return space.floor(schedule) if isinstance(space, IntervalSpace) else super().cost_of(schedule)
 
 
-def certifying(
+def exact(
     problem: Problem,
     *,
     r1: bool = True,
@@ -43,11 +42,7 @@ def certifying(
             is wanted.
         lineage: Rely on the provenance of a target that declares it complete; only for contracts that judge nothing but
             the outcome.
-
-    Raises:
-        UsageError: A setting is neither true nor false.
     """
-    check_switches("exact", r1=r1, r2=r2, r3=r3, monotone=monotone, lineage=lineage)
     used = {"R1": r1, "R2": r2, "R3": r3}
     used[LINEAGE] = lineage and problem.outcome_only
     if not monotone or problem.all_minimal:
@@ -55,17 +50,6 @@ def certifying(
     return BisectingSearcher(problem, used, _plain)
 
 
-def check_switches(searcher: str, **switches: bool) -> None:
-    """Check what a study file may have as any value.
-
-    Raises:
-        UsageError: One of them is neither true nor false.
-    """
-    for name, value in switches.items():
-        if not isinstance(value, bool):
-            raise UsageError(f"searcher {searcher}: {name} is {value!r}; it must be true or false.")
-
-
 def _plain(problem: Problem, rules: Mapping[str, bool]) -> Certifying:
-    exact = SearchOfIntervals(problem, r1=rules["R1"], r2=rules["R2"], r3=rules["R3"])
-    return LineageSearcher(problem, exact) if rules.get(LINEAGE) else exact
+    searcher = SearchOfIntervals(problem, r1=rules["R1"], r2=rules["R2"], r3=rules["R3"])
+    return LineageSearcher(problem, searcher) if rules.get(LINEAGE) else searcher

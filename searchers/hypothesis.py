@@ -11,7 +11,7 @@ import contextlib
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from chaosagent.extras import require
 from chaosagent.faults.evaluation import Evaluation
@@ -23,7 +23,7 @@ from chaosagent.searchers.seen.pool import Pool
 from chaosagent.searchers.seen.trial_log import TrialLog
 from chaosagent.seeds import derive_seed
 from chaosagent.study.searcher import Problem, Proposal, SearchProgress
-from chaosagent.study.searcher_settings import whole, word
+from chaosagent.study.searcher_settings import Within
 from chaosagent.study.shrinking.minimise import violates
 
 if TYPE_CHECKING:
@@ -61,14 +61,20 @@ class HypothesisSearcher:
     Source: MacIver and Donaldson 2020 (internal test-case reduction); Löscher and Sagonas 2017 (targeted properties).
     """
 
+    name = "hypothesis"
+
     def __init__(
-        self, problem: Problem, *, injections_max: int = 4, examples: int = 200, shrinker: str | bool = "on"
+        self,
+        problem: Problem,
+        *,
+        injections_max: Annotated[int, Within(1, 20)] = 4,
+        examples: Annotated[int, Within(10, 100_000)] = 200,
+        shrinker: Literal["on", "off", True, False] = "on",  # YAML reads `on` and `off` as truth values
     ) -> None:
         self._problem = problem
-        self._injections_max = whole("hypothesis", "injections_max", injections_max, 1, 20)
-        self._examples = whole("hypothesis", "examples", examples, 10, 100_000)
-        written = ("off", "on")[shrinker] if isinstance(shrinker, bool) else shrinker  # YAML has no word `off`
-        self._shrinks = word("hypothesis", "shrinker", written, ("on", "off")) == "on"
+        self._injections_max = injections_max
+        self._examples = examples
+        self._shrinks = shrinker in ("on", True)
         require("hypothesis", extra="search", needed_by="searcher hypothesis")
         self._pool = Pool(problem)
         self._told = TrialLog()
@@ -141,7 +147,7 @@ class HypothesisSearcher:
             self._exhausted = True  # until a run shows more
             return None
         self._rounds += 1
-        seed = derive_seed(self._problem.search_seed, "hypothesis", self._problem.contract, self._rounds) % SEEDS
+        seed = derive_seed(self._problem.search_seed, self.name, self._problem.contract, self._rounds) % SEEDS
         offer = _Offer(pool, self._injections_max)
         self._test = _Test(self._problem, pool, self._told, offer=offer, seed=seed, examples=self._examples)
         self._talk = Conversation(self._test.generate)

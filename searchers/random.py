@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from typing import Annotated
 
 from chaosagent.faults.schedule import INJECTIONS_MAX, Schedule
 from chaosagent.searchers.drawing.searcher import DrawingSearcher
 from chaosagent.searchers.drawing.uniform import drawn
 from chaosagent.study.searcher import Problem
-from chaosagent.study.searcher_settings import whole
+from chaosagent.study.searcher_settings import Within
 
 REPEATS_MAX = 200
 
@@ -25,9 +26,11 @@ class RandomSearcher(DrawingSearcher):
         injections_max: Most injections of one schedule, those not counted that others need.
     """
 
-    def __init__(self, problem: Problem, *, injections_max: int = 4) -> None:
-        super().__init__(problem, "random")
-        self._injections_max = whole("random", "injections_max", injections_max, 1, INJECTIONS_MAX)
+    name = "random"
+
+    def __init__(self, problem: Problem, *, injections_max: Annotated[int, Within(1, INJECTIONS_MAX)] = 4) -> None:
+        super().__init__(problem)
+        self._injections_max = injections_max
 
     def _draws(self, rng: random.Random) -> Iterator[Schedule]:
         return (drawn(self._pool, rng, self._injections_max) for _ in range(REPEATS_MAX))

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from chaosagent.errors import UsageError
 from chaosagent.extras import require
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection, Place, place_of
@@ -22,7 +21,7 @@ from chaosagent.searchers.learning.optuna_mirror import OptunaMirror, quiet
 from chaosagent.searchers.learning.scalar import scalar_of
 from chaosagent.searchers.seen.points import Candidate
 from chaosagent.study.searcher import Problem
-from chaosagent.study.searcher_settings import whole
+from chaosagent.study.searcher_settings import Within
 
 SAMPLES_MAX = 6
 """How often Optuna is asked for something new before a schedule is drawn uniformly."""
@@ -61,24 +60,22 @@ class TpeSearcher(DrawingSearcher):
     Source: Bergstra et al. 2011; Watanabe 2023 for what Optuna makes of it.
     """
 
+    name = "tpe"
+
     def __init__(
         self,
         problem: Problem,
         *,
-        injections_max: int = 4,
-        startup: int = 20,
-        candidates: int = 24,
-        window: int = 200,
+        injections_max: Annotated[int, Within(1, 20)] = 4,
+        startup: Annotated[int, Within(1, 10_000)] = 20,
+        candidates: Annotated[int, Within(1, 10_000)] = 24,
+        window: Annotated[int, Within(10, 10_000)] = 200,
         storage: str = "",
     ) -> None:
-        if not isinstance(storage, str):
-            raise UsageError(f"tpe(storage={storage!r}): storage must be a URL or the name of a file.")
-        super().__init__(problem, "tpe")
-        self._injections_max = whole("tpe", "injections_max", injections_max, 1, 20)
-        self._startup = whole("tpe", "startup", startup, 1, 10_000)
-        self._estimator = _Estimator(
-            whole("tpe", "candidates", candidates, 1, 10_000), whole("tpe", "window", window, 10, 10_000)
-        )
+        super().__init__(problem)
+        self._injections_max = injections_max
+        self._startup = startup
+        self._estimator = _Estimator(candidates, window)
         self._words = _Words()
         settings = (injections_max, startup, candidates, window)
         self._shelf = OptunaMirror(storage, problem, settings) if storage else None

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from chaosagent import experiments
+
 ROOT = Path(__file__).parents[1]
 MAPPED = ("operators", "searchers", "replays", "experiments")
 NOT_INSTALLED = Path("experiments", "benchmarks")
@@ -60,6 +62,17 @@ def test_every_folder_with_code_is_a_package() -> None:
     ]
 
     assert not complaints, "\n".join(complaints)
+
+
+def test_the_module_of_every_built_in_target_is_installed() -> None:
+    listed = set(_setuptools()["packages"])
+
+    modules = {name: entry.reference.partition(":")[0] for name, entry in experiments.entries().items()}
+
+    assert len(modules) == 10
+    for name, module in modules.items():
+        assert module.rpartition(".")[0] in listed, f"pyproject.toml: packages lacks the one of target {name!r}."
+        assert importlib.util.find_spec(module) is not None, f"There is no {module}, of target {name!r}."
 
 
 def test_every_data_file_is_shipped() -> None:

@@ -19,12 +19,14 @@ from chaosagent.extras import require
 from chaosagent.report.findings import Findings
 from chaosagent.report.notes import Notes
 from chaosagent.report.stale_records import StaleRecords
+from chaosagent.study.checked_searcher import CheckedSearcher
 from chaosagent.study.loop.resume_state import NOTHING_EARLIER
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.sink import Sink
 from chaosagent.study.store.study_store import ANSWERS_NAME, StudyStore
 from chaosagent.studyfile import StudyFile, difference_of, plan_of, worker_setup
+from chaosagent.vocabulary import Severity
 
 EXECUTORS = ("inline", "process", "ray")
 
@@ -127,6 +129,7 @@ def run_study(
     with contextlib.ExitStack() as stack:
         printed = audience.printed
         plan = plan_of(study)
+        _try_searcher(study, plan)
         workforce.check_installed()
         if not workforce.ray_address:
             plan = _with_answers(plan, out, stack)
@@ -180,6 +183,17 @@ def _refuse_workers(study: StudyFile, workforce: WorkerSettings) -> None:
             f"{study.located.where()}: {study.only_here[0]}, and worker processes import it by name. Put it at the top "
             "level of a module, such as agent.py, and import it from there; or leave out executor and workers."
         )
+
+
+def _try_searcher(study: StudyFile, plan: Plan) -> None:
+    """Make the searcher of one search, so that what it refuses is reported before anything is written."""
+    monitor, contract = next((at, one) for at, one in enumerate(plan.contracts) if one.severity is Severity.HARD)
+    try:
+        CheckedSearcher(plan.searcher, plan.problem(contract, monitor, plan.seeds[0]), plan.searcher_settings)
+    except SearcherError:
+        raise
+    except UsageError as error:  # a setting that only the searcher itself can check, or a package that is missing
+        raise UsageError(f"{study.located.where('search', 'settings')}: {error}") from error
 
 
 def _processes_for(

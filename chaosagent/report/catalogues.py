@@ -13,6 +13,7 @@ from chaosagent.faults.operator import OPERATORS, CostModel, Operator, lattice
 from chaosagent.report.page import Page, bad, faint, name
 from chaosagent.study.certificate import RULES
 from chaosagent.study.searcher import DEFAULT_SEARCHER, SEARCHERS
+from chaosagent.study.searcher_settings import allowed, settings_of
 from chaosagent.targets.loading import TARGETS, known_targets
 
 
@@ -114,12 +115,13 @@ def _level(level: object) -> str:
 
 
 def searchers() -> Catalogue:
-    """Return the searchers with their settings, and which one a study takes that names none."""
+    """Return the searchers with their settings and what those may be, and which one a study takes that names none."""
     return Catalogue("searchers", [_searcher(registered) for registered in SEARCHERS], SEARCHERS.failures)
 
 
 def _searcher(registered: str) -> Entry:
     factory = SEARCHERS.get(registered)
+    annotations = settings_of(factory)
     settings: dict[str, Plain] = {}
     lines: list[str] = []
     for setting, parameter in inspect.signature(factory).parameters.items():
@@ -129,8 +131,8 @@ def _searcher(registered: str) -> Entry:
         settings[setting] = (
             default if default is None or isinstance(default, bool | int | float | str) else repr(default)
         )
-        rule = RULES.get(setting.upper()) or RULES.get(setting)
-        lines.append(f"{setting} = {default!r}" + (f": {rule}" if rule else ""))
+        meaning = RULES.get(setting.upper()) or RULES.get(setting) or allowed(annotations.get(setting))
+        lines.append(f"{setting} = {default!r}" + (f": {meaning}" if meaning else ""))
     by_default = registered == DEFAULT_SEARCHER
     summary = f"{first_line(factory)}{' (the default)' * by_default}"
     return Entry(registered, summary, {"default": by_default, "settings": settings}, tuple(lines))

@@ -31,6 +31,7 @@ from chaosagent.study.searcher import (
     SearchProgress,
     factory_of,
 )
+from chaosagent.study.searcher_settings import check_settings
 from chaosagent.study.shrinking.minimise import KnownToHold, violates
 from chaosagent.vocabulary import Verdict
 
@@ -61,6 +62,7 @@ class CheckedSearcher:
         disproved: What it claimed and what was told, without a full stop; empty while nothing contradicts.
 
     Raises:
+        UsageError: It has no such setting, or a value is not allowed.
         SearcherError: The searcher cannot be made, or lacks a method; so do all methods when it raises, or returns what
             it must not. After that it is not called again, and nothing that it claimed counts.
     """
@@ -73,6 +75,7 @@ class CheckedSearcher:
         self._within: set[Injection] = set()
         self._in_order: set[tuple[Injection, Injection]] = set()
         factory = factory_of(name)
+        check_settings(name, factory, settings)
         self._searcher: Searcher = self._called("its constructor", lambda: factory(problem, **settings))
         for method in METHODS:
             if not callable(getattr(self._searcher, method, None)):

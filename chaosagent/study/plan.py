@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaosagent.canonical import Plain, digest_of
-from chaosagent.contracts.contract import Contract
+from chaosagent.contracts.contract import Contract, judges_outcome_only, sees_faults
 from chaosagent.execution.answers_on_disk import AnswersOnDisk
 from chaosagent.execution.run.frozen import Answers, AnswersInMemory
 from chaosagent.execution.workers.workbench import Workbench
 from chaosagent.faults.space import Space
 from chaosagent.faults.written_file import WrittenFile
 from chaosagent.limits import RunLimits, StudyLimits
-from chaosagent.study.searcher import DEFAULT_SEARCHER
+from chaosagent.study.searcher import DEFAULT_SEARCHER, Problem
 from chaosagent.targets.target import Target
 from chaosagent.vocabulary import SystemConfig, Task
 
@@ -109,6 +109,26 @@ class Plan:
         """Return a workbench of this process."""
         kept: Answers = AnswersInMemory() if self.answers is None else AnswersOnDisk(self.answers)
         return Workbench(self.target, self.config, self.contracts, self.run_limits, kept, self.fresh, self.opened)
+
+    def problem(self, contract: Contract, monitor: int, seed: int) -> Problem:
+        """Return what one search is about.
+
+        Args:
+            contract: What is to be broken.
+            monitor: Place of the contract among the verdicts.
+            seed: Of the runs.
+        """
+        return Problem(
+            contract.id,
+            monitor,
+            self.space,
+            self.budget,
+            seed,
+            self.seed,
+            kinds_matter=sees_faults(contract),
+            all_minimal=self.wants_several,
+            outcome_only=judges_outcome_only(contract),
+        )
 
     @property
     def searcher_module(self) -> str:

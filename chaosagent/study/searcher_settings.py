@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints
 
 from chaosagent.errors import UnknownNameError, UsageError
 from chaosagent.study.searcher import factory_of
@@ -27,13 +27,33 @@ PROVER = "exact"
 _VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
+@dataclass(frozen=True, slots=True)
+class Within:
+    """The bounds of a number, beside its type: `width: Annotated[int, Within(1, 100)] = 8`.
+
+    Attributes:
+        least: The least value allowed.
+        most: The greatest.
+    """
+
+    least: float
+    most: float
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, int | float) and self.least <= value <= self.most
+
+    def __str__(self) -> str:
+        least, most = (str(bound) if isinstance(bound, int) else f"{bound:g}" for bound in (self.least, self.most))
+        return f"from {least} to {most}"
+
+
 def settings_of(factory: Callable[..., object]) -> dict[str, object]:
-    """Return the settings of a searcher with their types, `None` for one that does not tell its type.
+    """Return the settings of a searcher as they are annotated, `None` for one without an annotation.
 
     The first parameter is the problem, and no setting. Empty, too, for what does not tell its parameters.
     """
     try:
-        hints = get_type_hints(factory.__init__ if inspect.isclass(factory) else factory)
+        hints = get_type_hints(factory.__init__ if inspect.isclass(factory) else factory, include_extras=True)
     except (NameError, TypeError):  # of a plug-in whose annotations name what only its type checker knows
         hints = {}
     return {one.name: hints.get(one.name) for one in _parameters(factory)[1:] if one.kind not in _VARIABLE}
@@ -46,58 +66,78 @@ def _parameters(factory: Callable[..., object]) -> list[inspect.Parameter]:
         return []
 
 
-def check_setting(searcher: str, factory: Callable[..., object], name: str, value: object, *, where: str) -> None:
-    """Check that a searcher has a setting, and that a value is of its type; bounds it checks itself.
+def check_settings(
+    searcher: str,
+    factory: Callable[..., object],
+    settings: Mapping[str, object],
+    where: Callable[[str], str] | None = None,
+) -> None:
+    """Check that a searcher has the settings it is given, and that each value is what its annotation allows.
 
     Args:
         searcher: Its name.
         factory: Makes it.
-        name: Of the setting.
-        value: As it was given.
-        where: File and line, or the option.
+        settings: As they were given.
+        where: Returns what messages call the place of a setting: its file and line, or the option.
 
     Raises:
         UnknownNameError: It has no such setting; the nearest is offered.
-        UsageError: The value is of another type, or the setting is one of the searcher that has the most rules.
+        UsageError: A value is of another type or out of bounds, or the setting is one of the searcher that has the most
+            rules.
     """
-    types = settings_of(factory)
-    takes_any = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in _parameters(factory))
-    if name not in types and not takes_any:
-        if name in settings_of(factory_of(PROVER)):
-            known = ", ".join(types) or "none"
-            raise UsageError(
-                f"{where}: search.settings.{name} is a setting of `searcher: {PROVER}`, and not of {searcher!r}. "
-                f"Write `searcher: {PROVER}` beside it, or remove it. Settings of {searcher!r}: {known}."
-            )
-        raise UnknownNameError(f"setting of searcher {searcher!r}:", name, types, where)
-    wanted = types.get(name)
-    if wanted is None or _fits(value, wanted):
+    if not settings:
         return
-    words = _nearest(value, _literals(wanted))
-    raise UsageError(f"{where}: search.settings.{name} is {_shown(value)}; it must be {_words(wanted)}.{words}")
+    known = settings_of(factory)
+    takes_any = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in _parameters(factory))
+    for name, value in settings.items():
+        place = f"searcher {searcher!r}" if where is None else where(name)
+        if name not in known and not takes_any:
+            raise _unknown(searcher, name, known, place)
+        wanted = known.get(name)
+        if wanted is not None and not _fits(value, wanted):
+            hint = _nearest(value, _literals(wanted))
+            raise UsageError(f"{place}: search.settings.{name} is {_shown(value)}; it must be {allowed(wanted)}.{hint}")
+
+
+def _unknown(searcher: str, name: str, known: Mapping[str, object], where: str) -> UsageError:
+    if name not in settings_of(factory_of(PROVER)):
+        return UnknownNameError(f"setting of searcher {searcher!r}:", name, known, where)
+    return UsageError(
+        f"{where}: search.settings.{name} is a setting of `searcher: {PROVER}`, and not of {searcher!r}. "
+        f"Write `searcher: {PROVER}` beside it, or remove it. Settings of {searcher!r}: {', '.join(known) or 'none'}."
+    )
 
 
 def _fits(value: object, wanted: object) -> bool:
-    if get_origin(wanted) in (Union, UnionType):
-        return any(_fits(value, one) for one in get_args(wanted))
-    if get_origin(wanted) is Literal:
-        return any(value == one and type(value) is type(one) for one in get_args(wanted))
+    origin, arguments = get_origin(wanted), get_args(wanted)
+    if origin in (Union, UnionType):
+        return any(_fits(value, one) for one in arguments)
+    if origin is Literal:
+        return any(value == one and type(value) is type(one) for one in arguments)
+    if origin is Annotated:
+        return _fits(value, arguments[0]) and all(value in one for one in arguments[1:] if isinstance(one, Within))
     if wanted in (int, float):
         numbers = (int, float) if wanted is float else (int,)
         return isinstance(value, numbers) and not isinstance(value, bool)
     return isinstance(value, wanted) if wanted in WORDS and isinstance(wanted, type) else True
 
 
-def _words(wanted: object) -> str:
-    if get_origin(wanted) in (Union, UnionType):
-        return " or ".join(_words(one) for one in get_args(wanted))
-    if get_origin(wanted) is Literal:
-        return f"one of {', '.join(map(_shown, get_args(wanted)))}"
-    return WORDS.get(wanted, "of another type")
+def allowed(wanted: object) -> str:
+    """Return in words what an annotation allows, empty where that is not known."""
+    origin, arguments = get_origin(wanted), get_args(wanted)
+    if origin in (Union, UnionType):
+        return " or ".join(filter(None, map(allowed, arguments)))
+    if origin is Literal:
+        return f"one of {', '.join(map(_shown, arguments))}"
+    if origin is Annotated:
+        return " ".join([allowed(arguments[0]), *(str(one) for one in arguments[1:] if isinstance(one, Within))])
+    return WORDS.get(wanted, "")
 
 
 def _literals(wanted: object) -> list[str]:
-    return [one for one in get_args(wanted) if isinstance(one, str)]
+    if get_origin(wanted) is Literal:
+        return [one for one in get_args(wanted) if isinstance(one, str)]
+    return [word for one in get_args(wanted) for word in _literals(one)]
 
 
 def _nearest(value: object, words: Sequence[str]) -> str:
@@ -112,38 +152,3 @@ def _shown(value: object) -> str:
         return {None: "null", True: "true", False: "false"}[value]
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:80]}..."
-
-
-def whole(searcher: str, setting: str, value: object, least: int, most: int) -> int:
-    """Return a whole number within limits, both inclusive.
-
-    Raises:
-        UsageError: It is none, or lies outside.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise UsageError(f"{searcher}({setting}={value!r}): {setting} must be a whole number from {least} to {most}.")
-    return value
-
-
-def number(searcher: str, setting: str, value: object, least: float, most: float) -> float:
-    """Return a number within limits, both inclusive.
-
-    Raises:
-        UsageError: It is none, or lies outside.
-    """
-    within = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if not within or not isinstance(value, int | float) or not least <= value <= most:
-        raise UsageError(f"{searcher}({setting}={value!r}): {setting} must be a number from {least:g} to {most:g}.")
-    return float(value)
-
-
-def word(searcher: str, setting: str, value: object, allowed: Sequence[str]) -> str:
-    """Return one of some words.
-
-    Raises:
-        UsageError: It is none of them.
-    """
-    if not isinstance(value, str) or value not in allowed:
-        known, hint = ", ".join(allowed), _nearest(value, allowed)
-        raise UsageError(f"{searcher}({setting}={value!r}): {setting} must be one of {known}.{hint}")
-    return value

@@ -11,17 +11,15 @@ from typing import cast
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts, parse_contract
 from chaosagent.contracts.contract import Contract
-from chaosagent.errors import SearcherError, UnknownNameError, UsageError
+from chaosagent.errors import UnknownNameError, UsageError
 from chaosagent.execution.hidden_state.file_watch import watch_files
 from chaosagent.execution.workers.own_process import refuse_threads, threads_of_others
 from chaosagent.execution.workers.workbench import Workbench, load_workbench
-from chaosagent.faults.space import Space
 from chaosagent.importable import make_importable
 from chaosagent.limits import RunLimits, StudyLimits
-from chaosagent.study.checked_searcher import CheckedSearcher
 from chaosagent.study.plan import Plan
-from chaosagent.study.searcher import Problem, factory_of
-from chaosagent.study.searcher_settings import check_setting, settings_of
+from chaosagent.study.searcher import factory_of
+from chaosagent.study.searcher_settings import check_settings, settings_of
 from chaosagent.studyfile.file import StudyFile
 from chaosagent.studyfile.space import space_of
 from chaosagent.targets.loading import COMMAND_FILES, load_target
@@ -64,7 +62,7 @@ def plan_of(study: StudyFile) -> Plan:
         space=space,
         budget=settings.budget,
         searcher=_searcher(study),
-        searcher_settings=_searcher_settings(study, space),
+        searcher_settings=_searcher_settings(study),
         lookahead=settings.search.lookahead,
         seed=settings.search.seed,
         limits=StudyLimits(settings.search.trials, settings.search.seconds, settings.search.error_share),
@@ -220,24 +218,18 @@ def _searcher(study: StudyFile) -> str:
     return str(_importable(given, study, study.located.where("search", "searcher"), "searcher"))
 
 
-def _searcher_settings(study: StudyFile, space: Space) -> Mapping[str, Plain]:
+def _searcher_settings(study: StudyFile) -> Mapping[str, Plain]:
     settings = study.settings.search
     where, name = study.located.where("search", "searcher"), _searcher(study)
     factory = factory_of(name, where)
     given = cast("dict[str, Plain]", dict(settings.settings))
-    for key, value in given.items():
-        at = study.located.where("search", "settings", key)
-        known = settings_of(factory)
+    known = settings_of(factory)
+    for key in given:
         if key not in known and where == "--searcher":
             raise UsageError(
-                f"{at}: search.settings.{key} is no setting of searcher {name!r} of --searcher. "
-                f"Remove it, or leave out --searcher. Settings of {name!r}: {', '.join(known) or 'none'}."
+                f"{study.located.where('search', 'settings', key)}: search.settings.{key} is no setting of searcher "
+                f"{name!r} of --searcher. Remove it, or leave out --searcher. "
+                f"Settings of {name!r}: {', '.join(known) or 'none'}."
             )
-        check_setting(name, factory, key, value, where=at)
-    try:
-        CheckedSearcher(name, Problem("", 0, space, study.settings.budget, 0), given)
-    except SearcherError:
-        raise
-    except UsageError as error:  # a value out of bounds is a mistake in the file, and told before anything is begun
-        raise UsageError(f"{study.located.where('search', 'settings')}: {error}") from error
+    check_settings(name, factory, given, lambda key: study.located.where("search", "settings", key))
     return given

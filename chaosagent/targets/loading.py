@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from chaosagent.errors import TargetError, UnknownNameError, UsageError
+from chaosagent.errors import TargetError, UsageError
 from chaosagent.importable import stop_hint
 from chaosagent.registry import Registry
 from chaosagent.targets.references import module_of
@@ -15,41 +15,26 @@ from chaosagent.targets.target import Target
 COMMAND_FILES = (".yaml", ".yml")
 """How files end that describe a command as a target."""
 
-BUILTIN: Mapping[str, tuple[str, str]] = {
-    "dojo-banking": ("chaosagent.experiments.dojo.target:banking", "AgentDojo's banking suite (extra dojo)"),
-    "dojo-reader-banking": (
-        "chaosagent.experiments.dojo.closed_loop.target:banking",
-        "AgentDojo's banking suite with an agent that decides by what it reads (extra dojo)",
-    ),
-    "dojo-reader-slack": (
-        "chaosagent.experiments.dojo.closed_loop.target:slack",
-        "AgentDojo's slack suite with an agent that decides by what it reads (extra dojo)",
-    ),
-    "dojo-reader-travel": (
-        "chaosagent.experiments.dojo.closed_loop.target:travel",
-        "AgentDojo's travel suite with an agent that decides by what it reads (extra dojo)",
-    ),
-    "dojo-reader-workspace": (
-        "chaosagent.experiments.dojo.closed_loop.target:workspace",
-        "AgentDojo's workspace suite with an agent that decides by what it reads (extra dojo)",
-    ),
-    "dojo-slack": ("chaosagent.experiments.dojo.target:slack", "AgentDojo's slack suite (extra dojo)"),
-    "dojo-travel": ("chaosagent.experiments.dojo.target:travel", "AgentDojo's travel suite (extra dojo)"),
-    "dojo-workspace": ("chaosagent.experiments.dojo.target:workspace", "AgentDojo's workspace suite (extra dojo)"),
-    "refund": (
-        "chaosagent.experiments.refund.target:refund_agent",
-        "The smallest example: an agent that can pay twice",
-    ),
-    "triage": ("chaosagent.experiments.triage.target:TRIAGE", "A customer-support triage assistant"),
-}
-"""Targets that come with chaosagent: where they are, and one line on each. Loaded when they are asked for."""
+
+@dataclass(frozen=True, slots=True)
+class DeferredTarget:
+    """A registered target that is imported when it is asked for.
+
+    Attributes:
+        reference: `module:attribute` of the target, or of a function that makes it.
+        description: One line on it.
+    """
+
+    reference: str
+    description: str
+
+
+TARGETS: Registry[Target | DeferredTarget] = Registry("target", "chaosagent.targets", "chaosagent.experiments")
 
 
 def known_targets() -> dict[str, str]:
     """Return the names of built-in targets and plug-ins, each with one line, without loading a built-in."""
-    found = {name: summary for name, (_, summary) in BUILTIN.items()}
-    found.update({name: TARGETS.get(name).description for name in TARGETS})
-    return dict(sorted(found.items()))
+    return {name: TARGETS.get(name).description for name in TARGETS}
 
 
 def load_target(reference: str, *, where: str = "", folder: Path | None = None) -> Target:
@@ -95,24 +80,15 @@ def load_target(reference: str, *, where: str = "", folder: Path | None = None) 
 
 
 def _named(name: str, where: str) -> Target:
-    if name in BUILTIN:
-        module, _, attribute = BUILTIN[name][0].partition(":")
-        found = getattr(importlib.import_module(module), attribute)
-        return found if isinstance(found, Target) else _made(found(), name)
-    if name in TARGETS:
-        return TARGETS.get(name, where)
-    raise UnknownNameError("target", name, known_targets(), where)
+    entry = TARGETS.get(name, where)
+    if not isinstance(entry, DeferredTarget):
+        return _made(entry, name)
+    module, _, attribute = entry.reference.partition(":")
+    found = getattr(importlib.import_module(module), attribute)
+    return found if isinstance(found, Target) else _made(found(), name)
 
 
 def _made(found: object, name: str) -> Target:
     if not isinstance(found, Target):
         raise TargetError(f"target {name!r} is {type(found).__name__}, not a target.")
     return found
-
-
-TARGETS: Registry[Target] = Registry("target", "chaosagent.targets", "chaosagent.targets.loading")
-
-
-def entries() -> dict[str, Target]:
-    """Return nothing: built-in targets are large and loaded one by one; see `BUILTIN`."""
-    return {}

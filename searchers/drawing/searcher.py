@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule
@@ -22,12 +23,16 @@ class DrawingSearcher(ABC):
 
     Args:
         problem: What is searched.
-        name: Under which the searcher is registered; names its random streams.
+
+    Attributes:
+        name: A subclass's; names its random streams.
     """
 
-    def __init__(self, problem: Problem, name: str) -> None:
+    name: ClassVar[str]
+
+    def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._streams = Streams(problem.search_seed, name, problem.contract)
+        self._streams = Streams(problem.search_seed, self.name, problem.contract)
         self._pool = Pool(problem)
         self._told = TrialLog()
         self._exhausted = False

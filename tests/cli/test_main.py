@@ -150,6 +150,14 @@ def test_a_searcher_is_listed_with_what_its_rules_mean(chaosagent: Command) -> N
         assert f"    {rule.lower()} = {by_default}: {meaning}\n" in answer.out
 
 
+def test_a_searcher_is_listed_with_what_its_settings_may_be(chaosagent: Command) -> None:
+    answer = chaosagent("list", "searchers")
+
+    assert "    width = 8: a whole number from 1 to 10000\n" in answer.out
+    assert "    policy = 'ucb1': one of 'ucb1', 'thompson'\n" in answer.out
+    assert "    learns = True: true or false\n" in answer.out
+
+
 def test_the_searcher_of_a_study_that_names_none_is_marked_in_the_list(chaosagent: Command) -> None:
     as_text, as_json = chaosagent("list", "searchers"), chaosagent("list", "searchers", "--json")
 

@@ -65,3 +65,49 @@ def test_a_false_claim_is_told_and_nothing_is_called_proved(chaosagent: Command,
         assert not search["certified"]
         assert not search["safe"]
         assert "claimed that nothing cheaper than 5 breaks the contract" in search["disproved"]
+
+
+REFUSING = """
+from typing import Annotated
+
+from chaosagent import UsageError
+from chaosagent.searchers.proof.uniform_cost import ExactSearcher
+from chaosagent.study.searcher_settings import Within
+
+
+class Mine(ExactSearcher):
+    def __init__(self, problem, *, depth: Annotated[int, Within(1, 9)] = 3, pace=1):
+        super().__init__(problem)
+        if pace == "quick":
+            raise UsageError(f"mine(pace={pace!r}): pace must be a number.")
+        self.pace = 1 / pace
+"""
+
+
+@pytest.mark.parametrize(
+    ("setting", "complaint"),
+    [
+        ("depth: 0", r"study\.yaml:7: search\.settings\.depth is 0; it must be a whole number from 1 to 9\."),
+        ("deph: 2", r"study\.yaml:7: unknown setting of searcher '\w+:Mine': 'deph'\. Did you mean 'depth'"),
+        ("pace: quick", r"study\.yaml:7: mine\(pace='quick'\): pace must be a number\."),
+        ("pace: 0", r"searcher '\w+:Mine': its constructor raised ZeroDivisionError: division by zero \(at \w+\.py:14"),
+    ],
+)
+def test_a_setting_that_it_refuses_ends_the_command_before_anything_is_written(
+    chaosagent: Command, own: Callable[[str], str], folder: Path, setting: str, complaint: str
+) -> None:
+    name = own("pass")
+    (folder / name.partition(":")[0]).write_text(REFUSING, encoding="utf-8")
+    honest = (folder / "study.yaml").read_text("utf-8")
+    chaosagent("search", "study.yaml", "--out", "found")
+    kept = {path: path.read_bytes() for path in (folder / "found").rglob("*") if path.is_file()}
+
+    (folder / "study.yaml").write_text(f"{honest}search:\n  searcher: {name}\n  settings: {{{setting}}}\n")
+    over, fresh = (chaosagent("search", "study.yaml", "--out", out) for out in ("found", "other"))
+
+    assert over.code == fresh.code == 2
+    assert re.search(complaint, over.err)
+    assert re.search(complaint, fresh.err)
+    assert kept
+    assert {path: path.read_bytes() for path in (folder / "found").rglob("*") if path.is_file()} == kept
+    assert not (folder / "other").exists()

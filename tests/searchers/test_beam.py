@@ -12,6 +12,7 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.searchers.beam import BeamSearcher
 from chaosagent.searchers.seen.pool import margin_of
+from chaosagent.study.searcher_settings import check_settings
 from chaosagent.study.shrinking.minimal_sets import MinimalSets
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.bench import Bench
@@ -164,14 +165,12 @@ def test_it_goes_on_when_a_run_could_not_be_made() -> None:
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"width": 0}, r"beam\(width=0\): width must be a whole number from 1"),
-        ({"width": 2.5}, r"beam\(width=2.5\): width must be a whole number"),
-        ({"width": True}, r"beam\(width=True\): width must be a whole number"),
-        ({"depth": 0}, r"beam\(depth=0\): depth must be a whole number from 1"),
+        ({"width": 0}, r"width is 0; it must be a whole number from 1 to 10000\."),
+        ({"width": 2.5}, r"width is 2\.5; it must be a whole number"),
+        ({"width": True}, "width is true; it must be a whole number"),
+        ({"depth": 0}, "depth is 0; it must be a whole number from 1 to"),
     ],
 )
-def test_it_refuses_settings_outside_their_limits(settings: dict[str, int], complaint: str) -> None:
-    bench = Bench(target_of(PROGRAM), (FinalNeedle(share=3),), Space(CHOICES))
-
+def test_it_refuses_settings_outside_their_limits(settings: dict[str, float], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
-        BeamSearcher(bench.problem("final-needle", 2.3), **settings)
+        check_settings("beam", BeamSearcher, settings)

@@ -6,11 +6,15 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from chaosagent import searchers
+from chaosagent.errors import UsageError
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY
+from chaosagent.registry import Registry
 from chaosagent.searchers import entries
 from chaosagent.searchers.adversary import AdversarySearcher
 from chaosagent.searchers.anytime import anytime
@@ -18,21 +22,23 @@ from chaosagent.searchers.bandit import BanditSearcher
 from chaosagent.searchers.beam import BeamSearcher
 from chaosagent.searchers.diversity import DiversitySearcher
 from chaosagent.searchers.evolutionary import EvolutionarySearcher
-from chaosagent.searchers.exact import certifying
+from chaosagent.searchers.exact import exact
 from chaosagent.searchers.hypothesis import HypothesisSearcher
 from chaosagent.searchers.proof.uniform_cost import ExactSearcher
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.searchers.seen.trial_log import TrialLog
 from chaosagent.searchers.tpe import TpeSearcher
 from chaosagent.seeds import Streams
-from chaosagent.study.searcher import SEARCHERS, Proposal, SearchProgress
+from chaosagent.study.searcher import SEARCHERS, Proposal, SearcherFactory, SearchProgress
 from chaosagent.testing.searchers import SearcherConformance
+
+FOLDER = Path(__file__).parents[2] / "searchers"
 
 
 class TestExact(SearcherConformance):
     """Uniform-cost search."""
 
-    make = certifying
+    make = exact
 
 
 class TestAnytime(SearcherConformance):
@@ -107,6 +113,47 @@ def test_every_registered_builtin_has_a_suite() -> None:
 
     assert {suite.make for suite in suites} == set(entries().values())
     assert set(entries()) <= set(SEARCHERS)
+
+
+def test_the_files_of_the_folder_are_the_searchers() -> None:
+    files = [path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__"]
+
+    assert list(entries()) == sorted(files)
+    assert {"anytime", "beam", "exact", "random"} <= set(files)
+
+
+def test_a_file_without_its_searcher_says_what_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "chaosagent.searchers.later"
+    (tmp_path / "later.py").write_text("from chaosagent.searchers.beam import BeamSearcher\nimport random as later\n")
+    monkeypatch.setattr(searchers, "__path__", [*searchers.__path__, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, name, raising=False)
+
+    found = Registry[SearcherFactory]("searcher", "none", "chaosagent.searchers")
+
+    assert "later" in found
+    with pytest.raises(
+        UsageError,
+        match=r'later\.py has no class .* Write `name = "later"` in the class, or call the function later\.$',
+    ):
+        found.get("later")
+    del sys.modules[name]
+
+
+def test_a_plan_imports_only_the_searcher_that_it_names(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text("target: refund\nsearch: {searcher: random, settings: {injections_max: 2}}\n")
+    script = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from chaosagent.studyfile import load_study, plan_of\n"
+        "plan_of(load_study(Path(sys.argv[1])))\n"
+        "files = {f'chaosagent.searchers.{name}' for name in sys.argv[2:]}\n"
+        "print(*sorted(files & sys.modules.keys()))\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", script, path, *entries()], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["chaosagent.searchers.random"]
 
 
 class Greedy(ExactSearcher):

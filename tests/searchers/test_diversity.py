@@ -18,6 +18,7 @@ from chaosagent.searchers.learning.archive import Archive
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.seeds import derive
 from chaosagent.study.searcher import Problem, Searcher
+from chaosagent.study.searcher_settings import check_settings
 from chaosagent.study.shrinking.minimal_sets import MinimalSets
 from chaosagent.study.shrinking.minimise import minimise, violates
 from chaosagent.testing.bench import Bench
@@ -190,12 +191,12 @@ def test_a_run_that_failed_is_no_elite() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"cost_levels": 0}, r"diversity\(cost_levels=0\): cost_levels must be a whole number from 1 to 1000"),
-        ({"uniform": 1.5}, r"diversity\(uniform=1.5\): uniform must be a number from 0 to 1"),
-        ({"crossover": "often"}, r"diversity\(crossover='often'\): crossover must be a number from 0 to 1"),
-        ({"injections_max": 0}, r"diversity\(injections_max=0\): injections_max must be a whole number from 1"),
+        ({"cost_levels": 0}, r"cost_levels is 0; it must be a whole number from 1 to 1000\."),
+        ({"uniform": 1.5}, r"uniform is 1\.5; it must be a number from 0 to 1\."),
+        ({"crossover": "often"}, r"crossover is 'often'; it must be a number from 0 to 1\."),
+        ({"injections_max": 0}, r"injections_max is 0; it must be a whole number from 1 to \d+\."),
     ],
 )
 def test_a_bad_setting_is_refused_with_what_is_allowed(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        DiversitySearcher(bench().problem("rare-needle", BUDGET), **settings)
+        check_settings("diversity", DiversitySearcher, settings)

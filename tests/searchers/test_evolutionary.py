@@ -16,6 +16,7 @@ from chaosagent.searchers.evolutionary import EvolutionarySearcher
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.searchers.seen.pool import margin_of
 from chaosagent.study.searcher import Searcher
+from chaosagent.study.searcher_settings import check_settings
 from chaosagent.study.shrinking.minimal_sets import MinimalSets
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.bench import Bench
@@ -164,14 +165,14 @@ def test_it_goes_on_when_a_run_could_not_be_made() -> None:
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"population": 3}, r"evolutionary\(population=3\): population must be a whole number from 4 to 1000"),
-        ({"crossover": 1.5}, r"evolutionary\(crossover=1.5\): crossover must be a number from 0 to 1"),
-        ({"lifetime": 0}, "lifetime must be a whole number from 1"),
-        ({"stretch": 0.9}, "stretch must be a number from 1 to 100"),
-        ({"injections_max": 0}, "injections_max must be a whole number from 1"),
-        ({"population": "many"}, "population must be a whole number"),
+        ({"population": 3}, r"population is 3; it must be a whole number from 4 to 1000\."),
+        ({"crossover": 1.5}, r"crossover is 1\.5; it must be a number from 0 to 1\."),
+        ({"lifetime": 0}, r"lifetime is 0; it must be a whole number from 1 to 1000000\."),
+        ({"stretch": 0.9}, r"stretch is 0\.9; it must be a number from 1 to 100\."),
+        ({"injections_max": 0}, "injections_max is 0; it must be a whole number from 1 to"),
+        ({"population": "many"}, "population is 'many'; it must be a whole number"),
     ],
 )
-def test_it_refuses_settings_outside_their_limits(settings: dict[str, int], complaint: str) -> None:
+def test_it_refuses_settings_outside_their_limits(settings: dict[str, object], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
-        EvolutionarySearcher(bench().problem("rare-needle", BUDGET), **settings)
+        check_settings("evolutionary", EvolutionarySearcher, settings)

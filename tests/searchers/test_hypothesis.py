@@ -24,6 +24,7 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.hypothesis import HypothesisSearcher
 from chaosagent.study.searcher import Problem
+from chaosagent.study.searcher_settings import check_settings
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.searchers import BUDGET, bench
 from chaosagent.trace.trace import ContractVerdict
@@ -227,17 +228,14 @@ def test_its_thread_ends_when_it_is_dropped() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (
-            {"injections_max": 21},
-            r"hypothesis\(injections_max=21\): injections_max must be a whole number from 1 to 20",
-        ),
-        ({"examples": 9}, r"hypothesis\(examples=9\): examples must be a whole number from 10 to 100000"),
-        ({"shrinker": "maybe"}, r"hypothesis\(shrinker='maybe'\): shrinker must be one of on, off"),
+        ({"injections_max": 21}, r"injections_max is 21; it must be a whole number from 1 to 20\."),
+        ({"examples": 9}, r"examples is 9; it must be a whole number from 10 to 100000\."),
+        ({"shrinker": "maybe"}, "shrinker is 'maybe'; it must be one of 'on', 'off', true, false"),
     ],
 )
 def test_a_bad_setting_is_refused_with_what_is_allowed(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        HypothesisSearcher(bench().problem("rare-needle", BUDGET), **settings)
+        check_settings("hypothesis", HypothesisSearcher, settings)
 
 
 def test_without_hypothesis_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

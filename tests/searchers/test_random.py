@@ -15,6 +15,7 @@ from chaosagent.operators.service.delay import Delay
 from chaosagent.searchers.drawing.uniform import shuffled
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.searchers.seen.points import Candidate
+from chaosagent.study.searcher_settings import check_settings
 from chaosagent.study.shrinking.minimal_sets import MinimalSets
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.bench import Bench
@@ -105,6 +106,5 @@ def test_where_all_minimal_are_wanted_it_finds_all_and_asks_for_none_that_holds_
 
 
 def test_it_refuses_schedules_without_injections() -> None:
-    bench = system(FinalNeedle(share=3))
-    with pytest.raises(UsageError, match="injections_max must be a whole number from 1"):
-        RandomSearcher(bench.problem("final-needle", 3.4), injections_max=0)
+    with pytest.raises(UsageError, match="injections_max is 0; it must be a whole number from 1 to"):
+        check_settings("random", RandomSearcher, {"injections_max": 0})

@@ -21,6 +21,7 @@ from chaosagent.faults.injection import place_of
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.tpe import TpeSearcher
 from chaosagent.study.searcher import Problem, Searcher
+from chaosagent.study.searcher_settings import check_settings
 from chaosagent.trace.trace import ContractVerdict
 from chaosagent.vocabulary import Verdict
 
@@ -215,16 +216,26 @@ def test_a_storage_that_goes_bad_meanwhile_is_refused_by_its_name(tmp_path: Path
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"injections_max": 0}, r"tpe\(injections_max=0\): injections_max must be a whole number from 1 to 20"),
-        ({"startup": 0}, r"tpe\(startup=0\): startup must be a whole number from 1"),
-        ({"candidates": 2.5}, r"tpe\(candidates=2.5\): candidates must be a whole number from 1"),
-        ({"window": 9}, r"tpe\(window=9\): window must be a whole number from 10"),
-        ({"storage": 7}, r"tpe\(storage=7\): storage must be a URL or the name of a file"),
+        ({"injections_max": 0}, r"injections_max is 0; it must be a whole number from 1 to 20\."),
+        ({"startup": 0}, r"startup is 0; it must be a whole number from 1 to 10000\."),
+        ({"candidates": 2.5}, r"candidates is 2\.5; it must be a whole number from 1 to 10000\."),
+        ({"window": 9}, r"window is 9; it must be a whole number from 10 to 10000\."),
+        ({"storage": 7}, r"storage is 7; it must be a text\."),
+    ],
+)
+def test_a_bad_setting_is_refused_with_what_is_allowed(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        check_settings("tpe", TpeSearcher, settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
         ({"storage": "nosuch://x"}, r"tpe\(storage='nosuch://x'\): cannot be opened: .*Give a URL such as sqlite:///"),
         ({"storage": "/no/such/folder/x"}, r"cannot be opened: .*the name of a file in a folder that exists"),
     ],
 )
-def test_a_bad_setting_is_refused_with_what_is_allowed(settings: dict[str, Any], message: str) -> None:
+def test_a_storage_that_cannot_be_opened_is_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         new(**settings)
 

@@ -15,7 +15,7 @@ from chaosagent.execution.workers.workbench import Workbench
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.faults.space import Choices, Space
-from chaosagent.searchers.exact import certifying
+from chaosagent.searchers.exact import exact
 from chaosagent.searchers.proof.uniform_cost import ExactSearcher
 from chaosagent.study.checked_searcher import CheckedSearcher
 from chaosagent.study.loop.study import Study
@@ -204,7 +204,7 @@ def test_one_that_cannot_be_made_or_lacks_a_method_is_refused_at_once(plugged: C
 
 
 def test_a_mistake_in_a_setting_is_not_blamed_on_the_searcher() -> None:
-    with pytest.raises(UsageError, match="beam") as caught:
+    with pytest.raises(UsageError, match=r"searcher 'beam': search\.settings\.width is 0") as caught:
         CheckedSearcher("beam", bench().problem(CONTRACTS[0], BUDGET), {"width": 0})
 
     assert not isinstance(caught.value, SearcherError)
@@ -215,7 +215,7 @@ def test_a_mistake_in_a_setting_is_not_blamed_on_the_searcher() -> None:
 
 def test_an_honest_searcher_is_believed(plugged: Callable[..., None]) -> None:
     for contract in CONTRACTS:
-        searcher = checked(plugged, certifying, contract)
+        searcher = checked(plugged, exact, contract)
         drive(searcher)
 
         truth = bench().minimum(contract, BUDGET)

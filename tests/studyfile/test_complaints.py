@@ -217,8 +217,18 @@ UNKNOWN = [
         "search: {searcher: anytime, settings: {r1: 'True'}}\n",
         r"study\.yaml:2: search\.settings\.r1 is 'True'; it must be true or false",
     ),
-    ("search: {searcher: bandit, settings: {policy: thomson}}\n", r"policy must be one of .*Did you mean 'thompson'"),
-    ("search: {searcher: hypothesis, settings: {shrinker: 3}}\n", r"shrinker is 3; it must be a text or true or false"),
+    (
+        "search: {searcher: bandit, settings: {policy: thomson}}\n",
+        r"study\.yaml:2: search\.settings\.policy is 'thomson'; it must be one of .*Did you mean 'thompson'",
+    ),
+    (
+        "search: {searcher: hypothesis, settings: {shrinker: 3}}\n",
+        r"shrinker is 3; it must be one of 'on', 'off', true, false",
+    ),
+    (
+        "search:\n  searcher: beam\n  settings:\n    depth: 2\n    width: 0\n",
+        r"study\.yaml:6: search\.settings\.width is 0; it must be a whole number from 1 to 10000\.$",
+    ),
     ("search: {searcher: study_checks.py:Nobody}\n", r"study\.yaml:2: unknown searcher in study_checks: 'Nobody'"),
     ("search: {searcher: nowhere.py:One}\n", r"study\.yaml:2: searcher 'nowhere\.py:One': there is no file"),
     (
@@ -234,7 +244,7 @@ UNKNOWN = [
     ),
     (
         "search: {searcher: random, settings: {injections_max: 0}}\n",
-        r"study\.yaml:2: random\(injections_max=0\): injections_max must be a whole number",
+        r"study\.yaml:2: search\.settings\.injections_max is 0; it must be a whole number from 1 to",
     ),
     ("contracts: [study_checks.py:Path]\n", r"study\.yaml:2: contract 'study_checks:Path' cannot be loaded"),
     ("contracts: ['../x:y']\n", r"study\.yaml:2: contract '\.\./x:y': '\.\./x' is no name of a module"),

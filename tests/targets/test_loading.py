@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -9,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from chaosagent.errors import MissingExtraError, TargetError, UnknownNameError, UsageError
-from chaosagent.targets.loading import known_targets, load_target
+from chaosagent.targets.loading import TARGETS, DeferredTarget, known_targets, load_target
 
 AGENT = """
 import chaosagent
@@ -41,7 +42,32 @@ def test_a_file_is_loaded_once(folder: Path) -> None:
 
 
 def test_built_in_targets_are_listed_without_loading_them() -> None:
-    assert {"triage", "refund", "dojo-banking", "dojo-slack"} <= set(known_targets())
+    script = (
+        "import sys\n"
+        "from chaosagent.targets.loading import known_targets\n"
+        "print(*known_targets())\n"
+        "print(*(name for name in sys.modules if name.startswith('chaosagent.experiments.')))\n"
+    )
+
+    listed, imported = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+
+    assert listed.split() == sorted(known_targets())
+    assert {"triage", "refund", "dojo-banking", "dojo-slack"} <= set(listed.split())
+    assert imported == ""
+
+
+@pytest.mark.parametrize("name", ["refund", "triage"])
+def test_a_built_in_target_is_loaded_by_its_name(name: str) -> None:
+    assert load_target(name).name == name
+
+
+def test_a_deferred_target_that_makes_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TARGETS, "_entries", {"odd": DeferredTarget("builtins:dict", "No target")})
+
+    with pytest.raises(TargetError, match="target 'odd' is dict, not a target"):
+        load_target("odd")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
-from chaosagent.contracts.contract import Contract, judges_outcome_only, sees_faults
+from chaosagent.contracts.contract import Contract
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.chance.racing import RACE_SHARE, Racer
@@ -60,19 +60,7 @@ class Search:
         self.plan, self.at, self.contract, self._signature_of = plan, at, contract, signature_of
         self.racer: Racer | None = None
         self.given_up: dict[str, str] = {}
-        self._begin_with(
-            Problem(
-                contract.id,
-                monitor,
-                plan.space,
-                plan.budget,
-                at.seed,
-                plan.seed,
-                kinds_matter=sees_faults(contract),
-                all_minimal=plan.wants_several,
-                outcome_only=judges_outcome_only(contract),
-            )
-        )
+        self._begin_with(plan.problem(contract, monitor, at.seed))
         self.trials = self.heard = self.errors = 0
         self.unknown = self._unknown_size = 0
         self.unknown_reason = ""

@@ -24,7 +24,7 @@ from chaosagent.experiments.benchmarks.planted.random_agents import GROUPS
 from chaosagent.experiments.benchmarks.planted.results import AGAINST, Measured, Results, load, merged, summary, table
 from chaosagent.experiments.benchmarks.planted.rows import expanded
 from chaosagent.study.searcher import SEARCHERS, Problem
-from chaosagent.study.searcher_settings import check_setting
+from chaosagent.study.searcher_settings import check_settings
 
 SEEDS = 20
 CAP = 5_000
@@ -101,8 +101,7 @@ def _check_settings(name: str, settings: Mapping[str, bool | int | float | str])
         UsageError: The searcher has no such setting, or refuses its value.
     """
     factory = SEARCHERS.get(name, "--searcher")
-    for setting, value in settings.items():
-        check_setting(name, factory, setting, value, where="--set")
+    check_settings(name, factory, settings, lambda _: "--set")
     planted = next(iter(FAMILIES.values())).planted(0)
     factory(Problem(KEPT.id, 0, planted.space, planted.budget, 0), **settings)
 

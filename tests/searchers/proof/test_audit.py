@@ -13,7 +13,7 @@ from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.space import Choices, Space
-from chaosagent.searchers.exact import certifying
+from chaosagent.searchers.exact import exact
 from chaosagent.searchers.proof.bisection import Certifying
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.targets.target import Run, Target, target
@@ -106,7 +106,7 @@ WRONG: dict[str, tuple[Callable[[], Bench], str, dict[str, bool]]] = {
 
 
 def searched(bench: Bench, seed: int, rules: dict[str, bool]) -> Certifying:
-    searcher = certifying(bench.problem(CONTRACT, BUDGET, search_seed=seed), **rules)
+    searcher = exact(bench.problem(CONTRACT, BUDGET, search_seed=seed), **rules)
     drive(searcher, bench.run)
     return searcher
 
@@ -195,7 +195,7 @@ def test_an_honest_target_contradicts_no_rule() -> None:
     for seed in range(12):
         case = random_case(seed)
         bench = case.bench()
-        searcher = certifying(bench.problem(case.contract, COST_PAIR))
+        searcher = exact(bench.problem(case.contract, COST_PAIR))
         drive(searcher, bench.run, lookahead=case.lookahead)
         for proposal in searcher.audit(60):
             searcher.tell(bench.run(proposal.schedule))
@@ -206,7 +206,7 @@ def test_an_honest_target_contradicts_no_rule() -> None:
 
 def test_half_of_an_audit_goes_to_each_rule_that_pruned_and_more_lies_below() -> None:
     bench = bench_of(forgetful())
-    searcher = certifying(bench.problem(CONTRACT, 1.4))
+    searcher = exact(bench.problem(CONTRACT, 1.4))
     drive(searcher, bench.run)
 
     for proposal in searcher.audit(16):

@@ -18,13 +18,14 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.searchers.anytime import anytime
-from chaosagent.searchers.exact import SearchOfIntervals, certifying
+from chaosagent.searchers.exact import SearchOfIntervals, exact
 from chaosagent.searchers.proof.bisection import BisectingSearcher, Certifying, ObservingBisector
 from chaosagent.seeds import derive
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
 from chaosagent.study.searcher import LearnsFromOthers, Problem, Purpose, SearchProgress
+from chaosagent.study.searcher_settings import check_settings
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.enumeration import drive
@@ -41,7 +42,7 @@ def search(
     lookahead: int,
     told_before: tuple[Schedule, ...] = (),
     *,
-    make: Make = certifying,
+    make: Make = exact,
     **rules: bool,
 ) -> tuple[float | None, SearchProgress, int]:
     """Return the least cost that a search finds, how it stands at the end, and how many schedules it had run."""
@@ -67,7 +68,7 @@ def budget_of(case: Thresholds) -> float:
     return BUDGET if case.model.c_hook == 1.0 else 0.9
 
 
-def check(seed: int, make: Make = certifying) -> float | None:
+def check(seed: int, make: Make = exact) -> float | None:
     """Compare a search with the plain truth, with and without other rules and what others told before."""
     case = random_thresholds(seed)
     bench, budget = case.bench(), budget_of(case)
@@ -84,7 +85,7 @@ def check(seed: int, make: Make = certifying) -> float | None:
 
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.reuse, Phase.generate))
-@given(seed=st.integers(0, 2**32), make=st.sampled_from([certifying, anytime]))
+@given(seed=st.integers(0, 2**32), make=st.sampled_from([exact, anytime]))
 def test_it_finds_the_minimum_of_exhaustive_enumeration_where_magnitudes_are_monotone(seed: int, make: Make) -> None:
     try:
         check(seed, make)
@@ -120,7 +121,7 @@ def test_it_executes_clearly_less() -> None:
 class TestBisecting(SearcherConformance):
     """On a target without a monotone parameter."""
 
-    make = functools.partial(certifying, monotone=True)
+    make = functools.partial(exact, monotone=True)
 
 
 class TestBisectingWithTwoStreams(SearcherConformance):
@@ -133,13 +134,13 @@ def test_its_state_is_the_log_of_what_it_was_told() -> None:
     for seed in range(6):
         case = random_thresholds(seed)
         bench = case.bench()
-        first = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+        first = exact(bench.problem(CONTRACT, BUDGET), monotone=True)
         log: list[Schedule] = []
         for _ in range(12):
             for proposal in first.ask(1):
                 log.append(proposal.schedule)
                 first.tell(bench.run(proposal.schedule))
-        second = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+        second = exact(bench.problem(CONTRACT, BUDGET), monotone=True)
         for schedule in log:
             second.tell(bench.run(schedule))
         for _ in range(12):
@@ -237,7 +238,7 @@ def test_a_violation_below_what_is_proved_gives_up_the_declaration_and_not_the_s
 def test_it_never_asks_twice_with_many_trials_in_flight() -> None:
     for seed in range(6):
         bench = random_thresholds(seed).bench()
-        searcher, asked = certifying(bench.problem(CONTRACT, BUDGET), monotone=True), []
+        searcher, asked = exact(bench.problem(CONTRACT, BUDGET), monotone=True), []
         while proposals := searcher.ask(7):
             asked += [proposal.schedule for proposal in proposals]
             for proposal in reversed(proposals):
@@ -249,7 +250,7 @@ def test_it_never_asks_twice_with_many_trials_in_flight() -> None:
 def test_a_wrong_declaration_is_caught_by_the_audit_and_the_truth_is_found_then() -> None:
     bench = late(SECONDS[2]).bench(honest=False)
     truth = bench.minimum(CONTRACT, BUDGET)
-    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+    searcher = exact(bench.problem(CONTRACT, BUDGET), monotone=True)
     drive(searcher, bench.run)
     claimed = searcher.progress
 
@@ -270,7 +271,7 @@ def test_a_wrong_declaration_is_caught_by_the_audit_and_the_truth_is_found_then(
 
 def test_an_honest_declaration_survives_the_audit() -> None:
     bench = late(SECONDS[2]).bench()
-    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+    searcher = exact(bench.problem(CONTRACT, BUDGET), monotone=True)
     drive(searcher, bench.run)
 
     for proposal in searcher.audit(40):
@@ -286,7 +287,7 @@ def test_an_honest_declaration_survives_the_audit() -> None:
 
 def test_a_violation_at_a_weaker_level_than_what_passes_is_a_contradiction_whoever_told_it() -> None:
     bench = late(SECONDS[2]).bench(honest=False)
-    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+    searcher = exact(bench.problem(CONTRACT, BUDGET), monotone=True)
     drive(searcher, bench.run)
     (weaker,) = bench.minimal(CONTRACT, 1.4)
 
@@ -297,17 +298,15 @@ def test_a_violation_at_a_weaker_level_than_what_passes_is_a_contradiction_whoev
 
 
 def test_a_setting_that_is_no_truth_value_is_refused() -> None:
-    problem = late(SECONDS[2]).bench().problem(CONTRACT, BUDGET)
-
-    with pytest.raises(UsageError, match="searcher exact: monotone is 'yes'; it must be true or false"):
-        certifying(problem, monotone="yes")  # type: ignore[arg-type]  # as a study file may have it
-    with pytest.raises(UsageError, match="searcher anytime: r3 is 1; it must be true or false"):
-        anytime(problem, r3=1)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="monotone is 'yes'; it must be true or false"):
+        check_settings("exact", exact, {"monotone": "yes"})
+    with pytest.raises(UsageError, match="r3 is 1; it must be true or false"):
+        check_settings("anytime", anytime, {"r3": 1})
 
 
 def test_with_a_budget_of_nothing_only_the_run_without_injections_is_made() -> None:
     bench = late(SECONDS[2]).bench()
-    searcher = certifying(bench.problem(CONTRACT, 0.0), monotone=True)
+    searcher = exact(bench.problem(CONTRACT, 0.0), monotone=True)
 
     asked = [proposal.schedule for proposal in searcher.ask(5)]
 
@@ -316,7 +315,7 @@ def test_with_a_budget_of_nothing_only_the_run_without_injections_is_made() -> N
 
 def test_only_what_is_dearer_than_the_budget_is_asked_as_a_probe() -> None:
     bench = late(SECONDS[3]).bench()
-    searcher = certifying(bench.problem(CONTRACT, 1.4), monotone=True)
+    searcher = exact(bench.problem(CONTRACT, 1.4), monotone=True)
     dear: dict[bool, set[Purpose]] = {True: set(), False: set()}
 
     while proposals := searcher.ask(1):
@@ -348,7 +347,7 @@ def test_once_the_declaration_is_given_up_no_interval_is_cut() -> None:
 
 def test_an_audit_asks_for_no_more_than_it_is_allowed_to_compare() -> None:
     bench = late(SECONDS[2]).bench()
-    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+    searcher = exact(bench.problem(CONTRACT, BUDGET), monotone=True)
     assert isinstance(searcher, BisectingSearcher)
     drive(searcher, bench.run)
 
@@ -362,13 +361,13 @@ def test_what_passes_at_stronger_levels_is_not_run_where_nothing_cheaper_lies_be
     case = random_thresholds(seed)
     bench = case.bench()
 
-    assert drive(certifying(bench.problem(CONTRACT, budget_of(case)), monotone=True), bench.run) == runs
+    assert drive(exact(bench.problem(CONTRACT, budget_of(case)), monotone=True), bench.run) == runs
 
 
 def test_what_was_only_inferred_to_pass_may_still_be_told() -> None:
     case = random_thresholds(20)
     bench, budget = case.bench(), budget_of(case)
-    plain, corrected = (certifying(bench.problem(CONTRACT, budget), monotone=True) for _ in range(2))
+    plain, corrected = (exact(bench.problem(CONTRACT, budget), monotone=True) for _ in range(2))
     assert isinstance(corrected, BisectingSearcher)
     drive(plain, bench.run)
 
@@ -386,7 +385,7 @@ def test_what_was_only_inferred_to_pass_may_still_be_told() -> None:
 
 def test_only_what_was_run_counts_as_audited() -> None:
     bench = late(SECONDS[2]).bench()
-    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+    searcher = exact(bench.problem(CONTRACT, BUDGET), monotone=True)
     assert isinstance(searcher, BisectingSearcher)
     drive(searcher, bench.run)
     searcher.audit(40)
@@ -399,7 +398,7 @@ def test_only_what_was_run_counts_as_audited() -> None:
 
 def test_what_was_audited_still_counts_when_the_declaration_is_given_up() -> None:
     bench = late(SECONDS[2]).bench(honest=False)
-    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+    searcher = exact(bench.problem(CONTRACT, BUDGET), monotone=True)
     assert isinstance(searcher, BisectingSearcher)
     drive(searcher, bench.run)
     for proposal in searcher.audit(40):
@@ -415,7 +414,7 @@ def test_what_was_audited_still_counts_when_the_declaration_is_given_up() -> Non
 
 def test_an_audit_runs_no_weaker_level_that_is_dearer_than_the_budget() -> None:
     bench = late(SECONDS[3]).bench()
-    searcher = certifying(bench.problem(CONTRACT, 1.2), monotone=True)
+    searcher = exact(bench.problem(CONTRACT, 1.2), monotone=True)
     assert isinstance(searcher, BisectingSearcher)
     drive(searcher, bench.run)
 
@@ -429,7 +428,7 @@ def test_an_audit_runs_no_weaker_level_that_is_dearer_than_the_budget() -> None:
 
 def test_where_nothing_is_proved_the_level_says_so_whatever_is_pruned() -> None:
     bench = late(SECONDS[1]).bench()
-    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+    searcher = exact(bench.problem(CONTRACT, BUDGET), monotone=True)
 
     searcher.tell(bench.run(parse("service:s0[1] service.delay(seconds=120)")))
 
@@ -439,7 +438,7 @@ def test_where_nothing_is_proved_the_level_says_so_whatever_is_pruned() -> None:
 
 def test_where_the_search_of_intervals_knows_no_causes_all_that_landed_matters() -> None:
     bench = late(SECONDS[1]).bench()
-    searcher = certifying(bench.problem(CONTRACT, BUDGET), monotone=True)
+    searcher = exact(bench.problem(CONTRACT, BUDGET), monotone=True)
     assert isinstance(searcher, BisectingSearcher)
     run = bench.run(parse("service:s0[1] service.delay(seconds=5); service:s9[1] service.delay(seconds=5)"))
 

@@ -9,7 +9,7 @@ import pytest
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.execution import execute
 from chaosagent.experiments.benchmarks.planted.levels import fourteen, space
-from chaosagent.searchers.exact import certifying
+from chaosagent.searchers.exact import exact
 from chaosagent.study.searcher import Purpose
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.testing.bench import Bench
@@ -53,7 +53,7 @@ def test_complete_checkpoints_contradict_nothing() -> None:
 def test_the_undeclared_variable_is_named_with_its_checkpoint() -> None:
     case = Forgetful(WRONG_SEED, 2, "local")
     bench = Bench(case.target(), [parse_contract("objective")], space(*fourteen()))
-    searcher = certifying(bench.problem("objective", case.budget))
+    searcher = exact(bench.problem("objective", case.budget))
     drive(searcher, bench.run)
     for proposal in searcher.audit(16):
         searcher.tell(bench.run(proposal.schedule))
@@ -65,7 +65,7 @@ def test_the_undeclared_variable_is_named_with_its_checkpoint() -> None:
 def test_a_difference_alone_disables_no_rule() -> None:
     case = Forgetful(WRONG_SEED, 2, "local")
     bench = Bench(case.target(), [parse_contract("objective")], space(*fourteen()))
-    searcher = certifying(bench.problem("objective", case.budget))
+    searcher = exact(bench.problem("objective", case.budget))
     drive(searcher, bench.run)
 
     chains = [proposal for proposal in searcher.audit(16) if proposal.purpose is Purpose.PROBE]
@@ -99,7 +99,7 @@ def counting() -> Target:
 
 def test_variables_that_differ_between_runs_with_the_same_faults_make_none_suspicious() -> None:
     bench = Bench(counting(), [parse_contract("objective")], space(*fourteen()))
-    searcher = certifying(bench.problem("objective", 2.6))
+    searcher = exact(bench.problem("objective", 2.6))
     drive(searcher, bench.run)  # pairs of faults of which the second has not acted yet at the first checkpoint
 
     assert all(proposal.schedule for proposal in searcher.audit(16))

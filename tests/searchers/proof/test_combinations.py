@@ -7,7 +7,7 @@ import pytest
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
-from chaosagent.searchers.exact import certifying
+from chaosagent.searchers.exact import exact
 from chaosagent.searchers.proof.audit import FURTHER_TIMES
 from chaosagent.searchers.proof.combinations import Combinations
 from chaosagent.searchers.seen.states import States
@@ -32,7 +32,7 @@ def test_an_agent_that_minds_exactly_certain_faults_is_never_proved_safe(
 def test_complete_checkpoints_cost_no_further_runs(searcher: str) -> None:
     case = Particular(1, 2, leaves_out=False)
     bench = Bench(case.target(), [parse_contract(CONTRACT)], case.space())
-    made = certifying(bench.problem(CONTRACT, case.budget))
+    made = exact(bench.problem(CONTRACT, case.budget))
     drive(made, bench.run)
     for proposal in made.audit(AUDIT):
         made.tell(bench.run(proposal.schedule))
@@ -45,7 +45,7 @@ def test_complete_checkpoints_cost_no_further_runs(searcher: str) -> None:
 def test_further_runs_are_limited_to_so_many_times_the_audit() -> None:
     case = Particular(0, 3)
     bench = Bench(case.target(), [parse_contract(CONTRACT)], case.space())
-    made = certifying(bench.problem(CONTRACT, case.budget))
+    made = exact(bench.problem(CONTRACT, case.budget))
     drive(made, bench.run)
     made.audit(1)
 
@@ -57,7 +57,7 @@ def test_further_runs_are_limited_to_so_many_times_the_audit() -> None:
 def test_a_rule_that_is_given_up_prunes_nothing_and_what_it_had_pruned_is_searched() -> None:
     case = Particular(0, 2)
     bench = Bench(case.target(), [parse_contract(CONTRACT)], case.space())
-    made = certifying(bench.problem(CONTRACT, case.budget))
+    made = exact(bench.problem(CONTRACT, case.budget))
     drive(made, bench.run)
     assert made.progress.level == "C2"
 

@@ -18,7 +18,7 @@ from chaosagent.faults.schedule import EMPTY, Schedule, parse, schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import RunLimits
 from chaosagent.searchers.anytime import AnytimeSearcher, anytime
-from chaosagent.searchers.exact import certifying
+from chaosagent.searchers.exact import exact
 from chaosagent.searchers.proof import uniform_cost
 from chaosagent.searchers.proof.bisection import Certifying
 from chaosagent.searchers.proof.limits import spent_max_of
@@ -96,7 +96,7 @@ CASES = st.builds(
 
 
 @settings(max_examples=60, deadline=None)
-@given(CASES, st.sampled_from([certifying, AnytimeSearcher]))
+@given(CASES, st.sampled_from([exact, AnytimeSearcher]))
 def test_what_breaks_only_at_a_limit_is_found_and_no_bound_is_false(case: Case, make: type[AnytimeSearcher]) -> None:
     bench = case.bench
     truth = bench.minimum("termination", BUDGET)
@@ -114,7 +114,7 @@ NEAR = Case(rounds=3, work=10, waits=0.0, steps_max=22, seconds_max=1e6)
 
 def test_near_a_limit_the_rule_is_given_up_and_that_is_said() -> None:
     bench = NEAR.bench
-    searcher = driven(certifying(bench.problem("termination", BUDGET)), bench)
+    searcher = driven(exact(bench.problem("termination", BUDGET)), bench)
 
     assert searcher.progress.lower_bound == bench.minimum("termination", BUDGET) == pytest.approx(2 * SPACE.cost_min)
     assert searcher.progress.near_limit > 0.5
@@ -122,7 +122,7 @@ def test_near_a_limit_the_rule_is_given_up_and_that_is_said() -> None:
     assert "R3" not in searcher.progress.pruned
 
 
-@pytest.mark.parametrize("make", [certifying, anytime, functools.partial(certifying, monotone=True)])
+@pytest.mark.parametrize("make", [exact, anytime, functools.partial(exact, monotone=True)])
 def test_when_it_is_given_up_what_was_told_still_counts(make: Callable[[Problem], Certifying]) -> None:
     bench = NEAR.bench
     searcher = make(bench.problem("termination", BUDGET))
@@ -139,7 +139,7 @@ def test_when_it_is_given_up_what_was_told_still_counts(make: Callable[[Problem]
 def test_without_that_the_bound_would_be_false(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uniform_cost, "spent_max_of", lambda _: 2.0)
     bench = NEAR.bench
-    searcher = driven(certifying(bench.problem("termination", BUDGET)), bench)
+    searcher = driven(exact(bench.problem("termination", BUDGET)), bench)
 
     assert searcher.progress.pruned["R3"] > 0
     assert searcher.progress.lower_bound > (bench.minimum("termination", BUDGET) or 0.0)
@@ -147,7 +147,7 @@ def test_without_that_the_bound_would_be_false(monkeypatch: pytest.MonkeyPatch) 
 
 def test_far_from_all_limits_the_rule_stays() -> None:
     bench = NEAR._replace(steps_max=2_000).bench
-    searcher = driven(certifying(bench.problem("termination", BUDGET)), bench)
+    searcher = driven(exact(bench.problem("termination", BUDGET)), bench)
 
     assert searcher.progress.near_limit == 0.0
     assert searcher.progress.pruned["R3"] > 0
@@ -159,7 +159,7 @@ def test_a_run_dearer_than_the_budget_takes_nothing_away() -> None:
     places = [crossing.place for crossing in bench.run(EMPTY).crossings]
     fault = SPACE.choices[0].operators()[0]
     faults = schedule(inject(hook_at(place), fault) for place in places)
-    searcher = certifying(bench.problem("termination", SPACE.cost_min))
+    searcher = exact(bench.problem("termination", SPACE.cost_min))
     for told in (EMPTY, schedule(faults.injections[:1]), faults):
         searcher.tell(bench.run(told))
 
@@ -212,7 +212,7 @@ def failing(*numbers: int) -> Schedule:
     return parse("; ".join(f"service:crm[{number}] error_status(status=503, when=before)" for number in numbers))
 
 
-@pytest.mark.parametrize("make", [certifying, AnytimeSearcher])
+@pytest.mark.parametrize("make", [exact, AnytimeSearcher])
 def test_short_runs_that_show_a_long_one_part_by_part_do_not_stand_for_it(make: Callable[..., Searcher]) -> None:
     limits = RunLimits(virtual_seconds_max=10.0 * ROUNDS - 1.0)
     bench = Bench(slowed, [parse_contract("termination")], SPACE, limits=limits)

@@ -13,7 +13,7 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.faults.space import Choices, Space
-from chaosagent.searchers.exact import certifying
+from chaosagent.searchers.exact import exact
 from chaosagent.searchers.proof.bisection import Certifying
 from chaosagent.searchers.proof.lineage import LineageSearcher
 from chaosagent.seeds import derive
@@ -33,7 +33,7 @@ def search(
 ) -> tuple[float | None, SearchProgress, int]:
     """Return the least cost that a search finds, how it stands at the end, and how many schedules it had run."""
     costs: list[float] = []
-    searcher = certifying(bench.problem(CONTRACT, BUDGET), **rules)
+    searcher = exact(bench.problem(CONTRACT, BUDGET), **rules)
 
     def told(schedule: Schedule) -> Evaluation:
         evaluation = bench.run(schedule)
@@ -101,8 +101,8 @@ def test_redundant_derivations_are_proved_safe_with_few_executions() -> None:
 def test_a_contract_that_looks_at_more_than_the_outcome_is_searched_without() -> None:
     problem = REDUNDANT.bench().problem(CONTRACT, BUDGET)
 
-    assert "lineage" in certifying(problem, lineage=True).rules
-    assert "lineage" not in certifying(replace(problem, outcome_only=False), lineage=True).rules
+    assert "lineage" in exact(problem, lineage=True).rules
+    assert "lineage" not in exact(replace(problem, outcome_only=False), lineage=True).rules
 
 
 class TestLineage(SearcherConformance):
@@ -111,7 +111,7 @@ class TestLineage(SearcherConformance):
     @staticmethod
     def make(problem: Problem) -> Certifying:
         """Return the searcher, as if the contract judged the outcome only."""
-        return certifying(replace(problem, outcome_only=True), lineage=True)
+        return exact(replace(problem, outcome_only=True), lineage=True)
 
 
 class TestLineageOfLevels(SearcherConformance):
@@ -120,19 +120,19 @@ class TestLineageOfLevels(SearcherConformance):
     @staticmethod
     def make(problem: Problem) -> Certifying:
         """Return the searcher, as if the contract judged the outcome only."""
-        return certifying(replace(problem, outcome_only=True), lineage=True, monotone=True)
+        return exact(replace(problem, outcome_only=True), lineage=True, monotone=True)
 
 
 def test_its_state_is_the_log_of_what_it_was_told() -> None:
     for seed in range(6):
         bench = random_derivations(seed).bench()
-        first = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+        first = exact(bench.problem(CONTRACT, BUDGET), lineage=True)
         log: list[Schedule] = []
         for _ in range(6):
             for proposal in first.ask(1):
                 log.append(proposal.schedule)
                 first.tell(bench.run(proposal.schedule))
-        second = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+        second = exact(bench.problem(CONTRACT, BUDGET), lineage=True)
         for schedule in log:
             second.tell(bench.run(schedule))
         for _ in range(12):
@@ -147,7 +147,7 @@ def test_its_state_is_the_log_of_what_it_was_told() -> None:
 def test_provenance_that_leaves_a_call_out_is_caught_by_the_audit_and_the_truth_is_found_then() -> None:
     bench = SHARED.bench(hidden=1)
     truth = bench.minimum(CONTRACT, BUDGET)
-    searcher = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+    searcher = exact(bench.problem(CONTRACT, BUDGET), lineage=True)
     drive(searcher, bench.run)
     claimed = searcher.progress
 
@@ -167,7 +167,7 @@ def test_provenance_that_leaves_a_call_out_is_caught_by_the_audit_and_the_truth_
 
 def test_complete_provenance_survives_the_audit() -> None:
     bench = REDUNDANT.bench()
-    searcher = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+    searcher = exact(bench.problem(CONTRACT, BUDGET), lineage=True)
     drive(searcher, bench.run)
 
     for proposal in searcher.audit(40):
@@ -180,7 +180,7 @@ def test_complete_provenance_survives_the_audit() -> None:
 
 def test_a_violation_that_touches_no_support_is_a_contradiction_whoever_told_it() -> None:
     bench = SHARED.bench(hidden=1)
-    searcher = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+    searcher = exact(bench.problem(CONTRACT, BUDGET), lineage=True)
     searcher.tell(bench.run(EMPTY))
 
     for schedule in bench.minimal(CONTRACT, 1.2):
@@ -198,7 +198,7 @@ def held_back(searcher: LineageSearcher) -> list[Schedule]:
 def test_what_is_counted_as_pruned_is_what_is_held_back_now() -> None:
     for seed in range(12):
         bench = random_derivations(seed).bench()
-        searcher = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+        searcher = exact(bench.problem(CONTRACT, BUDGET), lineage=True)
         assert isinstance(searcher, LineageSearcher)
         while proposals := searcher.ask(1):
             searcher.tell(bench.run(proposals[0].schedule))
@@ -207,7 +207,7 @@ def test_what_is_counted_as_pruned_is_what_is_held_back_now() -> None:
 
 def test_an_audit_takes_what_is_held_back_and_what_other_rules_pruned_with_its_twins() -> None:
     bench = random_derivations(3).bench()
-    searcher = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+    searcher = exact(bench.problem(CONTRACT, BUDGET), lineage=True)
     assert isinstance(searcher, LineageSearcher)
     for _ in range(4):
         searcher.tell(bench.run(searcher.ask(1)[0].schedule))
@@ -230,7 +230,7 @@ def test_nothing_is_learned_from_a_run_whose_verdict_is_unknown() -> None:
     bench = REDUNDANT.bench()
     passing = bench.run(EMPTY)
     unknown = tuple(verdict._replace(verdict=Verdict.UNKNOWN) for verdict in passing.verdicts)
-    learned, unsure = (certifying(bench.problem(CONTRACT, BUDGET), lineage=True) for _ in range(2))
+    learned, unsure = (exact(bench.problem(CONTRACT, BUDGET), lineage=True) for _ in range(2))
     assert isinstance(learned, LineageSearcher)
     assert isinstance(unsure, LineageSearcher)
 
@@ -246,7 +246,7 @@ def test_the_bound_is_never_above_the_truth_while_runs_are_out(lookahead: int) -
     for seed in range(10):
         bench = random_derivations(seed).bench()
         truth = bench.minimum(CONTRACT, BUDGET)
-        searcher = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+        searcher = exact(bench.problem(CONTRACT, BUDGET), lineage=True)
         out: list[Schedule] = []
         while not searcher.finished:
             out += [proposal.schedule for proposal in searcher.ask(lookahead - len(out))]
@@ -258,7 +258,7 @@ def test_behind_a_violation_nothing_is_asked_that_could_only_be_as_dear() -> Non
     lost = Space([Choices("service.lost_response", {"when": ("before",)})], CostModel(c_mag=0.1))
     target = Derivations(4, ((0, 1), (2, 3)), False, 1, False, lost.model, 1).target()
     bench = Bench(target, [parse_contract(CONTRACT)], lost)
-    searcher = certifying(bench.problem(CONTRACT, BUDGET), lineage=True)
+    searcher = exact(bench.problem(CONTRACT, BUDGET), lineage=True)
     assert isinstance(searcher, LineageSearcher)
 
     drive(searcher, bench.run)
@@ -277,7 +277,7 @@ def test_below_a_pruned_schedule_lies_what_touches_its_support_as_little_and_can
     ]
     left = sorted(offered)[2]
     assert left < max(offered)
-    searcher = certifying(bench.problem(CONTRACT, pruned.declared_cost(model) + left), lineage=True)
+    searcher = exact(bench.problem(CONTRACT, pruned.declared_cost(model) + left), lineage=True)
     assert isinstance(searcher, LineageSearcher)
     searcher.tell(bench.run(EMPTY))
 

@@ -15,7 +15,7 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.searchers.anytime import anytime
-from chaosagent.searchers.exact import certifying
+from chaosagent.searchers.exact import exact
 from chaosagent.targets.target import Run, Target, effect, target
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.enumeration import drive
@@ -89,7 +89,7 @@ async def telling_slowly(_: Task, run: Run) -> Outcome:
     return Outcome("done", success=True)
 
 
-@pytest.mark.parametrize("make", [certifying, anytime])
+@pytest.mark.parametrize("make", [exact, anytime])
 @pytest.mark.parametrize(
     ("system", "choices"),
     [
@@ -148,7 +148,7 @@ def test_the_comparison_of_final_states_is_not_vacuous() -> None:
 
 def test_a_run_whose_acts_come_in_another_order_withdraws_the_rule() -> None:
     bench = Bench(racing, needles(0), Space([DELAY, DUPLICATE]))
-    searcher = certifying(bench.problem("at-most-once", BUDGET))
+    searcher = exact(bench.problem("at-most-once", BUDGET))
     delay, both = (
         bench.run(parse(text))
         for text in (
@@ -169,7 +169,7 @@ def test_a_run_whose_acts_come_in_another_order_withdraws_the_rule() -> None:
 
 def test_what_the_order_of_acting_pruned_is_counted_and_audited() -> None:
     bench = Bench(calling_twice, needles(0), Space([DELAY, DUPLICATE]))
-    searcher = certifying(bench.problem("termination", BUDGET))
+    searcher = exact(bench.problem("termination", BUDGET))
     drive(searcher, bench.run)
 
     audit = searcher.audit(64)

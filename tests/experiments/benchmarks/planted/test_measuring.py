@@ -289,7 +289,10 @@ def test_the_command_refuses_a_searcher_that_nobody_knows(capsys: pytest.Capture
         (["--searcher", "anytime", "--set", "r1=3"], "--set: search.settings.r1 is 3; it must be true or false."),
         (["--searcher", "adversary", "--set", "learns=3"], "search.settings.learns is 3; it must be true or false."),
         (["--set", "r4=false"], "--set: unknown setting of searcher 'exact': 'r4'. Did you mean 'r3'?"),
-        (["--searcher", "beam", "--set", "width=0"], "beam(width=0): width must be a whole number from 1"),
+        (
+            ["--searcher", "beam", "--set", "width=0"],
+            "--set: search.settings.width is 0; it must be a whole number",
+        ),
         (["--searcher", "beam", "--set", "width"], "--set 'width': write KEY=VALUE"),
         (["--seeds", "-1"], "--seeds -1: it must be at least 1."),
         (["--cap", "0"], "--cap 0: it must be at least 1."),
