@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from chaosagent import errors
 from chaosagent.canonical import Plain
 from chaosagent.errors import StudyError, TargetError
 from chaosagent.execution.execute import Execution
@@ -40,7 +41,7 @@ READS_MAX = 5
 CALLERS_MAX = 8
 """Among so many callers of a coroutine that is never awaited the place in the target is looked for."""
 
-_PACKAGE = Path(__file__).parents[1]
+_PACKAGE = Path(errors.__file__).parent
 _COROUTINE = re.compile("""['"]coroutine['"]""")  # as Python's messages name the type
 _NEVER_AWAITED = re.compile(r"coroutine '(.*)' was never awaited")
 
