@@ -1,14 +1,17 @@
-"""`run_study` with the surroundings of a command: its output, its progress, and its signals."""
+"""`run_study` for commands: with their output, progress and signals."""
 
 from __future__ import annotations
 
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 from chaosagent.api.session import EXECUTORS, INLINE, Listeners, WorkerSettings
 from chaosagent.api.session import run_study as run_study_for
 from chaosagent.cli.output import remark, stdout_for_answers
 from chaosagent.cli.progress import display_for
-from chaosagent.cli.sigterm import sigterm_as_interrupt
 from chaosagent.report.findings import Findings
 from chaosagent.studyfile import StudyFile
 
@@ -60,3 +63,16 @@ def exit_code_of(findings: Findings) -> int:
     if not findings.open_searches:
         return EXIT_HELD if any(search.injectable for search in result.searches) else EXIT_INCONCLUSIVE
     return EXIT_FAILED if findings.errors else EXIT_INCONCLUSIVE
+
+
+@contextlib.contextmanager
+def sigterm_as_interrupt() -> Iterator[None]:
+    """Let SIGTERM do what Ctrl-C does: stop asking, save, and say how to go on."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may say what a signal does
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)

@@ -13,8 +13,7 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.faults.space import Space
-from chaosagent.searchers.diversity import DiversitySearcher
-from chaosagent.searchers.learning.archive import Archive
+from chaosagent.searchers.diversity import Archive, DiversitySearcher
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.seeds import derive
 from chaosagent.study.searcher import Problem, Searcher

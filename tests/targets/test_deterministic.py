@@ -23,8 +23,8 @@ from chaosagent.canonical import Plain
 from chaosagent.errors import UsageError
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.faults.schedule import EMPTY
+from chaosagent.targets.deterministic import pinned_temporary_files
 from chaosagent.targets.target import Run, Target, target
-from chaosagent.targets.temporary_files import pinned_temporary_files
 from chaosagent.vocabulary import Outcome, SystemConfig, Task
 
 
@@ -238,7 +238,7 @@ def test_in_real_time_only_what_is_drawn_is_pinned() -> None:
 
 
 TEMPORARY = (
-    "import tempfile; from chaosagent.targets.temporary_files import pinned_temporary_files as pinned\n"
+    "import tempfile; from chaosagent.targets.deterministic import pinned_temporary_files as pinned\n"
     "with pinned(1): print('asks', flush=True); print(tempfile.mkdtemp())"
 )
 HERE = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections import defaultdict
 from collections.abc import Coroutine, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
@@ -19,9 +20,9 @@ from chaosagent.execution.run.recorder import redacted_identity
 from chaosagent.execution.run.run_state import RECORD_DEPTH
 from chaosagent.faults.injection import Place
 from chaosagent.targets.target import Target
-from chaosagent.trace.provenance import origins
 from chaosagent.trace.reached_limit import reached_limit
 from chaosagent.trace.redact import Redactor
+from chaosagent.trace.step import Link
 from chaosagent.trace.trace import ContractVerdict
 from chaosagent.vocabulary import LIMITS_REACHED, Claim, Ending, Outcome, Task
 
@@ -189,3 +190,31 @@ def close_unbegun(loop: asyncio.AbstractEventLoop) -> None:
         coroutine = task.get_coro()
         if inspect.iscoroutine(coroutine) and inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
             coroutine.close()
+
+
+OUTCOME = "outcome"
+"""The id of the outcome: `run.link("outcome", "derived_from", run.artifact())`."""
+
+_FORWARD = frozenset({"supports", "returns"})
+"""Relations in which the target is derived from the source; in all others it is the other way round."""
+
+
+def origins(links: Iterable[Link], artifact: str = OUTCOME) -> frozenset[str]:
+    """Return the ids of everything from which an artifact was derived, directly or through others.
+
+    Args:
+        links: That the target has declared.
+        artifact: Id of the artifact; it is not among what is returned, unless it was derived from itself.
+    """
+    sources: defaultdict[str, list[str]] = defaultdict(list)
+    for source, relation, target in links:
+        derived, origin = (target, source) if relation in _FORWARD else (source, target)
+        sources[derived].append(origin)
+    found: set[str] = set()
+    open_ = list(sources[artifact])
+    while open_:
+        origin = open_.pop()
+        if origin not in found:
+            found.add(origin)
+            open_ += sources[origin]
+    return frozenset(found)

@@ -35,7 +35,7 @@ FILES = (
     "searchers/proof/limits.py",
     "searchers/proof/lineage.py",
     "searchers/proof/owners.py",
-    "searchers/proof/supports.py",
+    "searchers/proof/lineage.py",
     "searchers/proof/uniform_cost.py",
 )
 # Of files that hold more, the functions that belong to a crossing.

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaosagent.searchers.exploring import pairs as module
-from chaosagent.searchers.exploring.pairs import BLAME_FACTOR, Pairs
+from chaosagent.searchers.exploring import effects as module
+from chaosagent.searchers.exploring.effects import BLAME_FACTOR, Pairs
 
 
 class Plain:

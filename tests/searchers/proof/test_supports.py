@@ -8,7 +8,7 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.faults.space import Choices, Space
-from chaosagent.searchers.proof.supports import Supports
+from chaosagent.searchers.proof.lineage import Supports
 from tests.lab.targets.derivations import Derivations
 
 MODEL = CostModel(c_mag=1.0)

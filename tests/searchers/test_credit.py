@@ -6,7 +6,7 @@ import math
 import random
 from collections import Counter
 
-from chaosagent.searchers.learning.credit import Credit
+from chaosagent.searchers.bandit import Credit
 from chaosagent.searchers.seen.pool import Arm
 
 GOOD, POOR, FRESH = (Arm("service.delay", f"service:{name}") for name in ("good", "poor", "fresh"))

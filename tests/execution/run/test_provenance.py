@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from chaosagent.execution.run.outcome import origins
 from chaosagent.faults.injection import Place
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.study.store.evaluation_codec import decode_evaluation, encode_evaluation
-from chaosagent.trace.provenance import origins
 from chaosagent.trace.step import Link
 from tests.lab.targets.derivations import Derivations
 
