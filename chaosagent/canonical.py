@@ -122,7 +122,7 @@ def plain(value: object, depth: int = 0) -> Plain:
     return _plain_other(value, depth)
 
 
-def copied(mapping: Mapping[str, Plain]) -> Mapping[str, Plain]:
+def copy_plain(mapping: Mapping[str, Plain]) -> Mapping[str, Plain]:
     """Return plain data that shares nothing that could be changed with a mapping of plain data."""
     for item in mapping.values():
         if type(item) not in _ATOMS:

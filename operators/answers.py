@@ -14,7 +14,7 @@ ToolCall: TypeAlias = Mapping[str, Plain]
 _ENDED: Mapping[str, Plain] = {"finish_reason": "stop", "stop_reason": "end_turn"}
 
 
-def said_instead(value: Plain, content: str) -> Plain:
+def with_text_only(value: Plain, content: str) -> Plain:
     """Return an answer that says something else and calls no tool.
 
     Args:

@@ -31,7 +31,7 @@ def _corrupted(kind: str, value: Plain) -> Plain:
     if kind == "null":
         return None
     if kind == "garbled" and isinstance(value, str):
-        return garbled(value)
+        return garble(value)
     if kind == "negated" and isinstance(value, bool):
         return not value
     if is_number(value):
@@ -47,7 +47,7 @@ def _differs(one: Plain, other: Plain) -> bool:
     return type(one) is not type(other) or (one != other and one is not other)
 
 
-def garbled(text: str) -> str:
+def garble(text: str) -> str:
     """Return a text of the same length with neighbouring letters exchanged, different unless it is empty."""
     exchanged = "".join(text[start : start + 2][::-1] for start in range(0, len(text), 2))
     return exchanged if exchanged != text else "\N{REPLACEMENT CHARACTER}" * len(text)

@@ -21,7 +21,7 @@ def token_count(text: str) -> int:
     return -(-len(text) // TOKEN_CHARACTERS)
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return a text as descriptions quote it; what is cut is said."""
     cut = len(text) - DESCRIBED_MAX
     return text if cut <= 0 else f"{text[:DESCRIBED_MAX]} ... {cut} more characters"

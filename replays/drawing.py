@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.execution.run.frozen import AnswersInMemory, answers_of
-from chaosagent.execution.workers.workbench import made
+from chaosagent.execution.workers.workbench import run_experiment
 from chaosagent.faults.schedule import Schedule
 from chaosagent.replays.placements import Harm, JudgedRun
 from chaosagent.replays.record import ReplayRecord
@@ -88,4 +88,4 @@ class Runner:
 
 
 def _run(experiment: Experiment, schedule: Schedule) -> Execution:
-    return made(experiment, lambda: execute(experiment, schedule), alone=experiment.target.fresh)
+    return run_experiment(experiment, lambda: execute(experiment, schedule), alone=experiment.target.fresh)

@@ -17,8 +17,8 @@ from typing import Annotated, NamedTuple
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.foresight import Foresight
-from chaosagent.faults.observer import observed
-from chaosagent.faults.online import SPREADS, Arms, Policy, Scores, contexts, declared
+from chaosagent.faults.observer import observations_of
+from chaosagent.faults.online import SPREADS, Arms, Policy, Scores, contexts, plain_choices
 from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.searchers.learning.belief import Belief, Weights
@@ -107,7 +107,7 @@ class AdversarySearcher:
         self._cost_weight = cost_weight
         self._instability_weight = instability_weight
         self._belief = Belief(noise)
-        self._arms, self._choices = Arms(problem.space), declared(problem.space)
+        self._arms, self._choices = Arms(problem.space), plain_choices(problem.space)
         self._expander = Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
         self._told, self._ceiling, self._foresight = TrialLog(), Ceiling(problem), Foresight()
         self._references: list[Evaluation] = []
@@ -201,7 +201,7 @@ class AdversarySearcher:
         """Yield the contexts of what landed, as far as it came before a violation."""
         landed = set(evaluation.effective)
         last = self._violated_at(evaluation)
-        for seen, chosen in observed(evaluation):
+        for seen, chosen in observations_of(evaluation):
             if chosen is not None and chosen in landed and seen.rank <= last:
                 arm = self._arms.number(chosen.operator)
                 for context in contexts(seen) if arm >= 0 else ():
@@ -329,7 +329,7 @@ class AdversarySearcher:
 
     def _best_of(self, scores: Scores, reference: Evaluation) -> Iterable[tuple[float, float]]:
         """Yield score and cost of the best choice at each crossing of a known run."""
-        for seen, _ in observed(reference):
+        for seen, _ in observations_of(reference):
             best = max(((score, arm.cost) for score, arm in scores.of(seen)), default=None)
             if best is not None:
                 yield best

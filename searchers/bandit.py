@@ -20,7 +20,7 @@ from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, INJECTIONS_MAX, Schedule
 from chaosagent.searchers.drawing.draft import Draft
 from chaosagent.searchers.drawing.searcher import DrawingSearcher
-from chaosagent.searchers.drawing.uniform import shuffled
+from chaosagent.searchers.drawing.uniform import shuffle
 from chaosagent.searchers.learning.front import Front, Point
 from chaosagent.searchers.seen.points import Candidate
 from chaosagent.searchers.seen.pool import Arm, margin_of
@@ -111,7 +111,7 @@ class BanditSearcher(DrawingSearcher):
         if rng.random() < self._continued:
             draft.add_all(self._begun(rng))
         wanted = rng.randint(1, self._injections_max)
-        others, arms = shuffled(pool.candidates, rng), iter(order)
+        others, arms = shuffle(pool.candidates, rng), iter(order)
         is_pull = True
         while wanted and draft.left >= pool.cheapest:
             injection = self._pull(arms, rng) if is_pull else _next(others)

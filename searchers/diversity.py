@@ -16,7 +16,7 @@ from chaosagent.faults.injection import place_of
 from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, INJECTIONS_MAX, Schedule
 from chaosagent.searchers.drawing.searcher import DrawingSearcher
-from chaosagent.searchers.drawing.uniform import drawn
+from chaosagent.searchers.drawing.uniform import draw_schedule
 from chaosagent.searchers.drawing.variation import Variation
 from chaosagent.searchers.learning.scalar import scalar_of
 from chaosagent.searchers.seen.points import Candidate
@@ -74,7 +74,7 @@ class DiversitySearcher(DrawingSearcher):
         for _ in range(OFFSPRING_MAX if len(self.archive) and rng.random() >= self._uniform else 0):
             yield self._bred(rng)
         for _ in range(DRAWS_MAX):
-            yield drawn(self._pool, rng, self._injections_max)
+            yield draw_schedule(self._pool, rng, self._injections_max)
 
     def _bred(self, rng: random.Random) -> Schedule:
         parent = self.archive.parent(rng)

@@ -18,7 +18,7 @@ from chaosagent.extras import require
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, INJECTIONS_MAX, Schedule
 from chaosagent.searchers.drawing.searcher import DrawingSearcher
-from chaosagent.searchers.drawing.uniform import drawn
+from chaosagent.searchers.drawing.uniform import draw_schedule
 from chaosagent.searchers.drawing.variation import Variation
 from chaosagent.searchers.learning.front import Front, Point
 from chaosagent.searchers.seen.points import Candidate
@@ -134,7 +134,7 @@ class EvolutionarySearcher(DrawingSearcher):
         for _ in range(DRAWS_MAX if self._survivors else 0):
             yield self._offspring(rng)
         for _ in range(DRAWS_MAX if self._survivors else 2 * DRAWS_MAX):
-            yield drawn(self._pool, rng, self._injections_max)
+            yield draw_schedule(self._pool, rng, self._injections_max)
 
     def _offspring(self, rng: random.Random) -> Schedule:
         one = self._parent(rng)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from chaosagent.faults.schedule import INJECTIONS_MAX, Schedule
 from chaosagent.searchers.drawing.searcher import DrawingSearcher
-from chaosagent.searchers.drawing.uniform import drawn
+from chaosagent.searchers.drawing.uniform import draw_schedule
 from chaosagent.study.searcher import Problem
 from chaosagent.study.searcher_settings import Within
 
@@ -33,4 +33,4 @@ class RandomSearcher(DrawingSearcher):
         self._injections_max = injections_max
 
     def _draws(self, rng: random.Random) -> Iterator[Schedule]:
-        return (drawn(self._pool, rng, self._injections_max) for _ in range(REPEATS_MAX))
+        return (draw_schedule(self._pool, rng, self._injections_max) for _ in range(REPEATS_MAX))

@@ -16,7 +16,7 @@ from chaosagent.faults.injection import Injection, Place, place_of
 from chaosagent.faults.schedule import Schedule
 from chaosagent.searchers.drawing.draft import Draft
 from chaosagent.searchers.drawing.searcher import DrawingSearcher
-from chaosagent.searchers.drawing.uniform import drawn
+from chaosagent.searchers.drawing.uniform import draw_schedule
 from chaosagent.searchers.learning.optuna_mirror import OptunaMirror, quiet
 from chaosagent.searchers.learning.scalar import scalar_of
 from chaosagent.searchers.seen.points import Candidate
@@ -95,7 +95,7 @@ class TpeSearcher(DrawingSearcher):
         for attempt in range(SAMPLES_MAX if len(self._told) > self._startup else 0):
             yield self._sample(rng, attempt)
         for _ in range(DRAWS_MAX):
-            yield drawn(self._pool, rng, self._injections_max)
+            yield draw_schedule(self._pool, rng, self._injections_max)
 
     def _sample(self, rng: random.Random, attempt: int) -> Schedule:
         """Return what the estimator draws, as far as it fits together."""

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaosagent.canonical import Plain, copied, digest, digest_of, pack, plain, unpack
+from chaosagent.canonical import Plain, copy_plain, digest, digest_of, pack, plain, unpack
 from chaosagent.errors import UsageError
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=8)  # lone surrogates among them
@@ -148,7 +148,7 @@ def test_plain_data_are_a_fresh_copy() -> None:
 def test_a_copy_shares_nothing_that_could_be_changed() -> None:
     inside: list[Plain] = [1]
     value: dict[str, Plain] = {"a": inside}
-    found = copied(value)
+    found = copy_plain(value)
 
     inside.append(2)
 

@@ -29,7 +29,7 @@ from chaosagent.errors import UnknownNameError, UsageError
 from chaosagent.importable import make_importable
 from chaosagent.proxy.concurrency import SECONDS
 from chaosagent.proxy.service import Service
-from chaosagent.proxy.upstream import answers_in, base_url, canned
+from chaosagent.proxy.upstream import answers_in, base_url, canned_model
 from chaosagent.targets.references import load_object
 from chaosagent.targets.target import EffectOf, EffectRule, Target
 from chaosagent.vocabulary import Impact, Labels, SystemConfig, Task
@@ -142,7 +142,7 @@ def model_of(place: str, folder: Path, where: str) -> str | Callable[[Mapping[st
         TargetError: The code of the function fails on import.
     """
     if place.startswith(CANNED):
-        return canned(answers_in(folder / place.removeprefix(CANNED), where))
+        return canned_model(answers_in(folder / place.removeprefix(CANNED), where))
     if place.startswith(SCRIPTED):
         return _function(place, folder, where)
     base_url(place, where)

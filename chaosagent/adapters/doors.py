@@ -42,7 +42,7 @@ def refuse_twice(kind: str, names: Iterable[str]) -> None:
         seen.add(clean_name(name))
 
 
-async def awaited(answer: Any) -> Any:
+async def await_answer(answer: Any) -> Any:
     """Return what a door answers; that of a synchronous target need not be awaited."""
     return await answer if hasattr(answer, "__await__") else answer
 

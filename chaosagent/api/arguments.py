@@ -9,7 +9,7 @@ from typing import cast
 
 from chaosagent.canonical import Plain
 from chaosagent.errors import UnknownNameError, UsageError
-from chaosagent.studyfile.located import DEPTH_MAX, VALUES_MAX, shown
+from chaosagent.studyfile.located import DEPTH_MAX, VALUES_MAX, quote_value
 
 PLACE_MAX = 200
 NUMBER_BITS_MAX = 4_096
@@ -27,20 +27,20 @@ def path_of(call: str, name: str, value: object) -> Path:
         UsageError: It is no path, or no file can have it.
     """
     if not isinstance(value, str | Path) or not str(value):
-        raise UsageError(f"{call}({name}={shown(value)}): {name} must be the path of a file or a folder.")
+        raise UsageError(f"{call}({name}={quote_value(value)}): {name} must be the path of a file or a folder.")
     try:
         os.stat(value)
     except (ValueError, OSError) as error:  # ValueError: a null byte or a lone surrogate
         if not isinstance(error, FileNotFoundError | NotADirectoryError | PermissionError):
             why = error.strerror if isinstance(error, OSError) else "it has a character that paths cannot have"
-            raise UsageError(f"{call}({name}={shown(str(value))}): {name} is no possible path: {why}.") from error
+            raise UsageError(f"{call}({name}={quote_value(str(value))}): {name} is no possible path: {why}.") from error
     return Path(value)
 
 
 def name_of(call: str, name: str, value: object, known: Sequence[str]) -> str:
     """Return an argument that must be one of some names; raises `UnknownNameError` otherwise."""
     if not isinstance(value, str) or value not in known:
-        given = value if isinstance(value, str) else shown(value)
+        given = value if isinstance(value, str) else quote_value(value)
         raise UnknownNameError(name, given, known, f"{call}({name}=...)")
     return value
 
@@ -48,14 +48,14 @@ def name_of(call: str, name: str, value: object, known: Sequence[str]) -> str:
 def flag_of(call: str, name: str, value: object) -> bool:
     """Return an argument that must be `True` or `False`; raises `UsageError` otherwise."""
     if not isinstance(value, bool):
-        raise UsageError(f"{call}({name}={shown(value)}): {name} must be True or False.")
+        raise UsageError(f"{call}({name}={quote_value(value)}): {name} must be True or False.")
     return value
 
 
 def whole_of(call: str, name: str, value: object, most: int) -> int:
     """Return an argument that must be a whole number from 1 to `most`; raises `UsageError` otherwise."""
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        raise UsageError(f"{call}({name}={shown(value)}): {name} must be a whole number from 1 to {most:,}.")
+        raise UsageError(f"{call}({name}={quote_value(value)}): {name} must be a whole number from 1 to {most:,}.")
     return value
 
 
@@ -91,12 +91,14 @@ class _Plain:
         if isinstance(value, list | tuple | range):
             return [self.of(one, f"{place}[{index}]", depth + 1) for index, one in enumerate(value)]
         if isinstance(value, int) and value.bit_length() > NUMBER_BITS_MAX:
-            raise UsageError(f"{place} is {shown(value)}: a number of more than {NUMBER_BITS_MAX} bits.")
+            raise UsageError(f"{place} is {quote_value(value)}: a number of more than {NUMBER_BITS_MAX} bits.")
         if depth and value is not None and not isinstance(value, bool | int | float | str):
-            raise UsageError(f"{place} is {shown(value)}, no plain data. Give numbers, texts, lists and mappings.")
+            raise UsageError(
+                f"{place} is {quote_value(value)}, no plain data. Give numbers, texts, lists and mappings."
+            )
         return cast(Plain, value)
 
     def _key(self, key: object, place: str) -> str:
         if not isinstance(key, str):
-            raise UsageError(f"{place} has the key {shown(key)}; every key must be a text.")
+            raise UsageError(f"{place} has the key {quote_value(key)}; every key must be a text.")
         return key

@@ -24,7 +24,7 @@ from chaosagent.replays.store import SUFFIX, read_record
 from chaosagent.report.page import Page, folded_html, page_html, table_html
 from chaosagent.report.trace_checks_page import trace_checks_page
 from chaosagent.studyfile.checks import load_checks, parse_checks
-from chaosagent.studyfile.located import Located, shown
+from chaosagent.studyfile.located import Located, quote_value
 from chaosagent.trace.genai import ImportedRun, StepPlace, run_of
 from chaosagent.trace.genai_content import Gaps
 from chaosagent.trace.otlp import SourcePlace
@@ -180,7 +180,7 @@ def _sources(traces: object) -> list[Path | ReplayRecord]:
             found.append(one)
         else:
             raise UsageError(
-                f"check(traces={shown(one)}): give paths of files of spans or of records, or counterexamples."
+                f"check(traces={quote_value(one)}): give paths of files of spans or of records, or counterexamples."
             )
     return found
 

@@ -21,7 +21,7 @@ from chaosagent.contracts.settings import ContractSettings
 from chaosagent.errors import UsageError
 from chaosagent.faults.operator import Operator, parameters_of
 from chaosagent.faults.space import Choices
-from chaosagent.studyfile.located import shown
+from chaosagent.studyfile.located import quote_value
 from chaosagent.targets.target import Target
 
 ContractEntry: TypeAlias = "Contract | str | Mapping[str, Plain]"
@@ -50,7 +50,7 @@ class Entries:
             return given
         if not isinstance(given, Target):
             raise UsageError(
-                f"{self._where}: target is {shown(given)}, not a target. Decorate the function with "
+                f"{self._where}: target is {quote_value(given)}, not a target. Decorate the function with "
                 "@chaosagent.target(), or give the name of a target."
             )
         module = str(getattr(inspect.unwrap(given.run), "__module__", ""))
@@ -68,7 +68,7 @@ class Entries:
 
     def _listed(self, given: object, key: str, what: str) -> Sequence[object]:
         if isinstance(given, str | bytes) or not isinstance(given, Sequence):
-            raise UsageError(f"{self._where}: {key} is {shown(given)}; it must be a list of {what}.")
+            raise UsageError(f"{self._where}: {key} is {quote_value(given)}; it must be a list of {what}.")
         return given
 
     def _contract(self, entry: object, place: str) -> Plain:
@@ -76,7 +76,7 @@ class Entries:
             return plain_of(entry, f"{self._where}: {place}")
         if not isinstance(entry, Contract):
             raise UsageError(
-                f"{self._where}: {place} is {shown(entry)}, not a contract. Decorate a function with "
+                f"{self._where}: {place} is {quote_value(entry)}, not a contract. Decorate a function with "
                 "@chaosagent.contract(...), or give the name of a contract."
             )
         spec = _spec_of(entry)
@@ -96,7 +96,7 @@ class Entries:
         if isinstance(entry, Operator):
             return {"operator": entry.name, **{name: [value] for name, value in parameters_of(entry)}}
         raise UsageError(
-            f"{self._where}: {place} is {shown(entry)}, no operator. Give an operator, its class, its name or a "
+            f"{self._where}: {place} is {quote_value(entry)}, no operator. Give an operator, its class, its name or a "
             "mapping with `operator`; `chaosagent list operators` shows the names."
         )
 

@@ -13,7 +13,7 @@ from chaosagent.errors import RecordError
 from chaosagent.replays.store import SUFFIX, read_record
 from chaosagent.report.page import Page, Span, bad, faint, good, notice, strong
 from chaosagent.report.proof_status import proof_of_record
-from chaosagent.report.story import counted
+from chaosagent.report.story import quantity
 
 ROWS_MAX = 50
 
@@ -79,9 +79,9 @@ def _counterexamples(folder: Path, rows: Rows) -> tuple[tuple[Counterexample, ..
 
 def _page(title: str, rows: Rows, counterexamples: tuple[Counterexample, ...]) -> Page:
     budget, certificates = rows.budget, rows.certificates
-    page = Page().line(strong(f"{title}: "), f"{counted(len(certificates), 'search', 'searches')}, budget {budget:g}")
+    page = Page().line(strong(f"{title}: "), f"{quantity(len(certificates), 'search', 'searches')}, budget {budget:g}")
     if counterexamples:
-        page.gap().line(bad(counted(len(counterexamples), "counterexample").capitalize()))
+        page.gap().line(bad(quantity(len(counterexamples), "counterexample").capitalize()))
         shown = counterexamples[:ROWS_MAX]
         proofs = [proof_of_record(one.record, several=rows.wants_several) for one in shown]
         page.table(

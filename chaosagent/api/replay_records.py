@@ -31,7 +31,7 @@ from chaosagent.limits import RUNS_MAX
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.rerun import DRAWS, PLACEMENTS
 from chaosagent.report.page import Page, folded_html, page_html, table_html
-from chaosagent.studyfile.located import shown
+from chaosagent.studyfile.located import quote_value
 from chaosagent.targets.target import Target
 
 if TYPE_CHECKING:
@@ -146,10 +146,10 @@ def replay(
     stop_if_loading()
     name_of("replay", "mode", mode, MODES)
     if not isinstance(config, str | None):
-        raise UsageError(f"replay(config={shown(config)}): config must be the name of a configuration.")
+        raise UsageError(f"replay(config={quote_value(config)}): config must be the name of a configuration.")
     if not isinstance(target, str | Target | None):
         raise UsageError(
-            f"replay(target={shown(target)}): target must be a target or its name. Decorate the function with "
+            f"replay(target={quote_value(target)}): target must be a target or its name. Decorate the function with "
             "@chaosagent.target()."
         )
     if flag_of("replay", "accept", accept) and mode == "exact":
@@ -187,6 +187,6 @@ def _stored(records: object) -> Iterator[StoredRecord]:
             yield StoredRecord(Path(one.file_name), one, has_file=False)
         else:
             raise UsageError(
-                f"replay(records={shown(one)}): give the result of a search, counterexamples, records, or paths of "
-                "records."
+                f"replay(records={quote_value(one)}): give the result of a search, counterexamples, records, or paths "
+                "of records."
             )

@@ -25,7 +25,7 @@ from chaosagent.replays.rerun import DRAWS, PLACEMENTS, rerun_exact, rerun_sched
 from chaosagent.replays.store import find_records, read_record
 from chaosagent.replays.today import NominalRuns
 from chaosagent.report.page import Cell, Page, Span, bad, faint, good, name, notice
-from chaosagent.report.story import counted
+from chaosagent.report.story import quantity
 from chaosagent.targets.loading import load_target
 from chaosagent.targets.target import Target
 
@@ -316,7 +316,7 @@ def page_of(reruns: Sequence[ReplayedRecord]) -> Page:
     page.table((), [_row(rerun, reruns) for rerun in reruns], indent=0)
     totals = totals_of(reruns)
     page.gap().line(
-        f"{counted(len(reruns), 'replay')}: ", ", ".join(f"{count} {outcome}" for outcome, count in totals.items())
+        f"{quantity(len(reruns), 'replay')}: ", ", ".join(f"{count} {outcome}" for outcome, count in totals.items())
     )
     return page
 

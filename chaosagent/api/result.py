@@ -14,7 +14,7 @@ from chaosagent.errors import UsageError
 from chaosagent.limits import RUNS_MAX
 from chaosagent.report.page import Page, folded_html, page_html, table_html
 from chaosagent.report.printable import printable
-from chaosagent.studyfile.located import shown
+from chaosagent.studyfile.located import quote_value
 
 if TYPE_CHECKING:
     from chaosagent.api.rows import Frame
@@ -115,7 +115,7 @@ class StudyResult:
             A `pandas.DataFrame` where pandas is installed, otherwise a list of mappings; the columns are the same.
         """
         if of not in TABLES:
-            raise UsageError(f"to_frame(of={shown(of)}): there are the tables {', '.join(map(repr, TABLES))}.")
+            raise UsageError(f"to_frame(of={quote_value(of)}): there are the tables {', '.join(map(repr, TABLES))}.")
         listed: Sequence[Trial | Counterexample | Certificate] = getattr(self, of)
         return frame_of(one.to_row() for one in listed)
 

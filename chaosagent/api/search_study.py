@@ -26,7 +26,7 @@ from chaosagent.report.page import notice
 from chaosagent.study.result import SearchResult, StudyProgress
 from chaosagent.study.sink import Sink
 from chaosagent.studyfile import StudyFile
-from chaosagent.studyfile.located import shown
+from chaosagent.studyfile.located import quote_value
 from chaosagent.targets.target import Target
 
 ExecutorName: TypeAlias = Literal["inline", "process", "ray"]
@@ -74,7 +74,9 @@ def search(
     workforce = _workforce(executor, workers, ray_address)
     kept_in = None if out is None else path_of("search", "out", out)
     if on_progress is not None and not callable(on_progress):
-        raise UsageError(f"search(on_progress={shown(on_progress)}): on_progress must be a function of one argument.")
+        raise UsageError(
+            f"search(on_progress={quote_value(on_progress)}): on_progress must be a function of one argument."
+        )
     if flag_of("search", "resume", resume) and kept_in is None:
         raise UsageError("search(resume=True): there is no folder to resume from. Name it with out=...")
     remarks: list[str] = []
@@ -109,7 +111,7 @@ def _workforce(executor: object, workers: int | None, ray_address: object) -> Wo
     if workers is not None:
         whole_of("search", "workers", workers, WORKERS_MAX)
     if not isinstance(ray_address, str):
-        raise UsageError(f"search(ray_address={shown(ray_address)}): ray_address must be a text.")
+        raise UsageError(f"search(ray_address={quote_value(ray_address)}): ray_address must be a text.")
     if workers is not None and name == "inline":
         raise UsageError(
             f"search(executor='inline', workers={workers}): inline means in this process, so there are no workers. "

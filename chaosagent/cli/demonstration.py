@@ -26,7 +26,7 @@ from chaosagent.report.findings import Findings, counterexamples_table, work_of
 from chaosagent.report.findings_json import findings_json
 from chaosagent.report.page import Page, bad, faint, good, name, strong
 from chaosagent.report.plots import Robustness, chance_notes, plot_robustness
-from chaosagent.report.story import counted, story_of
+from chaosagent.report.story import quantity, story_of
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.plan import Plan
 from chaosagent.study.store.study_store import StudyStore
@@ -191,7 +191,7 @@ class Demonstration:
         if worst is None:
             return
         path = found.records[worst.id]
-        faults = counted(len(worst.schedule), "fault")
+        faults = quantity(len(worst.schedule), "fault")
         page = Page().line(strong(f"2  The story of one, which needs {faults}")).gap()
         self._tell(page.add_below(story_of(read_record(path))).gap())
 
@@ -246,7 +246,7 @@ class Demonstration:
 
     def _draw(self, plan: Plan, curves: Sequence[Robustness]) -> tuple[Path, ...]:
         title = (
-            f"{plan.target.name} under faults: {counted(len(plan.tasks), 'task')}, {counted(len(plan.seeds), 'seed')}"
+            f"{plan.target.name} under faults: {quantity(len(plan.tasks), 'task')}, {quantity(len(plan.seeds), 'seed')}"
         )
         data = json.dumps(curves_json(curves), indent=1)
         numbers = self._out / "robustness.json"
@@ -282,7 +282,7 @@ def _count_line(found: Findings) -> str:
     certified = sum(one.certificate.certified for one in counterexamples)
     share = "all" if certified == len(counterexamples) else f"{certified} of them"
     return (
-        f"{counted(len(counterexamples), 'counterexample').capitalize()} of {counted(found.signatures, 'kind')}, one "
+        f"{quantity(len(counterexamples), 'counterexample').capitalize()} of {quantity(found.signatures, 'kind')}, one "
         f"of each kind shown; {share} certified: it is proved that nothing cheaper breaks the contract in that task."
     )
 
@@ -323,7 +323,7 @@ def promises_of(
     exact = [rerun.replay.outcome for rerun in reruns if rerun.replay.mode == "exact"]
     schedule = [rerun.replay.outcome for rerun in reruns if rerun.replay.mode == "schedule"]
     return [
-        Promise(f"at least {counted(KINDS_MIN, 'kind')} of failure in {FIRST}", found.signatures >= KINDS_MIN),
+        Promise(f"at least {quantity(KINDS_MIN, 'kind')} of failure in {FIRST}", found.signatures >= KINDS_MIN),
         Promise("among them one that needs two faults, and one that needs three", {2, 3} <= sizes),
         Promise(
             "each counterexample is minimal and certified: nothing cheaper breaks its contract",

@@ -77,7 +77,7 @@ def _remarks(
     from chaosagent.execution.workers.second_process import open_second_process
     from chaosagent.importable import make_importable
     from chaosagent.limits import RunLimits
-    from chaosagent.report.story import counted
+    from chaosagent.report.story import quantity
     from chaosagent.study.determinism.preflight import Level, PreflightSetup, Remark, preflight
     from chaosagent.studyfile.plan import WorkerSetup
     from chaosagent.targets.loading import load_target
@@ -92,7 +92,7 @@ def _remarks(
     setup = WorkerSetup(reference, str(folder), chosen, specs, limits, fresh=fresh)
     here = setup()
     kind = "a plain function" if found.synchronous else "an asynchronous function"
-    text = f"{found.name}, {kind}, {found.clock.value} time, {counted(len(names), 'task')}, configuration {chosen!r}"
+    text = f"{found.name}, {kind}, {found.clock.value} time, {quantity(len(names), 'task')}, configuration {chosen!r}"
     yield Remark(Level.GOOD, "target", text)
     yield from preflight(PreflightSetup(names, seed, here, lambda: open_second_process(setup, limits=limits)))
 

@@ -75,7 +75,7 @@ class ChildServer:
             self._guard.wait()
 
 
-def started(command_for: Callable[[int], Sequence[str]], what: str) -> tuple[ChildServer, int]:
+def start_server(command_for: Callable[[int], Sequence[str]], what: str) -> tuple[ChildServer, int]:
     """Start a server on a free port of loopback and wait until it listens.
 
     Args:

@@ -15,7 +15,7 @@ from chaosagent.event_loop.virtual_time import Deadlock, Livelock, TimeLimitReac
 from chaosagent.execution.crash_location import crash_location
 from chaosagent.execution.failures import message_of
 from chaosagent.execution.run.doors import DoorOptions
-from chaosagent.execution.run.frozen import Answers, Frozen, FrozenAnswer, asked_of
+from chaosagent.execution.run.frozen import Answers, Frozen, FrozenAnswer, requests_digest
 from chaosagent.execution.run.injector import Injector
 from chaosagent.execution.run.live_run import LiveRun
 from chaosagent.execution.run.network_links import close_links
@@ -324,7 +324,7 @@ def with_answers(execution: Execution, run: LiveRun) -> Execution | None:
         return execution
     if run.frozen.drawn:
         return None
-    evaluation = replace(execution.evaluation, asked=asked_of(run.frozen.used))
+    evaluation = replace(execution.evaluation, asked=requests_digest(run.frozen.used))
     return replace(execution, evaluation=evaluation, answers=tuple(run.frozen.used))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from json import JSONDecodeError
 from typing import cast
 
-from chaosagent.canonical import Plain, copied, pack_plain, plain
+from chaosagent.canonical import Plain, copy_plain, pack_plain, plain
 from chaosagent.errors import UsageError
 from chaosagent.event_loop.virtual_time import VirtualTimeError
 from chaosagent.vocabulary import ActionBlocked, Failure, ServiceFault, StatusError
@@ -137,7 +137,7 @@ def _made(kind: type[BaseException], failure: Failure) -> BaseException | None:
     try:
         made = kind.__new__(kind, *args)
         builtin.__init__(made, *args)  # type: ignore[misc]  # on purpose not the class's own
-        vars(made).update(copied(failure.attributes or {}))  # a framework may add notes
+        vars(made).update(copy_plain(failure.attributes or {}))  # a framework may add notes
     except Exception:  # a class that is made in some way of its own
         return None
     return made

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from chaosagent.errors import UsageError
-from chaosagent.execution.child_server import LOOPBACK, ChildServer, can_connect, started
+from chaosagent.execution.child_server import LOOPBACK, ChildServer, can_connect, start_server
 from chaosagent.extras import require
 from chaosagent.faults.crossing import Toxic
 
@@ -237,7 +237,7 @@ def _of_program(program: str) -> Server:
     if "toxiproxy" not in said.stdout.lower() or not _is_supported(version):
         text = (said.stdout or said.stderr).strip()
         raise UsageError(f"{program} is no Toxiproxy from 2.2 on and below 3; it says {text!r:.80}. {HOW_TO_GET}")
-    companion, port = started(lambda port: [program, "-host", LOOPBACK, "-port", str(port)], "Toxiproxy")
+    companion, port = start_server(lambda port: [program, "-host", LOOPBACK, "-port", str(port)], "Toxiproxy")
     try:
         return Server(LOOPBACK, port, companion, program)
     except BaseException:

@@ -137,7 +137,7 @@ def unpack_response(data: bytes) -> Response:
     return Response(value, failure._replace(args=tuple(failure.args)))
 
 
-def earlier_in(history: Sequence[Exchange], request: Request, now: bytes) -> Response | None:
+def earlier_answer(history: Sequence[Exchange], request: Request, now: bytes) -> Response | None:
     """Return the last answer to the same request in a history that differs from the present one.
 
     Args:
@@ -324,7 +324,7 @@ class _DryCrossing:
     def earlier(self) -> Response | None:
         if self._recorded.earlier:
             return unpack_response(self._recorded.earlier)
-        return earlier_in(self.history, self.request, self._recorded.response if self.executed else b"")
+        return earlier_answer(self.history, self.request, self._recorded.response if self.executed else b"")
 
     async def sleep(self, seconds: float) -> None:
         self._deviate()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.injection import Injection, hook_at
-from chaosagent.faults.observer import acts_of, injected_in, observed
+from chaosagent.faults.observer import acts_of, injected_in, observations_of
 from chaosagent.faults.online import Player, Scores
 
 
@@ -59,7 +59,7 @@ class Foresight:
         begin = 0
         while run is not None:
             diverged = False
-            for rank, (seen, _) in enumerate(observed(run.evaluation)):
+            for rank, (seen, _) in enumerate(observations_of(run.evaluation)):
                 if rank < begin:
                     continue
                 before = len(player.chosen)

@@ -73,7 +73,7 @@ class Observer:
             place,
             boundary,
             operation,
-            size_seen(request),
+            visible_size(request),
             self._rank,
             self._heard_from,
             self._heard,
@@ -96,7 +96,7 @@ class Observer:
         self._recent.append(kind.startswith("failure"))
 
 
-def observed(evaluation: Evaluation) -> Iterator[tuple[Observation, Injection | None]]:
+def observations_of(evaluation: Evaluation) -> Iterator[tuple[Observation, Injection | None]]:
     """Yield what was seen at each crossing of an executed run, and what its schedule injected there."""
     by_place = injected_in(evaluation)
     observer = Observer()
@@ -134,7 +134,7 @@ def injected_in(evaluation: Evaluation) -> Mapping[Place, Injection]:
     }
 
 
-def size_seen(data: bytes) -> int:
+def visible_size(data: bytes) -> int:
     """Return the size of some bytes as far as it is seen."""
     return len(data) if len(data) <= EXACT_MAX else 1 << (len(data) - 1).bit_length()
 
@@ -147,8 +147,8 @@ def _kind(response: bytes) -> str:
         return f"failure {failure.kind}" if failure is not None else "nothing"
     for name, heads in _HEADS.items():
         if first in heads:
-            return f"{name} {size_seen(response)}"
-    return f"number {size_seen(response)}"
+            return f"{name} {visible_size(response)}"
+    return f"number {visible_size(response)}"
 
 
 _HEADS: Mapping[str, frozenset[int]] = {

@@ -94,7 +94,7 @@ class Arms:
         return known
 
 
-def declared(space: Space) -> Declared:
+def plain_choices(space: Space) -> Declared:
     """Return the choices of a space as plain data."""
     return tuple(
         (choice.operator, tuple((name, tuple(values)) for name, values in choice.values.items()), *_where(choice))
@@ -125,7 +125,7 @@ class Policy:
     Attributes:
         name: Tells policies of a study apart.
         seed: Of its draws, together with the seed of the run.
-        choices: What it may inject where; see `declared`.
+        choices: What it may inject where; see `plain_choices`.
         model: What that costs.
         budget: What its choices may cost together, landed or not.
         threshold: Sum of weights from which it injects.

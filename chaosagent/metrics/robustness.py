@@ -200,7 +200,7 @@ def _is_without_chance(certificate: Certificate) -> bool:
     return ended and not certificate.doubted and certificate.clean is None and certificate.broken_anyway is None
 
 
-def shown_by(searches: Iterable[SearchResult]) -> ChanceEvidence | None:
+def chance_evidence_of(searches: Iterable[SearchResult]) -> ChanceEvidence | None:
     """Return what stands behind a curve where answers come by chance; `None` where they do not."""
     certificates = [search.certificate for search in searches]
     if not any(certificate.frozen for certificate in certificates):
@@ -234,7 +234,7 @@ def adversarial_curve(searches: Iterable[SearchResult], budget_max: float) -> Cu
         changes.update(bound for bound in (survival.safe_below, survival.broken_from) if bound is not None)
     budgets = sorted(change for change in changes if change <= budget_max)
     levels = tuple(_level(survivals, budget) for budget in budgets)
-    return Curve("adversarial", levels, budget_max, len(survivals), shown_by(against))
+    return Curve("adversarial", levels, budget_max, len(survivals), chance_evidence_of(against))
 
 
 def _level(survivals: Sequence[Survival], budget: float) -> Level:

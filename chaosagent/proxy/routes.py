@@ -63,7 +63,7 @@ def check_operation(operation: str) -> None:
         )
 
 
-def filled(operation: str, arguments: Mapping[str, object]) -> str:
+def fill_path(operation: str, arguments: Mapping[str, object]) -> str:
     """Return the path of an operation with its changing parts filled in."""
     path = operation.partition(" ")[2]
     return _PART.sub(lambda part: quote(str(arguments.get(part[1], "")), safe=""), path)

@@ -17,8 +17,8 @@ from urllib.parse import parse_qsl, urlencode
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError
 from chaosagent.proxy.concurrency import CallOrder
-from chaosagent.proxy.routes import SAFE, Routes, check_operation, filled, names_in
-from chaosagent.proxy.upstream import Headers, Reply, Server, called
+from chaosagent.proxy.routes import SAFE, Routes, check_operation, fill_path, names_in
+from chaosagent.proxy.upstream import Headers, Reply, Server, call_function
 from chaosagent.targets.call_handler import handed_over, through
 from chaosagent.targets.target import Door, EffectRule, Run
 from chaosagent.vocabulary import StatusError
@@ -124,7 +124,7 @@ class ServiceDoor:
 
     async def state(self) -> Plain:
         """Return the final state of the world behind the door; `None` when nobody tells it."""
-        return None if self._state is None else await called(self._state, {})
+        return None if self._state is None else await call_function(self._state, {})
 
     async def cross(self, call: Call) -> Reply:
         """Let a request through the door and return what is answered; raises what was injected."""
@@ -148,7 +148,7 @@ class ServiceDoor:
         if function is None:
             listed = ", ".join(sorted(self.handlers)) or "none"
             raise StatusError(NOT_FOUND, f"{self._name} has no {operation}; its operations are {listed}")
-        return await called(function, arguments)  # type: ignore[no-any-return]  # the crossing checks it
+        return await call_function(function, arguments)  # type: ignore[no-any-return]  # the crossing checks it
 
     async def _sent(self, call: Call, operation: str, given: dict[str, Any], inside: _Inside) -> Plain:
         assert self._server is not None
@@ -185,11 +185,11 @@ class _Inside(NamedTuple):
         if self.whole in rest:
             body = rest[self.whole]
             if not self.is_json:
-                return filled(operation, given), urlencode(query, doseq=True), _as_bytes(body)
+                return fill_path(operation, given), urlencode(query, doseq=True), _as_bytes(body)
         else:
             body = {self.fields.get(name, name): value for name, value in rest.items()}
         content = _json_of(body) if self.is_json or body else b""
-        return filled(operation, given), urlencode(query, doseq=True), content
+        return fill_path(operation, given), urlencode(query, doseq=True), content
 
 
 def value_of(reply: Reply) -> Plain:

@@ -266,7 +266,7 @@ class Scripted:
         return dialect.body_of({"content": answer} if isinstance(answer, str) else answer, "upstream")
 
 
-def canned(answers: list[Any]) -> Callable[[Mapping[str, Any]], Any]:
+def canned_model(answers: list[Any]) -> Callable[[Mapping[str, Any]], Any]:
     """Return a model that has its answers ready: one for each turn of the conversation, the last ones again and again.
 
     A turn is counted by what the request shows that the model has said, so that a request asked twice has one answer.
@@ -319,7 +319,7 @@ def _trusted() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-async def called(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+async def call_function(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
     """Call a function in place of a service, asynchronous or not."""
     found = function(**arguments)
     return await found if isinstance(found, Awaitable) else found

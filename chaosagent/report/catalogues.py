@@ -13,7 +13,7 @@ from chaosagent.faults.operator import OPERATORS, CostModel, Operator, lattice
 from chaosagent.report.page import Page, bad, faint, name
 from chaosagent.study.certificate import RULES
 from chaosagent.study.searcher import DEFAULT_SEARCHER, SEARCHERS
-from chaosagent.study.searcher_settings import allowed, settings_of
+from chaosagent.study.searcher_settings import describe_annotation, settings_of
 from chaosagent.targets.loading import TARGETS, known_targets
 
 
@@ -131,7 +131,7 @@ def _searcher(registered: str) -> Entry:
         settings[setting] = (
             default if default is None or isinstance(default, bool | int | float | str) else repr(default)
         )
-        meaning = RULES.get(setting.upper()) or RULES.get(setting) or allowed(annotations.get(setting))
+        meaning = RULES.get(setting.upper()) or RULES.get(setting) or describe_annotation(annotations.get(setting))
         lines.append(f"{setting} = {default!r}" + (f": {meaning}" if meaning else ""))
     by_default = registered == DEFAULT_SEARCHER
     summary = f"{first_line(factory)}{' (the default)' * by_default}"

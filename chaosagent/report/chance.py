@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chaosagent.canonical import Plain
 from chaosagent.report.page import Cell, Page, bad, faint, notice, strong
 from chaosagent.report.printable import printable
-from chaosagent.report.story import counted
+from chaosagent.report.story import quantity
 from chaosagent.statistics.intervals import Interval
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.chance.confirmation import Confirmation
@@ -44,7 +44,7 @@ def report_chance(page: Page, result: StudyResult, *, declared: bool) -> None:
     _tell_reads(page, result)
     if result.unlike:
         page.gap().line(
-            bad(f"{counted(len(result.unlike), 'task').capitalize()} did not repeat: "),
+            bad(f"{quantity(len(result.unlike), 'task').capitalize()} did not repeat: "),
             "a repeated run differed, so nothing is proved there. Find what the target keeps "
             "between runs, or draws outside run.rng and run.clock."
             + ("" if result.nature.stochastic else f" {SAY_STOCHASTIC}"),
@@ -65,7 +65,7 @@ def _tell_reads(page: Page, result: StudyResult) -> None:
     }
     if told:
         page.gap().line(
-            notice(f"{counted(len(told), 'task').capitalize()} may depend on chance: "),
+            notice(f"{quantity(len(told), 'task').capitalize()} may depend on chance: "),
             "no repeated run diverged, but a run at another time may. Ask run.clock.now() and run.rng(label), or pin "
             "both: `with chaosagent.deterministic(run):`.",
         )
@@ -84,12 +84,12 @@ def proof_by_chance(searches: Sequence[SearchResult]) -> str:
         return "with the frozen answers of this study only"
     least = min(clean, key=lambda one: one.runs)
     told = (
-        f"at least {counted(least.runs, 'clean run')} with other answers of each class of schedules run here that "
+        f"at least {quantity(least.runs, 'clean run')} with other answers of each class of schedules run here that "
         f"was not seen violating, so each violates in less than {least.share_max:.2f} of runs "
         f"(error {least.error:g} each)"
     )
     dropped, others = sum(one.dropped for one in clean), len(searches) - len(clean)
-    told += f"; {counted(dropped, 'class', 'classes')} dropped as chance" if dropped else ""
+    told += f"; {quantity(dropped, 'class', 'classes')} dropped as chance" if dropped else ""
     return f"{told}; {others} with the frozen answers of this study only" if others else told
 
 
@@ -97,7 +97,7 @@ def bound_below(certificate: Certificate) -> str:
     """Say in a few words what is shown of schedules that are cheaper than a confirmed one."""
     if certificate.clean is None:
         return "cheapest with these answers"
-    return f"cheapest in {counted(certificate.clean.runs, 'clean run')}"
+    return f"cheapest in {quantity(certificate.clean.runs, 'clean run')}"
 
 
 def clean_runs_json(certificate: Certificate, *, injectable: bool = True) -> Plain:

@@ -26,7 +26,7 @@ from chaosagent.report.proof_warnings import (
     reservation_of,
 )
 from chaosagent.report.stale_records import StaleRecords, report_stale_records
-from chaosagent.report.story import agent_of, counted, replay_command
+from chaosagent.report.story import agent_of, quantity, replay_command
 from chaosagent.report.weaknesses import (
     broken_cell,
     broken_elsewhere,
@@ -139,8 +139,8 @@ def findings_page(findings: Findings, *, every: bool = False) -> Page:
     page = Page()
     page.line(
         strong(f"{plan.target.name}, configuration {plan.config.name}: "),
-        f"{counted(len(plan.tasks), 'task')}, {counted(len(plan.seeds), 'seed')}, "
-        f"{counted(len(result.searches), 'search', 'searches')}, budget {plan.budget:g}",
+        f"{quantity(len(plan.tasks), 'task')}, {quantity(len(plan.seeds), 'seed')}, "
+        f"{quantity(len(result.searches), 'search', 'searches')}, budget {plan.budget:g}",
     )
     report_nominal_violations(page, result, findings.notes)
     _tell_counterexamples(page, findings, every=every)
@@ -160,8 +160,8 @@ def _tell_counterexamples(page: Page, findings: Findings, *, every: bool) -> Non
         report_weaknesses(page, findings.plan, findings.result, every=every)
         report_overlaps(page, findings.result)
         return
-    kinds = "" if len(found) == 1 else f", {counted(findings.signatures, 'kind')} of failure"
-    page.gap().line(bad(f"{counted(len(found), 'counterexample').capitalize()}{kinds}"))
+    kinds = "" if len(found) == 1 else f", {quantity(findings.signatures, 'kind')} of failure"
+    page.gap().line(bad(f"{quantity(len(found), 'counterexample').capitalize()}{kinds}"))
     page.add_below(counterexamples_table(findings, every=every))
     if not every and findings.signatures < len(found):
         page.line(faint("one of each kind; --all shows each"), indent=2)
@@ -294,7 +294,7 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
     if unsteady:
         which = ", ".join(f"{found.contract} in {found.task_id}" for found in unsteady[:ROWS_MAX])
         page.gap().line(
-            bad(f"{counted(len(unsteady), 'counterexample').capitalize()} did not repeat in a fresh run ({which}): "),
+            bad(f"{quantity(len(unsteady), 'counterexample').capitalize()} did not repeat in a fresh run ({which}): "),
             "the target is not deterministic. Find what it keeps between runs, or draws outside run.rng and run.clock.",
         )
     _tell_errors(page, findings)
@@ -310,13 +310,13 @@ def _tell_errors(page: Page, findings: Findings) -> None:
         return
     one = findings.errors == 1
     page.gap().line(
-        notice(f"{counted(findings.errors, 'run').capitalize()} ended with {'an error' if one else 'errors'}; "),
+        notice(f"{quantity(findings.errors, 'run').capitalize()} ended with {'an error' if one else 'errors'}; "),
         f"nothing is proved beyond {'its cost' if one else 'the cost of the cheapest'}.",
     )
     failed = findings.notes.failed
     for runs in failed[:ERRORS_MAX]:
         page.line(bad(printable(runs.error, characters_max=ERROR_CHARACTERS_MAX)), indent=2)
-        first = "" if runs.count == 1 else f"{counted(runs.count, 'run')}, the first "
+        first = "" if runs.count == 1 else f"{quantity(runs.count, 'run')}, the first "
         page.line(f"{first}in task {runs.task_id}, seed {runs.seed}, under: {_shown(runs)}", indent=4)
     if len(failed) > ERRORS_MAX:
         left = len(failed) - ERRORS_MAX

@@ -8,7 +8,7 @@ from chaosagent.canonical import Plain
 from chaosagent.report.notes import Notes
 from chaosagent.report.page import Cell, Page, bad, faint, notice
 from chaosagent.report.printable import printable
-from chaosagent.report.story import counted
+from chaosagent.report.story import quantity
 from chaosagent.study.chance.nominal_share import NominalShare
 from chaosagent.study.result import SearchResult, StudyResult
 
@@ -28,13 +28,13 @@ def report_nominal_violations(page: Page, result: StudyResult, notes: Notes) -> 
     rare = [search for search in result.searches if _is_rare(search)]
     if broken:
         page.gap().line(
-            bad(f"Broken without any fault: {counted(len(broken), 'search', 'searches')}"),
+            bad(f"Broken without any fault: {quantity(len(broken), 'search', 'searches')}"),
             ", so no fault was looked for there. Fix the target, or the contract.",
         )
         _table(page, broken, notes)
     if rare:
         page.gap().line(
-            bad(f"Broken without any fault, by chance: {counted(len(rare), 'search', 'searches')}"),
+            bad(f"Broken without any fault, by chance: {quantity(len(rare), 'search', 'searches')}"),
             ". Faults were looked for all the same, and count where they make it likelier.",
         )
         _table(page, rare, notes)

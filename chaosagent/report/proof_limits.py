@@ -13,7 +13,7 @@ from chaosagent.report.notes import CutOffRuns, Notes
 from chaosagent.report.page import Cell, Page, faint, notice
 from chaosagent.report.printable import printable
 from chaosagent.report.proof_warnings import is_unrepeated, limit_value, report_near_limits
-from chaosagent.report.story import counted
+from chaosagent.report.story import quantity
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.vocabulary import Ending
@@ -55,7 +55,7 @@ def report_unfinished(page: Page, plan: Plan, result: StudyResult, unfinished: S
     unreduced = sum(search.unreduced for search in limited)
     if unreduced:
         page.gap().line(
-            notice(f"{counted(unreduced, 'violation').capitalize()} not reduced yet: "),
+            notice(f"{quantity(unreduced, 'violation').capitalize()} not reduced yet: "),
             "met before a search ended, and none of those listed is part of it; there may be more to find.",
         )
     # An interrupt may have come after the searches, while their runs were repeated.
@@ -64,12 +64,12 @@ def report_unfinished(page: Page, plan: Plan, result: StudyResult, unfinished: S
         is_apart = any(map(is_unrepeated, result.searches)) and not any(map(is_unrepeated, cut))
         other = "other " if is_apart else ""
         page.gap().line(
-            notice(f"{counted(len(cut), f'{other}search', f'{other}searches').capitalize()} had not finished. "),
+            notice(f"{quantity(len(cut), f'{other}search', f'{other}searches').capitalize()} had not finished. "),
             f"Give the same command with --resume to go on; nothing is run again.{_of_earlier(result)}",
         )
     if len(limited) > len(cut):
         page.gap().line(
-            notice(f"{counted(len(limited) - len(cut), 'search', 'searches').capitalize()} ended at a limit. "),
+            notice(f"{quantity(len(limited) - len(cut), 'search', 'searches').capitalize()} ended at a limit. "),
             "Give more with --trials and --resume, which runs nothing again, or ask for less with --budget.",
         )
 
@@ -93,7 +93,7 @@ def _tell_above_budget(page: Page, plan: Plan, result: StudyResult) -> None:
         return
     number = len({search.contract for search in broken})
     page.gap().line(
-        notice(f"{counted(number, 'contract is', 'contracts are').capitalize()} broken above your budget of "),
+        notice(f"{quantity(number, 'contract is', 'contracts are').capitalize()} broken above your budget of "),
         f"{plan.budget:g}. The search came across these schedules and did not reduce them; to search there, raise "
         f"--budget to {_rounded_up(min(map(_cost, broken)))}{' or more' if len(broken) > 1 else ''}.",
     )
@@ -130,7 +130,7 @@ def _tell_limits(page: Page, plan: Plan, notes: Notes) -> None:
     number = sum(by_key.values())
     listed = _listed([f"{count} at {key} ({_limit_text(key, plan.run_limits)})" for key, count in by_key.items()])
     page.gap().line(
-        notice(f"{counted(number, 'run').capitalize()} did not end: "),
+        notice(f"{quantity(number, 'run').capitalize()} did not end: "),
         f"{listed}. What they would do later is unknown. They break termination and objective; for other contracts, "
         "nothing is proved beyond the cost of the cheapest of them. If "
         f"your agent may take that long, raise {_listed(list(by_key))}.",
@@ -145,7 +145,7 @@ def _tell_slow(page: Page, notes: Notes) -> None:
     listed = _listed([str(runs.limit) if len(notes.slow) == 1 else f"{runs.count} {runs.limit}" for runs in notes.slow])
     keys = list(dict.fromkeys(runs.limit.key for runs in notes.slow if runs.limit.key))
     page.gap().line(
-        notice(f"{counted(number, 'run').capitalize()} ended, but only beyond a limit: "),
+        notice(f"{quantity(number, 'run').capitalize()} ended, but only beyond a limit: "),
         f"{listed}. Most contracts judge such a run by all that it did; termination and objective are violated, as it "
         "did not keep its limit. "
         f"If your agent may take that long, raise {_listed(keys) if keys else 'the limit'}.",
@@ -179,16 +179,16 @@ def _tell_inconclusive(page: Page, result: StudyResult, notes: Notes) -> None:
     number = sum(runs.count for runs in kinds)
     on_track = max(0, result.executions - result.errors - sum(runs.count for runs in notes.cut_off))
     broken = any(one.counterexamples or one.above_budget or one.violated_nominally for one in result.searches)
-    others = counted(on_track, "other run").capitalize()
+    others = quantity(on_track, "other run").capitalize()
     clean = "" if broken or not on_track else f" {others} broke no contract."
     page.gap().line(
-        notice(f"{counted(number, 'run').capitalize()} ended as inconclusive, "),
+        notice(f"{quantity(number, 'run').capitalize()} ended as inconclusive, "),
         f"so nothing is proved beyond the cost of the cheapest of them.{clean}",
     )
     for runs in kinds[:REASONS_MAX]:
         reason = printable(runs.reason, characters_max=REASON_CHARACTERS_MAX)
         under = str(runs.schedule) or "no injection"
-        page.line(f"{counted(runs.count, 'run')}, such as under {under}: {reason}", indent=2)
+        page.line(f"{quantity(runs.count, 'run')}, such as under {under}: {reason}", indent=2)
     if len(kinds) > REASONS_MAX:
         page.line(faint(f"... {len(kinds) - REASONS_MAX} more reasons (--json lists them)"), indent=2)
 
@@ -199,7 +199,7 @@ def _tell_unjudged(page: Page, result: StudyResult, notes: Notes) -> None:
     if notes.cut_off or not unjudged:
         return
     page.gap().line(
-        notice(f"{counted(len(unjudged), 'search', 'searches').capitalize()} could not judge some runs, "),
+        notice(f"{quantity(len(unjudged), 'search', 'searches').capitalize()} could not judge some runs, "),
         "so nothing is proved beyond the cost of the cheapest of them. A contract that looks at the outcome cannot "
         "judge a run that crashed: let it look at `end.outcome.state`, which `run.state(function)` gives at any end, "
         "or fix the crash.",
@@ -207,7 +207,7 @@ def _tell_unjudged(page: Page, result: StudyResult, notes: Notes) -> None:
     for search in unjudged[:ROWS_MAX]:
         certificate = search.certificate
         under = printable(certificate.unknown_reason, characters_max=REASON_CHARACTERS_MAX)
-        page.line(f"{search.contract}: {counted(certificate.unknown, 'run')}, such as {under}", indent=2)
+        page.line(f"{search.contract}: {quantity(certificate.unknown, 'run')}, such as {under}", indent=2)
 
 
 def not_tried(plan: Plan) -> list[str]:

@@ -10,9 +10,9 @@ from chaosagent.limits import RunLimits
 from chaosagent.report.notes import Notes
 from chaosagent.report.page import Page, bad, notice
 from chaosagent.report.printable import printable
-from chaosagent.report.story import counted
-from chaosagent.searchers.proof.limits import spent_max_of
-from chaosagent.study.certificate import UNREPEATED, Certificate, listed
+from chaosagent.report.story import quantity
+from chaosagent.searchers.proof.limits import limit_share_max
+from chaosagent.study.certificate import UNREPEATED, Certificate, list_names
 from chaosagent.study.divergence import INTO_A_FRESH_FOLDER
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
@@ -81,7 +81,7 @@ def report_unrepeated(page: Page, result: StudyResult) -> None:
     number = sum(map(is_unrepeated, result.searches))
     if number:
         page.gap().line(
-            notice(f"Nothing is proved yet in {counted(number, 'search', 'searches')}: "),
+            notice(f"Nothing is proved yet in {quantity(number, 'search', 'searches')}: "),
             f"{UNREPEATED}. Give the same command with --resume to have them repeated.",
         )
 
@@ -97,7 +97,7 @@ def report_undeclared(page: Page, result: StudyResult) -> None:
     resting = [search.certificate for search in result.searches if rests_on_undeclared(search.certificate)]
     if not resting:
         return
-    number = counted(len(resting), "proof").capitalize()
+    number = quantity(len(resting), "proof").capitalize()
     page.gap().line(
         notice(f"{number} {'rests' if len(resting) == 1 else 'rest'} on checkpoints that leave something out: "),
         "variables differed where the declared states were equal. The audit ran combinations of faults that leave them "
@@ -121,7 +121,7 @@ def report_undeclared(page: Page, result: StudyResult) -> None:
 def _listed(variables: Sequence[str], kind: str = "variable") -> str:
     shown = ", ".join(f"`{printable(name, characters_max=CHARACTERS_MAX)}`" for name in variables[:VARIABLES_MAX])
     left = len(variables) - VARIABLES_MAX
-    return f"{shown} and {counted(left, f'other {kind}')}" if left > 0 else shown
+    return f"{shown} and {quantity(left, f'other {kind}')}" if left > 0 else shown
 
 
 def split_undeclared(text: str) -> tuple[str, str]:
@@ -158,12 +158,12 @@ def report_contradictions(page: Page, searches: Sequence[SearchResult]) -> None:
     causes = [CAUSES[rule] for rule in rules if rule in CAUSES and not (rule == "R3" and undeclared)]
     if undeclared and "R3" in rules:
         causes.append(
-            f"Checkpoints of the target do not declare {listed(undeclared)}, on which the contract may depend."
+            f"Checkpoints of the target do not declare {list_names(undeclared)}, on which the contract may depend."
         )
     number = sum(certificate.contradictions for certificate in certificates)
     named = f"rule {' and rule '.join(rules)}" if rules else "a rule"
     page.gap().line(
-        bad(f"The audit contradicted {named} {counted(number, 'time')}: "),
+        bad(f"The audit contradicted {named} {quantity(number, 'time')}: "),
         f"{'they were' if len(rules) > 1 else 'it was'} switched off and what it had pruned was searched. ",
         " ".join(causes),
     )
@@ -183,9 +183,9 @@ def _tell_others(page: Page, searches: Sequence[SearchResult]) -> None:
     told = f"Rule R3 was contradicted in the search for {', '.join(list(by)[:SEARCHES_MAX])}"
     told += f" and {len(by) - SEARCHES_MAX} more" if len(by) > SEARCHES_MAX else ""
     if len(without) > withdrawn:
-        told += f"; {counted(len(without) - withdrawn, 'other search', 'other searches')} of that task did without it"
+        told += f"; {quantity(len(without) - withdrawn, 'other search', 'other searches')} of that task did without it"
     if withdrawn:
-        told += f"; what {counted(withdrawn, 'search', 'searches')} with other seeds proved with it is withdrawn"
+        told += f"; what {quantity(withdrawn, 'search', 'searches')} with other seeds proved with it is withdrawn"
     page.line(f"{told}. Declare the variable, or search without the rule: `settings: {{r3: false}}`.", indent=2)
 
 
@@ -228,7 +228,7 @@ def report_empty_proofs(page: Page, plan: Plan, result: StudyResult, notes: Note
     empty = [search for search in searches if search.certificate.safe and not search.injectable]
     if empty:
         page.gap().line(
-            notice(f"In {counted(len(empty), 'search', 'searches')} nothing could be injected: "), _why_empty(plan)
+            notice(f"In {quantity(len(empty), 'search', 'searches')} nothing could be injected: "), _why_empty(plan)
         )
     ran = result.executions and not has_errors
     if searches and ran and not any(search.effect_count for search in searches):
@@ -292,7 +292,7 @@ def report_near_limits(page: Page, plan: Plan, result: StudyResult, notes: Notes
         return
     share = max(search.certificate.near_limit for search in without)
     page.gap().line(
-        notice(f"Rule R3 was switched off in {counted(len(without), 'search', 'searches')}: "),
+        notice(f"Rule R3 was switched off in {quantity(len(without), 'search', 'searches')}: "),
         f"a run used {math.floor(100 * share)} % of {_limit(notes, share)}, and one that R3 leaves out could have "
         f"reached that limit. Without R3 a search takes more runs. {_remedy(plan, without, notes)}",
     )
@@ -316,7 +316,7 @@ def _raised(plan: Plan, key: str, share: float) -> str:
     limit = limit_value(key, plan.run_limits)
     if share >= 1.0 or limit is None:
         return key  # how much more such a run would need is not known
-    share_max = spent_max_of(Problem("", 0, plan.space, plan.budget, 0))
+    share_max = limit_share_max(Problem("", 0, plan.space, plan.budget, 0))
     return f"{key} to {_rounded_up(share * limit / share_max)}"
 
 

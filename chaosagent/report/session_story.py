@@ -7,7 +7,7 @@ from pathlib import Path
 
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.report.page import Page, faint, name, notice, strong
-from chaosagent.report.story import counted, describe_injections, describe_trace, window_of
+from chaosagent.report.story import describe_injections, describe_trace, quantity, window_of
 from chaosagent.vocabulary import Landing
 
 STEPS_SHOWN = 20
@@ -26,7 +26,7 @@ def session_story(record: ReplayRecord, path: Path | None = None, *, whole: bool
     landed = [step for step in steps if step.landed is not None and step.landed.landing is Landing.LANDED]
     page = Page()
     page.line(strong("A session of `chaosagent proxy`"), faint(f"   {record.id}"))
-    calls, injections = counted(len(steps), "call").capitalize(), counted(len(landed), "injection")
+    calls, injections = quantity(len(steps), "call").capitalize(), quantity(len(landed), "injection")
     page.gap().line(f"{calls} crossed, {injections} landed. It is a recording and no finding: nothing was searched.")
     if record.schedule.injections:
         page.heading("The schedule")

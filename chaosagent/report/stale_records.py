@@ -8,7 +8,7 @@ from pathlib import Path
 
 from chaosagent.report.page import Page, notice
 from chaosagent.report.printable import printable
-from chaosagent.report.story import counted
+from chaosagent.report.story import quantity
 
 REASONS_MAX = 3
 NAMES_MAX = 3
@@ -37,17 +37,17 @@ def report_stale_records(page: Page, folder: Path, leftovers: StaleRecords) -> N
         page.gap().line(notice("A counterexample has no record: "), printable(reason, characters_max=600))
     if leftovers.removed:
         page.gap().line(
-            f"{counted(len(leftovers.removed), 'record').capitalize()} of an earlier run removed: "
+            f"{quantity(len(leftovers.removed), 'record').capitalize()} of an earlier run removed: "
             "what was found then does not happen any more."
         )
     if leftovers.kept:
         page.gap().line(
-            notice(f"{counted(len(leftovers.kept), 'record').capitalize()} of an earlier run kept: "),
+            notice(f"{quantity(len(leftovers.kept), 'record').capitalize()} of an earlier run kept: "),
             f"not found this time, but the search is open: {_named(leftovers.kept)}",
         )
     if leftovers.others:
         page.gap().line(
-            notice(f"{folder} also holds {counted(len(leftovers.others), 'record')} that this search did not write: "),
+            notice(f"{folder} also holds {quantity(len(leftovers.others), 'record')} that this search did not write: "),
             f"{_named(leftovers.others)}. `chaosagent replay` runs what is there, too.",
         )
 

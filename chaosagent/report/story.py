@@ -92,14 +92,14 @@ def agent_of(trace: Trace, violation: Violation) -> str:
     return violation.agent if violation.step < len(trace.steps) else ""
 
 
-def counted(number: int, singular: str, plural: str = "") -> str:
+def quantity(number: int, singular: str, plural: str = "") -> str:
     """Return a number with its noun: small numbers as words, `"two faults"`."""
     written = NUMBERS[number] if number < len(NUMBERS) else f"{number}"
     return f"{written} {singular if number == 1 else plural or singular + 's'}"
 
 
 def _in_one_sentence(record: ReplayRecord, violation: Violation | None) -> list[str | Span]:
-    faults = counted(len(record.schedule), "fault")
+    faults = quantity(len(record.schedule), "fault")
     together = " together" if len(record.schedule) > 1 else ""
     verb = "is" if len(record.schedule) == 1 else "are"
     enough = f"{faults.capitalize()}{together} (cost {record.cost:g}) {verb} enough"
@@ -178,7 +178,7 @@ def _tell_step(page: Page, step: Step) -> None:
         verb = {Mediation.BLOCK: "blocked", Mediation.REWRITE: "rewritten"}[step.decision.mediation]
         page.line(notice(f"{verb} by the mediator: "), step.decision.reason, indent=19)
     for effect in step.effects:
-        page.line(strong("committed: "), described(effect), indent=19)
+        page.line(strong("committed: "), describe_effect(effect), indent=19)
 
 
 def _action(step: Step) -> list[str | Span]:
@@ -235,7 +235,7 @@ def _tell_end(page: Page, record: ReplayRecord) -> None:
         message = printable(outcome.message, characters_max=MESSAGE_MAX)
         page.line(faint("final message: "), f'"{message}"', indent=19)
     for claim in outcome.claims:
-        page.line(faint("it claims: "), described(Effect(claim.kind, claim.identity)), indent=19)
+        page.line(faint("it claims: "), describe_effect(Effect(claim.kind, claim.identity)), indent=19)
     violation = violation_of(record)
     if violation is not None and violation.step >= len(trace.steps):
         _tell_broken(page, trace, record.contract, violation)
@@ -256,7 +256,7 @@ def _ending_of(trace: Trace) -> str:
     return f"{trace.ending.value}{detail}{where}{beyond}"
 
 
-def described(effect: Effect) -> str:
+def describe_effect(effect: Effect) -> str:
     """Return an effect in one line, with its impact where that is not high."""
     inside = ", ".join(f"{key}={compact(effect.identity[key])}" for key in sorted(effect.identity))
     impact = "" if effect.impact is Impact.HIGH else f" [{effect.impact.value}]"
@@ -265,8 +265,8 @@ def described(effect: Effect) -> str:
 
 def _tell_effects(page: Page, record: ReplayRecord) -> None:
     """Set what was committed against what the agents were told, and against the run without faults."""
-    committed = Counter(described(effect) for effect in record.trace.effects)
-    nominal = Counter(described(effect) for effect in record.nominal.effects)
+    committed = Counter(describe_effect(effect) for effect in record.trace.effects)
+    nominal = Counter(describe_effect(effect) for effect in record.nominal.effects)
     effects = list(dict.fromkeys([*committed, *nominal]))
     page.heading("What was committed, and what the agents were told")
     if record.has_no_trace:
@@ -291,7 +291,7 @@ def _tell_effects(page: Page, record: ReplayRecord) -> None:
 
 def _told_of(steps: Sequence[Step], effect: str) -> Iterable[str]:
     for step in steps:
-        times = sum(described(committed) == effect for committed in step.effects)
+        times = sum(describe_effect(committed) == effect for committed in step.effects)
         if times:
             told = "".join(part if isinstance(part, str) else part.text for part in _told(step))
             often = f" (committed {times} times there)" if times > 1 else ""
@@ -338,8 +338,8 @@ def story_json(record: ReplayRecord) -> dict[str, Plain]:
         "agent": None if violation is None else agent_of(trace, violation) or None,
         "reason": None if violation is None else violation.reason,
         "necessity": [{"without": injection, "then": then} for injection, then in record.proof.necessity],
-        "effects": [described(effect) for effect in trace.effects],
-        "effects_without_faults": [described(effect) for effect in record.nominal.effects],
+        "effects": [describe_effect(effect) for effect in trace.effects],
+        "effects_without_faults": [describe_effect(effect) for effect in record.nominal.effects],
         "ending": trace.ending.value,
         "crashed_at": trace.crashed_at or None,
         "message": trace.outcome.message,
@@ -367,5 +367,5 @@ def _step_json(step: Step) -> Plain:
         "mediation": step.decision.mediation.value,
         "injected": None if landed is None else landed.injection,
         "landing": None if landed is None else landed.landing.value,
-        "committed": [described(effect) for effect in step.effects],
+        "committed": [describe_effect(effect) for effect in step.effects],
     }

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from chaosagent.canonical import Plain
 from chaosagent.report.page import Cell, Page, bad, faint, good, notice, strong
 from chaosagent.report.proof_status import proof_of
-from chaosagent.report.story import counted
+from chaosagent.report.story import quantity
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.counterexample import Counterexample, Signature
 from chaosagent.study.plan import Plan
@@ -91,8 +91,8 @@ def report_weaknesses(page: Page, plan: Plan, result: StudyResult, *, every: boo
     weaknesses = weaknesses_of(result.counterexamples)
     is_repeated = all(found.certificate.reproduced for found in result.counterexamples)
     kind = "minimal counterexample" if is_repeated else "counterexample"
-    total = counted(len(result.counterexamples), kind).capitalize()
-    page.gap().line(bad(f"{total}, {counted(len(weaknesses), 'kind')} of failure"))
+    total = quantity(len(result.counterexamples), kind).capitalize()
+    page.gap().line(bad(f"{total}, {quantity(len(weaknesses), 'kind')} of failure"))
     rows = [
         row for number, weakness in enumerate(weaknesses[:KINDS_MAX], 1) for row in _kind_rows(number, weakness, plan)
     ]
@@ -207,7 +207,7 @@ def _contract_row(contract: str, plan: Plan, result: StudyResult, elsewhere: int
     enough = sum(has_enough(search, plan) for search in searches)
     cells = [notice(f"{empty} nothing to inject")] if empty else []
     if enough:
-        cells.append(faint(f"{enough} ended at {counted(plan.signatures or 0, 'kind')}"))
+        cells.append(faint(f"{enough} ended at {quantity(plan.signatures or 0, 'kind')}"))
     if left:
         cells.append(notice(f"{len(left)}{_known_below([search.certificate for search in left])}"))
     parts = [part for cell in cells for part in (faint(", "), cell)][1:]
@@ -304,7 +304,7 @@ def report_overlaps(page: Page, result: StudyResult) -> None:
         return
     broken = dict.fromkeys(contract for contracts in groups.values() for contract in contracts)
     page.line(
-        strong(f"{counted(len(groups), 'different schedule').capitalize()}, {counted(len(broken), 'contract')}: "),
+        strong(f"{quantity(len(groups), 'different schedule').capitalize()}, {quantity(len(broken), 'contract')}: "),
         "one schedule may break several",
         indent=2,
     )

@@ -229,7 +229,7 @@ class Certificate:
         )
         work = [", ".join([f"{self.executed} executed", *pruned]), audit + self._missed]
         if self.undeclared:
-            work.append(f"the audit began where checkpoints leave out {listed(self.undeclared)}")
+            work.append(f"the audit began where checkpoints leave out {list_names(self.undeclared)}")
         if self.contradicted_by:
             left = "what rested on it is withdrawn" if self.pruned.get("R3") else "it was switched off here, too"
             work.append(f"rule R3 was contradicted in the search for {self.contradicted_by}, and {left}")
@@ -254,7 +254,7 @@ class Certificate:
             told.append("broken by a limit of real time, which is no proof")
         told += [text for text in (self.reads, self.cold_repeats) if text]
         if self.written:
-            files = f"the target writes {listed(self.written, 'file')}"
+            files = f"the target writes {list_names(self.written, 'file')}"
             told.append(f"{files}, and chaosagent does not reset files between runs")
         if self.tied:
             instant = f"in {_many(self.tied, 'run')} a time-out and an answer fell on the same instant"
@@ -306,7 +306,7 @@ VARIABLES_MAX = 3
 """How many undeclared variables are listed by name."""
 
 
-def listed(variables: Sequence[str], kind: str = "variable") -> str:
+def list_names(variables: Sequence[str], kind: str = "variable") -> str:
     """Return the names of variables, or of things of another kind, in one phrase, and how many more there are."""
     shown = ", ".join(variables[:VARIABLES_MAX])
     left = len(variables) - VARIABLES_MAX

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.workers.executor import Executor
-from chaosagent.execution.workers.workbench import Answering, Job, failed
+from chaosagent.execution.workers.workbench import Answering, Job, failed_evaluation
 from chaosagent.faults.chance_read import ChanceRead
 from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
@@ -247,7 +247,7 @@ class Evaluator:
         elif finished.ticket in self._draws:
             drawn = finished.evaluation
             is_hung = drawn.ending is Ending.HUNG
-            self._draws.pop(finished.ticket)(failed(drawn.schedule, drawn.detail) if is_hung else drawn)
+            self._draws.pop(finished.ticket)(failed_evaluation(drawn.schedule, drawn.detail) if is_hung else drawn)
         elif finished.ticket in self._plays:
             self._take_play(*self._plays.pop(finished.ticket), finished.evaluation)
         if key is None:

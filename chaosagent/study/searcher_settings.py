@@ -96,7 +96,9 @@ def check_settings(
         wanted = known.get(name)
         if wanted is not None and not _fits(value, wanted):
             hint = _nearest(value, _literals(wanted))
-            raise UsageError(f"{place}: search.settings.{name} is {_shown(value)}; it must be {allowed(wanted)}.{hint}")
+            raise UsageError(
+                f"{place}: search.settings.{name} is {_shown(value)}; it must be {describe_annotation(wanted)}.{hint}"
+            )
 
 
 def _unknown(searcher: str, name: str, known: Mapping[str, object], where: str) -> UsageError:
@@ -122,15 +124,17 @@ def _fits(value: object, wanted: object) -> bool:
     return isinstance(value, wanted) if wanted in WORDS and isinstance(wanted, type) else True
 
 
-def allowed(wanted: object) -> str:
+def describe_annotation(wanted: object) -> str:
     """Return in words what an annotation allows, empty where that is not known."""
     origin, arguments = get_origin(wanted), get_args(wanted)
     if origin in (Union, UnionType):
-        return " or ".join(filter(None, map(allowed, arguments)))
+        return " or ".join(filter(None, map(describe_annotation, arguments)))
     if origin is Literal:
         return f"one of {', '.join(map(_shown, arguments))}"
     if origin is Annotated:
-        return " ".join([allowed(arguments[0]), *(str(one) for one in arguments[1:] if isinstance(one, Within))])
+        return " ".join(
+            [describe_annotation(arguments[0]), *(str(one) for one in arguments[1:] if isinstance(one, Within))]
+        )
     return WORDS.get(wanted, "")
 
 

@@ -26,7 +26,7 @@ from chaosagent.contracts.contract import Contract
 from chaosagent.errors import UnknownNameError, UsageError
 from chaosagent.execution.trace_checks import Checks
 from chaosagent.importable import make_importable
-from chaosagent.studyfile.located import Keys, Located, read_yaml, shown
+from chaosagent.studyfile.located import Keys, Located, quote_value, read_yaml
 from chaosagent.studyfile.settings import StudySettings
 from chaosagent.trace.genai_content import EffectRule, ToolRules
 from chaosagent.vocabulary import Impact, Labels
@@ -94,7 +94,7 @@ def _check_keys(located: Located) -> None:
         if key not in known:
             nearest = difflib.get_close_matches(key, known, n=1, cutoff=0.4)
             hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-            raise UsageError(f"{located.where(key)}: unknown key {shown(key)}.{hint} Known: {', '.join(known)}.")
+            raise UsageError(f"{located.where(key)}: unknown key {quote_value(key)}.{hint} Known: {', '.join(known)}.")
 
 
 def _contracts(
@@ -174,4 +174,4 @@ def _at(located: Located, keys: Keys) -> Plain:
 def _refused(located: Located, keys: Keys, allowed: str, value: Plain = None) -> UsageError:
     named = ".".join(map(str, keys))
     found = _at(located, keys) if value is None else value
-    return UsageError(f"{located.where(*keys)}: {named} is {shown(found)}; it must be {allowed}.")
+    return UsageError(f"{located.where(*keys)}: {named} is {quote_value(found)}; it must be {allowed}.")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from chaosagent.errors import UsageError
 from chaosagent.studyfile.file import StudyFile, load_study
-from chaosagent.studyfile.located import shown
+from chaosagent.studyfile.located import quote_value
 
 DIFFERENCES_MAX = 5
 WITHOUT_EFFECT = frozenset({"search.seconds", "search.error_share"})
@@ -27,7 +27,7 @@ def difference_of(study: StudyFile, kept: Path) -> str:
         return "what it was begun with cannot be read"
     now = _flat(study.settings.model_dump())
     found = [
-        f"{key}: {shown(now.get(key))} instead of {shown(before.get(key))}"
+        f"{key}: {quote_value(now.get(key))} instead of {quote_value(before.get(key))}"
         for key in dict.fromkeys((*now, *before))
         if now.get(key) != before.get(key) and key not in WITHOUT_EFFECT
     ]

@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from chaosagent.canonical import Plain
 from chaosagent.errors import UsageError
-from chaosagent.studyfile.located import Keys, Located, read_yaml, shown
+from chaosagent.studyfile.located import Keys, Located, quote_value, read_yaml
 from chaosagent.studyfile.settings import CostSettings, RunSettings, SearchSettings, StudySettings
 
 COMPLAINTS_MAX = 5
@@ -173,9 +173,9 @@ def _complaint(located: Located, detail: ErrorDetails) -> str:
         known = _known_keys(keys[:-1])
         nearest = difflib.get_close_matches(str(keys[-1]), known, n=1, cutoff=0.4)
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-        return f"{where}: unknown key {shown(key)}.{hint} Known: {', '.join(known)}."
+        return f"{where}: unknown key {quote_value(key)}.{hint} Known: {', '.join(known)}."
     hint = " Write it in brackets: [...]." if detail["type"] == "list_type" else ""
-    return f"{where}: {_counted_from_one(keys)} is {shown(detail['input'])}; {_allowed(detail)}.{hint}"
+    return f"{where}: {_counted_from_one(keys)} is {quote_value(detail['input'])}; {_allowed(detail)}.{hint}"
 
 
 def _counted_from_one(keys: Keys) -> str:

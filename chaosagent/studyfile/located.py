@@ -188,7 +188,7 @@ class _Builder:
         if value is None or isinstance(value, bool | int | float | str):
             return value
         raise UsageError(
-            f"{self._file}:{line}: {shown(node.value)} is read as {_READ_AS.get(type(value), 'something else')}. "
+            f"{self._file}:{line}: {quote_value(node.value)} is read as {_READ_AS.get(type(value), 'something else')}. "
             "Put it in quotes."
         )
 
@@ -197,10 +197,12 @@ class _Builder:
         try:
             return self._loader.construct_object(node)
         except ValueError as error:  # such as a date that does not exist
-            raise UsageError(f"{self._file}:{line}: {shown(node.value)}: {error}. Put it in quotes.") from error
+            raise UsageError(f"{self._file}:{line}: {quote_value(node.value)}: {error}. Put it in quotes.") from error
         except (LookupError, AttributeError) as error:  # PyYAML's, of `!!bool maybe`, `!!int ""` and `!!timestamp x`
             tag = node.tag.removeprefix(YAML_TAG)
-            raise UsageError(f"{self._file}:{line}: {shown(node.value)} is no {tag}. Leave out the tag.") from error
+            raise UsageError(
+                f"{self._file}:{line}: {quote_value(node.value)} is no {tag}. Leave out the tag."
+            ) from error
 
     def _mapping(self, node: yaml.MappingNode, keys: Keys) -> Plain:
         built: dict[str, Plain] = {}
@@ -212,11 +214,11 @@ class _Builder:
                 raise UsageError(f"{self._file}:{line}: a key is a list or a mapping, no text. Put it in quotes.")
             key = self._constructed(key_node)
             if not isinstance(key, str):
-                raise UsageError(f"{self._file}:{line}: the key {shown(key)} is no text. Put it in quotes.")
+                raise UsageError(f"{self._file}:{line}: the key {quote_value(key)} is no text. Put it in quotes.")
             if key in built:
                 before = self.lines[(*keys, key)]
                 raise UsageError(
-                    f"{self._file}:{line}: the key {shown(key)} stands twice, first on line {before}. Remove one."
+                    f"{self._file}:{line}: the key {quote_value(key)} stands twice, first on line {before}. Remove one."
                 )
             self.lines[(*keys, key)] = line
             built[key] = self.build(value_node, (*keys, key))
@@ -237,10 +239,10 @@ def _kind_of(value: Plain) -> str:
         return "a list"
     if value is None:
         return "nothing"
-    return "a text" if isinstance(value, str) else shown(value)
+    return "a text" if isinstance(value, str) else quote_value(value)
 
 
-def shown(value: object) -> str:
+def quote_value(value: object) -> str:
     """Return a value as messages quote it: as YAML writes it where the two differ, and cut where it is long."""
     if isinstance(value, float) and not math.isfinite(value):
         return ".nan" if math.isnan(value) else f"{'-' if value < 0 else ''}.inf"

@@ -24,7 +24,7 @@ from chaosagent.study.plan import Plan
 from chaosagent.study.searcher import factory_of
 from chaosagent.study.searcher_settings import check_settings, settings_of
 from chaosagent.studyfile.file import StudyFile
-from chaosagent.studyfile.located import Keys, Located, shown
+from chaosagent.studyfile.located import Keys, Located, quote_value
 from chaosagent.targets.loading import COMMAND_FILES, load_target
 from chaosagent.targets.target import Target
 from chaosagent.vocabulary import Boundary, Severity
@@ -263,7 +263,7 @@ def _choices(entry: object, keys: Keys, located: Located) -> list[Choices]:
     name = given.pop("operator", None)
     if not isinstance(name, str):
         raise UsageError(
-            f"{where}: {shown(entry)} is no operator. Write its name, or a mapping with `operator: <name>`."
+            f"{where}: {quote_value(entry)} is no operator. Write its name, or a mapping with `operator: <name>`."
         )
     interfaces = _patterns(given.pop("interfaces", ["*"]), (*keys, "interfaces"), located)
     agents = _patterns(given.pop("agents", ["*"]), (*keys, "agents"), located)
@@ -290,7 +290,9 @@ def _levels(
             raise UnknownNameError(f"parameter of {operator}:", parameter, known, where)
         values = value if isinstance(value, list) else [value]
         if not values or not all(isinstance(level, bool | int | float | str) for level in values):
-            raise UsageError(f"{where}: {operator}({parameter}={shown(value)}): give one level or a list of levels.")
+            raise UsageError(
+                f"{where}: {operator}({parameter}={quote_value(value)}): give one level or a list of levels."
+            )
         checked = cast("list[ParameterValue]", values)
         for level in checked:
             try:
@@ -304,7 +306,9 @@ def _levels(
 def _patterns(value: object, keys: Keys, located: Located) -> tuple[str, ...]:
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not values or not all(isinstance(pattern, str) for pattern in values):
-        raise UsageError(f"{located.where(*keys)}: {keys[-1]} is {shown(value)}; it must be a list of glob patterns.")
+        raise UsageError(
+            f"{located.where(*keys)}: {keys[-1]} is {quote_value(value)}; it must be a list of glob patterns."
+        )
     return tuple(values)
 
 

@@ -13,7 +13,7 @@ from chaosagent.faults.crossing import Exchange, Proceed, Request, Response, Tox
 from chaosagent.faults.dry import (
     Deviation,
     RecordedCrossing,
-    earlier_in,
+    earlier_answer,
     operator_rng,
     pack_request,
     pack_response,
@@ -157,7 +157,7 @@ class FakeCrossing:
         self.history_was_read = True
         if self.sample.stale is not None:
             return self.sample.stale
-        return earlier_in(self.history, self.request, b"")
+        return earlier_answer(self.history, self.request, b"")
 
     async def sleep(self, seconds: float) -> None:
         """Count the seconds."""

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from autogen_core import FunctionCall
 from autogen_core.models import ChatCompletionClient, CreateResult, ModelFamily, ModelInfo, RequestUsage
 
-from chaosagent.adapters.core.calls import written_arguments
+from chaosagent.adapters.core.calls import arguments_text
 
 Policy: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], CreateResult]
 """Answers messages, with tools that may be called."""
@@ -81,7 +81,7 @@ def says(text: str) -> CreateResult:
 def uses(*calls: tuple[str, dict[str, Any]]) -> CreateResult:
     """Return an answer that calls tools, by name and arguments."""
     made = [
-        FunctionCall(id=f"{name}-{place}", name=name, arguments=written_arguments(arguments))
+        FunctionCall(id=f"{name}-{place}", name=name, arguments=arguments_text(arguments))
         for place, (name, arguments) in enumerate(calls, 1)
     ]
     return CreateResult(finish_reason="function_calls", content=made, usage=_nothing(), cached=False)

@@ -6,7 +6,7 @@ import os
 import shutil
 
 from chaosagent.errors import UsageError
-from chaosagent.execution.child_server import LOOPBACK, ChildServer, started
+from chaosagent.execution.child_server import LOOPBACK, ChildServer, start_server
 
 PROGRAM = "redis-server"
 
@@ -26,7 +26,7 @@ def address() -> str:
             raise UsageError(
                 f"{PROGRAM} is not on the PATH. Install Redis (`apt install redis-server`, `brew install redis`)."
             )
-        known = _RUNNING[os.getpid()] = started(lambda port: _command(program, port), "Redis")
+        known = _RUNNING[os.getpid()] = start_server(lambda port: _command(program, port), "Redis")
     return f"{LOOPBACK}:{known[1]}"
 
 

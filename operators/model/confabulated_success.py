@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Crossing, Proceed, Response
 from chaosagent.faults.operator import OperatorDefaults
-from chaosagent.operators.answers import said_instead, tool_calls
+from chaosagent.operators.answers import tool_calls, with_text_only
 
 NAME_MAX = 100
 """Characters of a tool's name that the claim quotes."""
@@ -27,7 +27,7 @@ class ConfabulatedSuccess(OperatorDefaults):
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
         response = await proceed(crossing.request)
-        return response._replace(value=said_instead(response.value, _claim(response.value)))
+        return response._replace(value=with_text_only(response.value, _claim(response.value)))
 
 
 def _claim(value: Plain) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
 from chaosagent.faults.operator import OperatorDefaults
-from chaosagent.operators.answers import said_instead
+from chaosagent.operators.answers import with_text_only
 
 REFUSAL = "I'm sorry, but I can't help with that."
 
@@ -20,4 +20,4 @@ class Refusal(OperatorDefaults):
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
         response = await proceed(crossing.request)
-        return response._replace(value=said_instead(response.value, REFUSAL))
+        return response._replace(value=with_text_only(response.value, REFUSAL))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from chaosagent.faults.crossing import Crossing, Proceed, Response
 from chaosagent.faults.operator import OperatorDefaults, Text, parameter
-from chaosagent.operators.texts import shortened, token_count, with_text
+from chaosagent.operators.texts import shorten, token_count, with_text
 from chaosagent.operators.words import Words
 
 CHARACTERS_MAX = 500
@@ -47,4 +47,4 @@ class Distractor(OperatorDefaults):
         return response._replace(value=with_text(response.value, self.text, self.position))
 
     def describe(self) -> str:
-        return f"at the {self.position} of the text stands {shortened(self.text)!a}"
+        return f"at the {self.position} of the text stands {shorten(self.text)!a}"

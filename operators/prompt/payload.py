@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from chaosagent.faults.crossing import Crossing, Proceed, Response
 from chaosagent.faults.operator import OperatorDefaults, parameter
 from chaosagent.operators.payloads import CANARIES, CANARY, CHARACTERS_MAX, ENCODINGS, GOALS, payload
-from chaosagent.operators.texts import shortened, token_count, with_text
+from chaosagent.operators.texts import shorten, token_count, with_text
 from chaosagent.operators.words import Words
 
 
@@ -46,7 +46,7 @@ class Payload(OperatorDefaults):
 
     def describe(self) -> str:
         plain = payload(self.goal, canary=self.canary)
-        return f"at the {self.position} of the text stands ({self.encoding}) {shortened(plain)!a}"
+        return f"at the {self.position} of the text stands ({self.encoding}) {shorten(plain)!a}"
 
     @property
     def _text(self) -> str:

@@ -21,7 +21,7 @@ from chaosagent.faults.evaluation import Evaluation, Status, Undeclared
 from chaosagent.faults.injection import Injection
 from chaosagent.faults.operator import COST_TOLERANCE, CostModel
 from chaosagent.faults.schedule import Schedule
-from chaosagent.searchers.proof.combinations import Combinations, shuffled, with_fault
+from chaosagent.searchers.proof.combinations import Combinations, shuffle_key, with_fault
 from chaosagent.searchers.seen.course import State
 from chaosagent.searchers.seen.states import TOLD_BY_STATE, States
 from chaosagent.searchers.seen.trial_log import TrialLog
@@ -234,7 +234,7 @@ class Chains:
             rank = (run.schedule.declared_cost(self._model), str(run.schedule), run.schedule)
             if last not in cheapest or rank[:2] < cheapest[last][:2]:
                 cheapest[last] = rank
-        ranked = sorted(cheapest.items(), key=lambda item: (-self._carried(item[0]), shuffled(item[1][1])))
+        ranked = sorted(cheapest.items(), key=lambda item: (-self._carried(item[0]), shuffle_key(item[1][1])))
         return [schedule for _, (_, _, schedule) in ranked[:CONTEXTS_MAX]]
 
     def _carried(self, state: State) -> int:

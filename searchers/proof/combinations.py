@@ -88,7 +88,7 @@ class Combinations:
             for found in places.values()
             for rank, (cost, _, injection) in enumerate(sorted(found, key=lambda one: one[:2]))
         ]
-        return sorted(ranked, key=lambda one: (one.rank, shuffled(str(one.injection))))[:FAULTS_MAX]
+        return sorted(ranked, key=lambda one: (one.rank, shuffle_key(str(one.injection))))[:FAULTS_MAX]
 
     def _of_size(self, ranked: Sequence[_Ranked], size: int, cost_max: float) -> Iterator[Schedule]:
         """Yield the combinations of some faults that differ most in place first, and among those the cheapest."""
@@ -99,7 +99,7 @@ class Combinations:
         for number, faults in enumerate(combinations(ranked, size)):
             cost = sum(fault.cost for fault in faults)
             if cost <= cost_max + COST_TOLERANCE:
-                found.append((sum(fault.rank for fault in faults), cost, shuffled(str(number)), faults))
+                found.append((sum(fault.rank for fault in faults), cost, shuffle_key(str(number)), faults))
         for *_, faults in sorted(found, key=lambda one: one[:3]):
             combined: Schedule | None = EMPTY
             for fault in faults:
@@ -157,7 +157,7 @@ def with_fault(schedule: Schedule, fault: Injection) -> Schedule | None:
     return None if any(fault.hook.overlaps(one.hook) for one in schedule) else schedule.with_injection(fault)
 
 
-def shuffled(text: str) -> int:
+def shuffle_key(text: str) -> int:
     """Return a number by which texts are in no particular order, the same in every search."""
     return crc32(text.encode("utf-8", "surrogatepass"))
 

@@ -19,7 +19,7 @@ from chaosagent.study.searcher import Problem
 INJECTIONS_MAX = 1_000
 
 
-def spent_max_of(problem: Problem) -> float:
+def limit_share_max(problem: Problem) -> float:
     """Return the share of a limit that a run may use for rule R3 to be sound, in (0, 1]."""
     cheapest = max(problem.space.cost_min, COST_TOLERANCE)
     count = min(INJECTIONS_MAX, int((problem.budget + COST_TOLERANCE) / cheapest))

@@ -10,7 +10,7 @@ from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.proof.frontier import Child, Origin
 from chaosagent.searchers.seen.course import NOTHING, State
-from chaosagent.searchers.seen.states import States, Stretch, spent_by
+from chaosagent.searchers.seen.states import States, Stretch, limit_share_used
 from chaosagent.study.shrinking.minimal_sets import MinimalSets
 
 Rank: TypeAlias = tuple[float, str]
@@ -111,4 +111,4 @@ class Owners:
 
     def _is_short(self, stretches: Sequence[Stretch]) -> bool:
         """Whether stretches in a row use no more of a limit than a single run may."""
-        return spent_by(stretches) < self._spent_max
+        return limit_share_used(stretches) < self._spent_max

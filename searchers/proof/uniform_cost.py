@@ -41,7 +41,7 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.proof.audit import ORDER, Audit, Sample, below, order_is_wrong
 from chaosagent.searchers.proof.chains import Chains
 from chaosagent.searchers.proof.frontier import Child, Family, Origin
-from chaosagent.searchers.proof.limits import spent_max_of
+from chaosagent.searchers.proof.limits import limit_share_max
 from chaosagent.searchers.proof.owners import Owners
 from chaosagent.searchers.seen.points import Candidate, Expander
 from chaosagent.searchers.seen.states import States, Stretch
@@ -73,7 +73,7 @@ class ExactSearcher:
         self.on_family: Callable[[Family], None] | None = None
         self._rules = {"R1": r1, "R2": r2, "R3": r3}
         self._contradictions, self._contradicted = 0, list[str]()
-        self._spent_max, self._near_limit = spent_max_of(problem), 0.0
+        self._spent_max, self._near_limit = limit_share_max(problem), 0.0
         self._cheapest = problem.space.cost_min
         self.expander = self._new_expander()
         self.told = TrialLog()

@@ -294,7 +294,7 @@ class States:
                 return None
             steps.append(Step(state, acted, stretch))
             if stretch.next_state is None:
-                return steps if spent_by(step.stretch for step in steps) < 1.0 else None
+                return steps if limit_share_used(step.stretch for step in steps) < 1.0 else None
             state = stretch.next_state
             left = [injection for injection in left if injection not in acted]
             if state in been and not acted:
@@ -342,7 +342,7 @@ class States:
         return found
 
 
-def spent_by(stretches: Iterable[Stretch]) -> float:
+def limit_share_used(stretches: Iterable[Stretch]) -> float:
     """Return what stretches in a row use of a limit at most, as a share: what the runs used that show them."""
     return sum({stretch.run.schedule: stretch.run.spent for stretch in stretches}.values())
 

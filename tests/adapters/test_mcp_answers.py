@@ -61,7 +61,7 @@ def test_a_result_comes_back_as_it_was(result: dict[str, Any], is_error: bool) -
     result = {**result, "isError": is_error}
     said = answers.failure_in(result)
 
-    made = answers.failed(said) if said is not None else answers.result_of(plain(answers.told(result)))
+    made = answers.failed_result(said) if said is not None else answers.result_of(plain(answers.crossing_value(result)))
 
     assert in_order(made) == in_order(result)
 
@@ -78,7 +78,7 @@ def test_a_result_comes_back_as_it_was(result: dict[str, Any], is_error: bool) -
     ],
 )
 def test_what_crosses_is_what_the_tool_means(result: dict[str, Any], crosses: Any) -> None:
-    assert answers.told(result) == crosses
+    assert answers.crossing_value(result) == crosses
 
 
 @given(VALUES)

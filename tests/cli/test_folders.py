@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chaosagent.study.store.lock import LOCK_NAME, locked
+from chaosagent.study.store.lock import LOCK_NAME, lock_folder
 
 Command = Callable[..., Any]
 MAIN = "from chaosagent.cli.main import main; raise SystemExit(main())"
@@ -140,7 +140,7 @@ def test_a_target_that_has_changed_is_suspected_where_the_files_are_the_same(cha
 
 def test_a_folder_in_use_is_told_with_its_holder(chaosagent: Command, folder: Path) -> None:
     (folder / "here").mkdir()
-    with locked(folder / "here"):
+    with lock_folder(folder / "here"):
         answer = chaosagent(*HERE)
 
     assert (answer.code, answer.out) == (4, "")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from chaosagent.errors import UsageError
-from chaosagent.execution.child_server import LOOPBACK, ChildServer, can_connect, free_port, started
+from chaosagent.execution.child_server import LOOPBACK, ChildServer, can_connect, free_port, start_server
 
 LISTENING = "import socket, sys, time; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); time.sleep(600)"
 STARTING = """
@@ -41,7 +41,7 @@ def _breaks_off(line: socket.socket) -> bool:
 
 @pytest.mark.slow
 def test_a_companion_listens_and_ends_when_it_is_told() -> None:
-    companion, port = started(lambda port: [sys.executable, "-c", LISTENING, str(port)], "it")
+    companion, port = start_server(lambda port: [sys.executable, "-c", LISTENING, str(port)], "it")
 
     assert companion.running
     with socket.create_connection((LOOPBACK, port)) as line:
@@ -78,7 +78,7 @@ def test_the_port_of_a_server_that_is_still_starting_is_given_to_nobody_else() -
             taken.append(True)
         return [sys.executable, "-c", LISTENING, str(port)]
 
-    companion, _ = started(command_for, "it")
+    companion, _ = start_server(command_for, "it")
 
     companion.end()
     assert taken == [False]
@@ -87,7 +87,7 @@ def test_the_port_of_a_server_that_is_still_starting_is_given_to_nobody_else() -
 @pytest.mark.slow
 def test_a_program_that_does_not_come_to_listen_is_named() -> None:
     with pytest.raises(UsageError, match=r"Redis does not come to listen on 127\.0\.0\.1: `false --port"):
-        started(lambda port: ["false", "--port", str(port)], "Redis")
+        start_server(lambda port: ["false", "--port", str(port)], "Redis")
 
 
 @pytest.mark.slow

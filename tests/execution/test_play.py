@@ -14,8 +14,8 @@ from chaosagent.execution.play import play
 from chaosagent.execution.workers.workbench import Answering, Job, Workbench
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.foresight import Foresight
-from chaosagent.faults.observer import observed
-from chaosagent.faults.online import Policy, Scores, declared
+from chaosagent.faults.observer import observations_of
+from chaosagent.faults.online import Policy, Scores, plain_choices
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.targets.target import Run, target
@@ -30,7 +30,7 @@ THRESHOLDS = (-10.0, 0.3, 0.6, 0.9)
 
 def policy(number: int, **changes: object) -> Policy:
     threshold = THRESHOLDS[number % len(THRESHOLDS)]
-    made = Policy(f"policy {number}", 5, declared(SPACE), SPACE.model, budget=4.0, threshold=threshold)
+    made = Policy(f"policy {number}", 5, plain_choices(SPACE), SPACE.model, budget=4.0, threshold=threshold)
     return replace(made, **changes)  # type: ignore[arg-type]  # fields by name
 
 
@@ -77,7 +77,7 @@ def test_what_a_policy_saw_can_be_worked_out_from_the_run(program: int, number: 
     foresight = Foresight()
     foresight.add(told)
 
-    assert {chosen for _, chosen in observed(told) if chosen is not None} == set(told.schedule)
+    assert {chosen for _, chosen in observations_of(told) if chosen is not None} == set(told.schedule)
     assert foresight.of(Scores(made, 0)) == told
 
 
@@ -121,7 +121,7 @@ async def drawing(task: Task, run: Run) -> Outcome:
 def test_frozen_answers_serve_policies_as_they_serve_schedules() -> None:
     bench = Workbench(drawing, next(iter(drawing.configs.values())), default_contracts())
     space = Space([Choices("service.timeout", {}), Choices("service.lost_response", {})])
-    made = Policy("one", 5, declared(space), space.model, budget=3.0, threshold=-10.0)
+    made = Policy("one", 5, plain_choices(space), space.model, budget=3.0, threshold=-10.0)
 
     played = bench.execute(Job("only", 0, EMPTY, answering=Answering.FROZEN, policy=made))
     again = bench.execute(Job("only", 0, played.evaluation.schedule, answering=Answering.FROZEN))
@@ -146,7 +146,7 @@ async def touchy(task: Task, run: Run) -> Outcome:
 
 def test_an_error_tells_what_was_chosen_before_it() -> None:
     timeouts = Space([Choices("service.timeout", {})])
-    made = Policy("one", 5, declared(timeouts), timeouts.model, budget=9.0, threshold=-10.0)
+    made = Policy("one", 5, plain_choices(timeouts), timeouts.model, budget=9.0, threshold=-10.0)
     bench = Workbench(touchy, next(iter(touchy.configs.values())), default_contracts())
 
     told = bench.evaluate(Job("only", 0, EMPTY, policy=made))

@@ -17,7 +17,7 @@ from chaosagent.faults.dry import (
     DryOutcome,
     RecordedCrossing,
     apply_dry,
-    earlier_in,
+    earlier_answer,
     is_interchangeable,
     pack_request,
     pack_response,
@@ -350,8 +350,8 @@ def test_the_earlier_answer_is_the_last_good_one_to_the_same_request() -> None:
         Exchange(READ, Response("other")),
     ]
 
-    assert earlier_in(history, REQUEST, b"") == Response("paid")
-    assert earlier_in(history, Request("get_order", {}), b"") is None
+    assert earlier_answer(history, REQUEST, b"") == Response("paid")
+    assert earlier_answer(history, Request("get_order", {}), b"") is None
 
 
 def test_history_holds_the_last_eight_answers_in_the_order_in_which_they_came() -> None:

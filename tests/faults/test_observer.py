@@ -6,7 +6,7 @@ import pytest
 
 from chaosagent.canonical import pack
 from chaosagent.faults.injection import Place
-from chaosagent.faults.observer import EXACT_MAX, Observation, Observer, size_seen
+from chaosagent.faults.observer import EXACT_MAX, Observation, Observer, visible_size
 from chaosagent.vocabulary import Boundary, Failure
 
 REQUEST = pack(["get", {"order": 7}])
@@ -53,7 +53,7 @@ def test_it_sees_what_is_asked_and_how_often_before() -> None:
 
 
 def test_large_sizes_are_seen_roughly() -> None:
-    assert [size_seen(b"x" * size) for size in (0, EXACT_MAX, EXACT_MAX + 1, 64, 65, 1_000)] == [
+    assert [visible_size(b"x" * size) for size in (0, EXACT_MAX, EXACT_MAX + 1, 64, 65, 1_000)] == [
         0,
         32,
         64,

@@ -13,7 +13,7 @@ from chaosagent.faults.crossing import Request
 from chaosagent.faults.dry import pack_request
 from chaosagent.faults.injection import Place
 from chaosagent.faults.observer import Observation, Observer
-from chaosagent.faults.online import Player, Policy, Scores, contexts, declared
+from chaosagent.faults.online import Player, Policy, Scores, contexts, plain_choices
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.space import Choices, Space
 from chaosagent.vocabulary import Boundary
@@ -29,7 +29,7 @@ SPACE = Space(
 
 
 def policy(**changes: object) -> Policy:
-    made = Policy("kept 1.0", 3, declared(SPACE), SPACE.model, budget=2.6, threshold=-10.0)
+    made = Policy("kept 1.0", 3, plain_choices(SPACE), SPACE.model, budget=2.6, threshold=-10.0)
     return replace(made, **changes)  # type: ignore[arg-type]  # fields by name
 
 

@@ -13,7 +13,7 @@ from chaosagent.report.findings import Findings
 from chaosagent.report.findings_json import counterexample_json
 from chaosagent.report.page import Look
 from chaosagent.report.session_story import STEPS_SHOWN, session_story
-from chaosagent.report.story import compact, counted, in_order, story_json, story_of, violation_of, window_of
+from chaosagent.report.story import compact, in_order, quantity, story_json, story_of, violation_of, window_of
 from chaosagent.study.certificate import RULES
 from chaosagent.vocabulary import Ending
 
@@ -160,7 +160,7 @@ def test_the_story_as_plain_data_can_be_written_as_json(record: ReplayRecord) ->
 
 
 def test_numbers_are_written_as_people_write_them() -> None:
-    assert [counted(number, "search", "searches") for number in (0, 1, 2, 11)] == [
+    assert [quantity(number, "search", "searches") for number in (0, 1, 2, 11)] == [
         "no searches",
         "one search",
         "two searches",
@@ -181,7 +181,7 @@ def _session(record: ReplayRecord) -> ReplayRecord:
 def test_a_session_is_told_as_a_recording_and_not_as_a_finding(record: ReplayRecord) -> None:
     told = session_story(_session(record), Path("a b.replay")).text()
 
-    calls = counted(len(record.trace.steps), "call").capitalize()
+    calls = quantity(len(record.trace.steps), "call").capitalize()
     headings = [line for line in told.splitlines() if line and not line.startswith(" ")]
     assert [heading.split(":")[0].split("   ")[0] for heading in headings] == [
         "A session of `chaosagent proxy`",

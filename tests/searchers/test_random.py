@@ -12,7 +12,7 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import Hook, inject
 from chaosagent.faults.space import Choices, Space
 from chaosagent.operators.service.delay import Delay
-from chaosagent.searchers.drawing.uniform import shuffled
+from chaosagent.searchers.drawing.uniform import shuffle
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.searchers.seen.points import Candidate
 from chaosagent.study.searcher_settings import check_settings
@@ -32,7 +32,7 @@ def candidates_of(count: int) -> list[Candidate]:
 def test_shuffled_yields_each_candidate_once(count: int) -> None:
     candidates = candidates_of(count)
 
-    drawn = list(shuffled(candidates, random.Random(count)))
+    drawn = list(shuffle(candidates, random.Random(count)))
 
     assert len(drawn) == count
     assert set(drawn) == set(candidates)
@@ -41,7 +41,7 @@ def test_shuffled_yields_each_candidate_once(count: int) -> None:
 def test_shuffled_yields_each_order_equally_often() -> None:
     candidates, rng = candidates_of(3), random.Random(7)
 
-    orders = Counter(tuple(one.position for one in shuffled(candidates, rng)) for _ in range(6_000))
+    orders = Counter(tuple(one.position for one in shuffle(candidates, rng)) for _ in range(6_000))
 
     assert len(orders) == 6
     assert all(850 < count < 1_150 for count in orders.values())

@@ -12,7 +12,7 @@ from chaosagent.contracts.contract import Contract
 from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.execution.workers.workbench import Job, Workbench, load_workbench
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
-from chaosagent.faults.online import Policy, declared
+from chaosagent.faults.online import Policy, plain_choices
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import StudyLimits
@@ -105,7 +105,7 @@ def test_a_study_that_goes_on_plays_no_policy_again(tmp_path: Path) -> None:
 
 
 def policy(name: str, threshold: float) -> Policy:
-    return Policy(name, 1, declared(SPACE), SPACE.model, budget=2.3, threshold=threshold)
+    return Policy(name, 1, plain_choices(SPACE), SPACE.model, budget=2.3, threshold=threshold)
 
 
 def test_a_policy_whose_run_is_known_is_not_played() -> None:
@@ -134,7 +134,7 @@ def test_two_policies_that_choose_the_same_at_once_count_once() -> None:
     executor = Counting(bench())
     evaluator = Evaluator(executor, Fingerprinting.STATE)
     known = (("o", ((0, 9.0, 0.0),)),)
-    twins = [Policy(name, 1, declared(SPACE), SPACE.model, 2.3, 5.0, weights=known) for name in ("one", "other")]
+    twins = [Policy(name, 1, plain_choices(SPACE), SPACE.model, 2.3, 5.0, weights=known) for name in ("one", "other")]
 
     for twin in twins:
         evaluator.request_play(AT, twin)

@@ -8,7 +8,7 @@ import pytest
 
 from chaosagent.errors import UnknownNameError, UsageError
 from chaosagent.study.searcher import Problem
-from chaosagent.study.searcher_settings import Within, allowed, check_settings, settings_of
+from chaosagent.study.searcher_settings import Within, check_settings, describe_annotation, settings_of
 
 
 def at(name: str) -> str:
@@ -111,8 +111,8 @@ def test_a_refused_value_is_named_with_its_own_line() -> None:
 
 
 def test_what_a_setting_may_be_is_said_in_words_as_far_as_it_is_known() -> None:
-    said = {name: allowed(annotation) for name, annotation in settings_of(Bounded).items()}
+    said = {name: describe_annotation(annotation) for name, annotation in settings_of(Bounded).items()}
 
     assert said["width"] == "a whole number from 1 to 1000000"
     assert said["mode"] == "one of 'fast', 'thorough' or null"
-    assert allowed(settings_of(plain)["width"]) == allowed(Problem) == ""
+    assert describe_annotation(settings_of(plain)["width"]) == describe_annotation(Problem) == ""

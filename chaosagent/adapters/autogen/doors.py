@@ -21,7 +21,7 @@ from chaosagent.adapters.autogen.memory import DoorMemory, memory_name, with_own
 from chaosagent.adapters.autogen.messages import (
     answer_of,
     call_ids,
-    described,
+    describe_tool,
     messages_of,
     plain_messages,
     plain_options,
@@ -34,7 +34,7 @@ from chaosagent.adapters.autogen.tools import DoorTool, DoorWorkbench, runs_agen
 from chaosagent.adapters.core.client_errors import errors_of
 from chaosagent.adapters.core.crossings import HANDOFFS, Crossings, meant_for
 from chaosagent.adapters.core.framework import check_loop
-from chaosagent.adapters.core.sent import Sent
+from chaosagent.adapters.core.sent import SentArguments
 from chaosagent.adapters.doors import Tools, refuse_twice
 from chaosagent.canonical import Plain, digest_of, plain
 from chaosagent.errors import TargetError
@@ -200,13 +200,13 @@ class AgentDoors:
             shown = await self._toolbox(agent, tools) if tools else []
             request: dict[str, Plain] = {"messages": plain_messages(messages), **plain_options(options)}
             if tools:
-                told_of = [described(tool) for tool in shown]
+                told_of = [describe_tool(tool) for tool in shown]
                 request |= {"tools": [tool["name"] for tool in told_of], "described": digest_of(told_of)}
-            sent = Sent(request)
+            sent = SentArguments(request)
 
             async def world(given: dict[str, Any]) -> Plain:
                 asked = messages_of(given.get("messages")) if "messages" in sent.changed(given) else messages
-                left = [tool for tool in shown if described(tool)["name"] in given.get("tools", ())]
+                left = [tool for tool in shown if describe_tool(tool)["name"] in given.get("tools", ())]
                 return answer_of(await ask(asked, left))
 
             told = await crossings.model(model_name(client), request, world, errors=errors_of(client))
@@ -216,7 +216,7 @@ class AgentDoors:
         return result
 
     async def _toolbox(self, agent: str, tools: Sequence[Any]) -> list[Any]:
-        told = await self._crossings.toolbox.listed(agent or "team", [described(tool) for tool in tools])
+        told = await self._crossings.toolbox.listed(agent or "team", [describe_tool(tool) for tool in tools])
         return tools_of(told, tools)
 
     async def _call(self, agent: str, name: str, call_id: str, arguments: dict[str, Any], handler: Handler) -> Any:

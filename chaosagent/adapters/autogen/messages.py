@@ -21,7 +21,7 @@ from autogen_core.models import (
 )
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from chaosagent.adapters.core.calls import answer_from, calls_of, next_ids, parsed_arguments, text_of, written_arguments
+from chaosagent.adapters.core.calls import answer_from, arguments_text, calls_of, next_ids, parsed_arguments, text_of
 from chaosagent.adapters.core.toolbox import as_listed
 from chaosagent.canonical import Plain, digest_of
 
@@ -56,7 +56,7 @@ def messages_of(plain: Any) -> list[Any]:
     return found
 
 
-def described(tool: Any) -> dict[str, Any]:
+def describe_tool(tool: Any) -> dict[str, Any]:
     """Return the description of a tool that a model gets: name, text and schema of its arguments."""
     schema = tool if isinstance(tool, Mapping) else tool.schema
     told = {"name": schema["name"], "description": schema.get("description", "")}
@@ -69,7 +69,7 @@ def tools_of(told: Any, tools: Sequence[Any]) -> list[Any]:
     def altered(tool: Any, one: Mapping[str, Any]) -> Any:
         return {**(tool if isinstance(tool, Mapping) else tool.schema), **_named(one)}
 
-    return as_listed(told, tools, described, altered, _named)
+    return as_listed(told, tools, describe_tool, altered, _named)
 
 
 def _named(one: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def result_of(told: Any, messages: Sequence[Any]) -> CreateResult:
         reason = "stop" if reason in (None, _CALLS) else "unknown"
     ids = next_ids(call_ids(messages)[0], len(calls))
     made = [
-        FunctionCall(id=id_, arguments=written_arguments(call.get("arguments")), name=str(call.get("name", "")))
+        FunctionCall(id=id_, arguments=arguments_text(call.get("arguments")), name=str(call.get("name", "")))
         for id_, call in zip(ids, calls, strict=True)
     ]
     logprobs = answer.get("logprobs")

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from chaosagent.adapters.core.annotated import plain_result, rebuilt
-from chaosagent.adapters.core.sent import Sent
+from chaosagent.adapters.core.sent import SentArguments
 from chaosagent.canonical import Plain
 
 Cross = Callable[[str, str, dict[str, Any], Callable[[dict[str, Any]], Awaitable[Any]]], Awaitable[Any]]
@@ -67,7 +67,7 @@ class DoorTool(BaseTool[Any, Any]):  # type: ignore[misc]  # AutoGen is not in e
     async def run_json(self, args: Mapping[str, Any], cancellation_token: Any, call_id: str | None = None) -> Any:
         """Call the tool; arguments that it does not take are refused before they cross."""
         arguments = self._sent(args)
-        sent = Sent(arguments)
+        sent = SentArguments(arguments)
 
         async def world(given: dict[str, Any]) -> Plain:
             result = await self._run(args if sent.is_left(given) else given, cancellation_token, call_id)

@@ -22,7 +22,7 @@ def parsed_arguments(written: object) -> Plain:
     return read if isinstance(read, dict) else str(written)
 
 
-def written_arguments(arguments: object) -> str:
+def arguments_text(arguments: object) -> str:
     """Return the arguments of a call as a model writes them."""
     if isinstance(arguments, str):
         return arguments

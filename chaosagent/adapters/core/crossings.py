@@ -14,9 +14,9 @@ from typing import Any
 from chaosagent.adapters.core.client_errors import AS_THEY_ARE, ModelErrors
 from chaosagent.adapters.core.provenance import DERIVED, Provenance
 from chaosagent.adapters.core.toolbox import Toolbox
-from chaosagent.adapters.core.translated import translated
+from chaosagent.adapters.core.translated import translate_exceptions
 from chaosagent.adapters.core.validation import ValidationFailure, own_validation_errors, validation_errors
-from chaosagent.adapters.doors import FrameworkDoors, Tools, awaited
+from chaosagent.adapters.doors import FrameworkDoors, Tools, await_answer
 from chaosagent.targets.call_handler import Handler
 from chaosagent.targets.target import Run
 
@@ -77,11 +77,11 @@ class Crossings:
         """
 
         async def crossing(given: dict[str, Any]) -> Any:
-            with translated(errors.crossing):
-                return await awaited(ask(given))
+            with translate_exceptions(errors.crossing):
+                return await await_answer(ask(given))
 
-        with translated(errors.own):
-            return await awaited(self.doors.model(name, request, crossing, call=call))
+        with translate_exceptions(errors.own):
+            return await await_answer(self.doors.model(name, request, crossing, call=call))
 
     async def tool(
         self,
@@ -107,7 +107,7 @@ class Crossings:
         """
         with self.doors.acting(agent):
             with own_validation_errors():
-                told = await awaited(self.doors.tool(name, arguments, validation_errors(handler), call=call))
+                told = await await_answer(self.doors.tool(name, arguments, validation_errors(handler), call=call))
             self.provenance.of_tool(agent, call_id, asked_in)
         return told
 
@@ -137,7 +137,7 @@ class Crossings:
         """
         with self.doors.acting(agent):
             with own_validation_errors():
-                told = await awaited(self.doors.message(channel, to, body, validation_errors(deliver), call=call))
+                told = await await_answer(self.doors.message(channel, to, body, validation_errors(deliver), call=call))
             self.provenance.of_tool(agent, call_id, asked_in)
         return told
 
@@ -148,6 +148,6 @@ def meant_for(to: str, handler: Handler) -> Handler:
     async def deliver(given: dict[str, Any]) -> Any:
         if given.get("to") != to:
             raise LookupError(f"{given.get('to')} does not take what is meant for {to}")
-        return await awaited(handler(given["body"]))
+        return await await_answer(handler(given["body"]))
 
     return deliver

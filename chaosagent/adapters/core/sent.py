@@ -8,7 +8,7 @@ from typing import Any
 from chaosagent.canonical import pack
 
 
-class Sent:
+class SentArguments:
     """Arguments as they were when they were sent.
 
     Args:

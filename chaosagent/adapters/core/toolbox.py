@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from chaosagent.adapters.doors import FrameworkDoors, awaited
+from chaosagent.adapters.doors import FrameworkDoors, await_answer
 from chaosagent.canonical import Plain, digest_of
 from chaosagent.targets.call_handler import is_behind
 
@@ -37,7 +37,7 @@ class Toolbox:
         # Behind a door it is another list: an exact replay does not go there, and would not have asked for it.
         place = (agent, is_behind(), tuple(str(one["name"]) for one in described) if key is None else key)
         if place not in self._told:
-            self._told[place] = await awaited(self._doors.listed(door or agent, lambda _: list(described)))
+            self._told[place] = await await_answer(self._doors.listed(door or agent, lambda _: list(described)))
         return self._told[place]
 
     def known(self, agent: str, names: Sequence[str]) -> Plain:

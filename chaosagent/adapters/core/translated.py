@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def translated(made_of: Callable[[Exception], Exception]) -> Iterator[None]:
+def translate_exceptions(made_of: Callable[[Exception], Exception]) -> Iterator[None]:
     """Raise what is made of an exception in its place, with that as its cause.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError, to_jsonable_python
 
-from chaosagent.adapters.doors import awaited
+from chaosagent.adapters.doors import await_answer
 from chaosagent.targets.call_handler import Handler
 
 
@@ -37,7 +37,7 @@ def validation_errors(handler: Handler) -> Handler:
 
     async def crossing(given: dict[str, Any]) -> Any:
         try:
-            return await awaited(handler(given))
+            return await await_answer(handler(given))
         except ValidationError as error:
             raise ValidationFailure.of(error) from error
 

@@ -18,7 +18,7 @@ from chaosagent.adapters.core.crossings import Crossings
 from chaosagent.adapters.core.drawn_ids import CallIds
 from chaosagent.adapters.core.framework import check_loop
 from chaosagent.adapters.core.provenance import DERIVED
-from chaosagent.adapters.core.sent import Sent
+from chaosagent.adapters.core.sent import SentArguments
 from chaosagent.adapters.core.threads import Threads
 from chaosagent.adapters.core.toolbox import as_listed
 from chaosagent.adapters.crewai.copies import recast
@@ -42,7 +42,7 @@ from chaosagent.adapters.crewai.tool import (
     result_of,
     tool_name,
 )
-from chaosagent.adapters.doors import Tools, awaited, refuse_twice
+from chaosagent.adapters.doors import Tools, await_answer, refuse_twice
 from chaosagent.canonical import Plain, digest_of, pack
 from chaosagent.errors import TargetError
 from chaosagent.event_loop.real_time_loop import RealTimeLoop
@@ -147,7 +147,7 @@ class CrewDoors:
         if not context or not hasattr(task, "_door"):  # what goes with work that is handed over has crossed with it
             return context
         doors = self._crossings.doors
-        told = await awaited(doors.message(CONTEXT, role, context, lambda given: given["body"]))
+        told = await await_answer(doors.message(CONTEXT, role, context, lambda given: given["body"]))
         artifact = "" if is_behind() else self.run.artifact()
         for output, source in self._finished:
             if artifact and source and output and output in context:
@@ -189,7 +189,7 @@ class CrewDoors:
         messages, options, number = call
         listed, ids = listed_messages(messages), CallIds()
         request = {"messages": plain_messages(listed, ids), **_plain_options(model, options)}
-        sent = Sent(request)
+        sent = SentArguments(request)
         answers: list[tuple[bytes, Any]] = []
 
         async def world(arguments: dict[str, Any]) -> Plain:
@@ -253,7 +253,7 @@ class CrewDoors:
         agent = _SPEAKER.get()
         doors = self._crossings.doors
         with self._crossings.acting(agent):
-            told: Plain = await awaited(
+            told: Plain = await await_answer(
                 doors.memory(MEMORY, operation, request, lambda given: self.threads.apart(lambda: reach(given)))
             )
             if operation == "read":
@@ -273,7 +273,7 @@ class CrewDoors:
             return found
 
         with self._crossings.acting(agent):
-            told: Plain = await awaited(self._crossings.doors.retrieval(name, {"query": list(query)}, world))
+            told: Plain = await await_answer(self._crossings.doors.retrieval(name, {"query": list(query)}, world))
             self._provenance.told(agent)
         return told
 

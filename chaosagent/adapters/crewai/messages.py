@@ -10,7 +10,7 @@ from crewai.utilities.agent_utils import extract_tool_call_info, is_tool_call_li
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_jsonable_python
 
-from chaosagent.adapters.core.calls import calls_of, next_ids, parsed_arguments, written_arguments
+from chaosagent.adapters.core.calls import arguments_text, calls_of, next_ids, parsed_arguments
 from chaosagent.adapters.core.drawn_ids import CallIds
 from chaosagent.canonical import Plain
 
@@ -119,7 +119,7 @@ def _message_of(told: Any, ids: CallIds) -> dict[str, Any]:
             {
                 "id": ids.id_of(str(call.get("id", ""))),
                 "type": "function",
-                "function": {"name": str(call.get("name", "")), "arguments": written_arguments(call.get("arguments"))},
+                "function": {"name": str(call.get("name", "")), "arguments": arguments_text(call.get("arguments"))},
             }
             for call in found["tool_calls"]
         ]
@@ -136,5 +136,5 @@ def _plain_call(call: Any) -> Plain:
 
 
 def _call_of(call: Mapping[str, Any], name: str) -> dict[str, Any]:
-    function = {"name": str(call.get("name", "")), "arguments": written_arguments(call.get("arguments"))}
+    function = {"name": str(call.get("name", "")), "arguments": arguments_text(call.get("arguments"))}
     return {"id": name, "type": "function", "function": function}

@@ -20,7 +20,7 @@ from chaosagent.adapters.core.checkpointed import Checkpointed
 from chaosagent.adapters.core.client_errors import ModelErrors
 from chaosagent.adapters.core.crossings import Crossings
 from chaosagent.adapters.core.threads import Threads
-from chaosagent.adapters.doors import Tools, awaited, refuse_twice
+from chaosagent.adapters.doors import Tools, await_answer, refuse_twice
 from chaosagent.adapters.langgraph.errors import errors_of
 from chaosagent.adapters.langgraph.key_values import DoorKeyValues
 from chaosagent.adapters.langgraph.memory import DoorSaver, DoorStore
@@ -28,7 +28,7 @@ from chaosagent.adapters.langgraph.model import (
     DoorModel,
     answer_of,
     asking,
-    described,
+    describe_tool,
     messages_from,
     request_of,
     result_from,
@@ -144,7 +144,7 @@ class LangGraphDoors(Checkpointed):
 
         async def cross(request: dict[str, Any], search: Any) -> Any:
             with self.doors.acting(agent):
-                return await awaited(self.doors.retrieval(name, request, search))
+                return await await_answer(self.doors.retrieval(name, request, search))
 
         kept = {key: getattr(retriever, key) for key in ("tags", "metadata", "name")}
         now, apart = self._threads.now, self._threads.apart
@@ -192,7 +192,7 @@ class LangGraphDoors(Checkpointed):
             return result
 
     async def _toolbox(self, agent: str, tools: list[Any]) -> list[Any]:
-        listed = [described(tool) for tool in tools]
+        listed = [describe_tool(tool) for tool in tools]
         return tools_from(await self._crossings.toolbox.listed(agent, listed, door="toolbox"), tools)
 
     async def _call(
@@ -233,7 +233,7 @@ class LangGraphDoors(Checkpointed):
     def _memory(self, name: str, agent: str = "") -> Any:
         async def cross(operation: str, request: Mapping[str, Any], handler: Any) -> Any:
             with self.doors.acting(agent):
-                return await awaited(self.doors.memory(name, operation, request, handler))
+                return await await_answer(self.doors.memory(name, operation, request, handler))
 
         return cross
 
@@ -303,7 +303,7 @@ class DoorMiddleware(AgentMiddleware):  # type: ignore[misc]  # LangChain is not
 
 def _name_of(tool: Any) -> str:
     if isinstance(tool, Mapping):
-        return str(described(tool)["name"])
+        return str(describe_tool(tool)["name"])
     return str(getattr(tool, "name", None) or getattr(tool, "__name__", tool))
 
 

@@ -98,7 +98,7 @@ def request_of(messages: Sequence[BaseMessage], options: Mapping[str, Any]) -> d
         if value is None:
             continue
         if name == "tools":
-            request["tools"] = [described(tool)["name"] for tool in value]
+            request["tools"] = [describe_tool(tool)["name"] for tool in value]
         else:
             request[name] = to_jsonable_python(value, fallback=lambda other: type(other).__name__)
     return request
@@ -138,7 +138,7 @@ def _is_near(known: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
     return {**known, "content": None} == {**given, "content": None}
 
 
-def described(tool: Any) -> dict[str, Any]:
+def describe_tool(tool: Any) -> dict[str, Any]:
     """Return name and description of a tool, in whatever form a model gets it."""
     if not isinstance(tool, Mapping):
         return {"name": str(getattr(tool, "name", tool)), "description": str(getattr(tool, "description", ""))}
@@ -149,7 +149,7 @@ def described(tool: Any) -> dict[str, Any]:
 
 def tools_from(told: Any, tools: Sequence[Any]) -> list[Any]:
     """Return the tools that a model gets, in its own form; an unknown one is described as a function."""
-    return as_listed(told, tools, described, _altered, _invented)
+    return as_listed(told, tools, describe_tool, _altered, _invented)
 
 
 def _altered(tool: Any, given: Mapping[str, Any]) -> Any:

@@ -15,14 +15,14 @@ from chaosagent.adapters.core.annotated import plain_result, rebuilt, returned_b
 from chaosagent.adapters.core.client_errors import errors_of
 from chaosagent.adapters.core.crossings import Crossings
 from chaosagent.adapters.core.framework import check_loop
-from chaosagent.adapters.core.sent import Sent
+from chaosagent.adapters.core.sent import SentArguments
 from chaosagent.adapters.core.threads import Threads
 from chaosagent.adapters.core.toolbox import as_listed
 from chaosagent.adapters.doors import Tools, refuse_twice
 from chaosagent.adapters.llama_index.messages import (
     answer_of,
     call_ids,
-    described,
+    describe_tool,
     in_order,
     messages_of,
     plain_messages,
@@ -80,9 +80,9 @@ class AgentDoors:
             shown = await self._toolbox(tools) if tools else []
             request: dict[str, Plain] = {"messages": plain_messages(messages)}
             if tools:
-                told_of = [described(tool) for tool in shown]
+                told_of = [describe_tool(tool) for tool in shown]
                 request |= {"tools": [tool["name"] for tool in told_of], "described": digest_of(told_of)}
-            sent = Sent(request)
+            sent = SentArguments(request)
 
             async def world(given: dict[str, Any]) -> Plain:
                 is_altered = "messages" in sent.changed(given)
@@ -101,8 +101,8 @@ class AgentDoors:
         return response
 
     async def _toolbox(self, tools: Sequence[Any]) -> list[Any]:
-        told = await self._crossings.toolbox.listed(self._name, [described(tool) for tool in tools])
-        return as_listed(told, tools, described, _altered)
+        told = await self._crossings.toolbox.listed(self._name, [describe_tool(tool) for tool in tools])
+        return as_listed(told, tools, describe_tool, _altered)
 
     # ------------------------------------------------------------------ tools
 
@@ -116,7 +116,7 @@ class AgentDoors:
         async def crossing(*args: Any, **named: Any) -> Any:
             kept = {name: value for name, value in named.items() if name == tool.ctx_param_name}
             arguments = {name: value for name, value in named.items() if name not in kept}
-            sent = Sent(_plain(arguments))
+            sent = SentArguments(_plain(arguments))
 
             async def world(given: dict[str, Any]) -> Plain:
                 wanted = {**(arguments if sent.is_left(given) else given), **kept}

@@ -53,7 +53,7 @@ def messages_of(told: Any, messages: Sequence[Any]) -> list[Any]:
     return found
 
 
-def described(tool: Any) -> dict[str, Any]:
+def describe_tool(tool: Any) -> dict[str, Any]:
     """Return the description of a tool, as a model gets it."""
     metadata = tool.metadata
     return {

@@ -50,7 +50,7 @@ _FORMS: Mapping[str, tuple[bool, Callable[[Any], str]]] = {
 """By name: whether there is structured content beside the text, and how the text is written."""
 
 
-def stripped(result: Mapping[str, Any]) -> Result:
+def without_server_fields(result: Mapping[str, Any]) -> Result:
     """Return a result without what every result of a server has: its name, and for how long it may be cached."""
     left = {key: value for key, value in result.items() if key not in ("_meta", "ttlMs", "cacheScope")}
     if left.get("resultType") == "complete":
@@ -59,11 +59,11 @@ def stripped(result: Mapping[str, Any]) -> Result:
     return left | {"_meta": meta} if meta else left
 
 
-def dressed(result: Mapping[str, Any], method: str, params: Mapping[str, Any], server: Any) -> Result:
+def for_protocol_version(result: Mapping[str, Any], method: str, params: Mapping[str, Any], server: Any) -> Result:
     """Return a result as the version of the protocol has it that the request is written in.
 
     Args:
-        result: Without what `stripped` takes away.
+        result: Without what `without_server_fields` takes away.
         method: What was asked.
         params: The request's; a request of a version without a handshake names the version.
         server: What the server says of itself; `None` for nothing.
@@ -80,7 +80,7 @@ def dressed(result: Mapping[str, Any], method: str, params: Mapping[str, Any], s
     return made
 
 
-def told(result: Mapping[str, Any]) -> Any:
+def crossing_value(result: Mapping[str, Any]) -> Any:
     """Return a stripped result of a tool as it crosses, unless `failure_in` has something to say of it."""
     if result.get("isError") is True:
         return {_AS_IT_IS: dict(result)}
@@ -121,7 +121,7 @@ def result_of(answer: Plain) -> Result:
     return {"content": [] if answer is None else [_text(_indented(answer))], "isError": False}
 
 
-def meant(answer: Plain) -> Plain:
+def content_value(answer: Plain) -> Plain:
     """Return what an answer of a tool says, without the form in which it says it."""
     if isinstance(answer, Mapping) and len(answer) == 1:
         [(name, value)] = answer.items()
@@ -130,7 +130,7 @@ def meant(answer: Plain) -> Plain:
     return answer
 
 
-def failed(text: str) -> Result:
+def failed_result(text: str) -> Result:
     """Return the result of a tool that failed."""
     return {"content": [_text(text)], "isError": True}
 

@@ -30,7 +30,7 @@ ANSWER_SECONDS = 20.0
 
 
 @contextlib.asynccontextmanager
-async def joined(
+async def expose_server(
     run: Run,
     name: str,
     tools: Tools,

@@ -101,7 +101,7 @@ class ServerDoors:
             raise
         except Exception as error:
             result = _told_of(error, method, str(given.get("name")))
-        return answers.dressed(result, method, given, self._info)
+        return answers.for_protocol_version(result, method, given, self._info)
 
     def told(self, words: str) -> None:
         """Take notice that an error was sent to a client.
@@ -132,7 +132,7 @@ class ServerDoors:
             text = answers.failure_in(result)
             if text is not None:
                 raise ServiceFault(text)
-            return answers.told(result)
+            return answers.crossing_value(result)
 
         return answers.result_of(await self._doors.tool(self._tool(tool), {**sent, **said}, world))
 
@@ -166,7 +166,7 @@ class ServerDoors:
         async def world(arguments: dict[str, Any]) -> Any:
             result = await forward({**params, **arguments})
             info = (result.get("_meta") or {}).get(answers.SERVER_INFO)
-            kept = answers.stripped(result)
+            kept = answers.without_server_fields(result)
             return kept | {answers.SERVER_INFO: info} if method == "server/discover" and info else kept
 
         door = self.run.service(self.name, handed_over, read_only=True)
@@ -195,7 +195,7 @@ def _with_errors(world: Handler) -> Handler:
 
 async def _asked(forward: Forward, params: dict[str, Any]) -> dict[str, Any]:
     try:
-        return answers.stripped(await forward(params))
+        return answers.without_server_fields(await forward(params))
     except MCPError as error:
         raise _server_error(error) from error
 
@@ -222,9 +222,9 @@ def _told_of(error: Exception, method: str, tool: str) -> dict[str, Any]:
     if isinstance(error, ConnectionError):
         raise MCPError(types.CONNECTION_CLOSED, "Connection closed") from error
     if method == "tools/call" and isinstance(error, ServiceFault | ActionBlocked):
-        return answers.failed(str(error))
+        return answers.failed_result(str(error))
     if method == "tools/call" and isinstance(error, StatusError):
-        return answers.failed(f"Error executing tool {tool}: {error}")
+        return answers.failed_result(f"Error executing tool {tool}: {error}")
     if isinstance(error, ServiceFault | ActionBlocked | StatusError):
         raise MCPError(types.INTERNAL_ERROR, str(error)) from error
     raise error
@@ -241,7 +241,7 @@ class _Meant:
     rule: Callable[[Mapping[str, Plain], Plain], Any]
 
     def __call__(self, arguments: Mapping[str, Plain], answer: Plain) -> Effect | None:
-        made: Effect | None = self.rule(arguments, answers.meant(answer))
+        made: Effect | None = self.rule(arguments, answers.content_value(answer))
         return made
 
 

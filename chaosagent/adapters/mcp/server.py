@@ -64,7 +64,7 @@ class McpServer:
     def join(
         self, run: Run, name: str, *, troubles: UpstreamErrors, entrance: CallOrder, over: asyncio.Event
     ) -> AbstractAsyncContextManager[Joined]:
-        from chaosagent.adapters.mcp.behind import joined  # needs the SDK
+        from chaosagent.adapters.mcp.behind import expose_server  # needs the SDK
 
         place = self.server if self.has_url else self.words
-        return joined(run, name, self.tools, place, self.folder, troubles=troubles, entrance=entrance, over=over)
+        return expose_server(run, name, self.tools, place, self.folder, troubles=troubles, entrance=entrance, over=over)

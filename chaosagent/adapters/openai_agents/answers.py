@@ -25,7 +25,7 @@ from openai.types.responses import (
     ResponseUsage,
 )
 
-from chaosagent.adapters.core.calls import calls_of, parsed_arguments, written_arguments
+from chaosagent.adapters.core.calls import arguments_text, calls_of, parsed_arguments
 from chaosagent.adapters.core.drawn_ids import DrawnIds
 from chaosagent.canonical import Plain
 
@@ -208,7 +208,7 @@ def _filled(answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _call(item: Mapping[str, Any], call: Mapping[str, Any]) -> dict[str, Any]:
     named = {"call_id": str(call.get("id") or ""), "name": str(call.get("name") or "")}
-    return {**item, **named, "arguments": written_arguments(call.get("arguments"))}
+    return {**item, **named, "arguments": arguments_text(call.get("arguments"))}
 
 
 def _item_of(data: dict[str, Any], names: Names) -> Any:
@@ -228,7 +228,7 @@ def _copied_texts(item: dict[str, Any]) -> Iterable[dict[str, Any]]:
     return _texts(item)
 
 
-async def finished(stream: Any) -> ModelResponse:
+async def collect_answer(stream: Any) -> ModelResponse:
     """Wait for the end of a stream of events and return the whole answer.
 
     Raises:

@@ -25,14 +25,14 @@ from chaosagent.adapters.openai_agents.errors import ERRORS
 from chaosagent.adapters.openai_agents.internals import check_internals
 from chaosagent.adapters.openai_agents.models import DoorModel, NamedModel, model_name
 from chaosagent.adapters.openai_agents.tools import (
+    arguments_text,
     defaults_of,
+    describe_tool,
     description,
-    parsed,
+    parse_json,
     rebuilt,
     result_of,
     shown,
-    told_of,
-    written,
 )
 from chaosagent.canonical import Plain, digest_of, plain, plain_mapping
 from chaosagent.errors import TargetError
@@ -165,13 +165,13 @@ class AgentDoors(Checkpointed):
         return made
 
     async def _hand_over(self, invoke: Any, handoff: Any, sender: Any, context: Any, text: str | None) -> Any:
-        body = parsed(text)
+        body = parse_json(text)
 
         async def handler(arguments: dict[str, Any]) -> str:
             if arguments.get("to") != clean_name(handoff.agent_name):
                 return self._known(str(arguments.get("to")))
             altered = plain(arguments.get("body"))
-            reached = await invoke(context, text if altered == plain(body) else written(altered))
+            reached = await invoke(context, text if altered == plain(body) else arguments_text(altered))
             self.agent(reached)
             return clean_name(reached.name)
 
@@ -274,12 +274,12 @@ class AgentDoors(Checkpointed):
         An agent is told once of equal tools: those of an MCP server are other objects in every turn.
         """
         functions = {tool.name: tool for tool in tools if isinstance(tool, FunctionTool)}
-        given = [told_of(tool) for tool in functions.values()]
+        given = [describe_tool(tool) for tool in functions.values()]
         key = description(tools, handoffs)
         listed = await self._crossings.toolbox.listed(agent, given, door="agents", key=key) if given else given
         seen = list(tools)
         if plain(listed) != plain(given):
-            seen = as_listed(listed, list(functions.values()), told_of, shown)
+            seen = as_listed(listed, list(functions.values()), describe_tool, shown)
             seen += [tool for tool in tools if not isinstance(tool, FunctionTool)]
         return _Described(seen, description(seen, handoffs))
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from agents import Model, ModelProvider, RunConfig
 from agents.models.default_models import get_default_model
 
-from chaosagent.adapters.openai_agents.answers import events_of, finished
+from chaosagent.adapters.openai_agents.answers import collect_answer, events_of
 
 
 class Asking(Protocol):
@@ -84,7 +84,7 @@ class DoorModel(Model):  # type: ignore[misc]  # untyped where the extra is miss
         """Ask the model; the whole answer crosses, then the agent is streamed its parts."""
         call = {**dict(zip(_ASKED, positional, strict=False)), **named}
         response = await self._doors.ask(
-            self._name, self._agent, call, lambda asked: finished(self.model().stream_response(**asked))
+            self._name, self._agent, call, lambda asked: collect_answer(self.model().stream_response(**asked))
         )
         for event in events_of(response):
             yield event

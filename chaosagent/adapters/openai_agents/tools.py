@@ -46,7 +46,7 @@ def _annotation_of(tool: Any) -> object:
     return _returned_by(getattr(tool, "__wrapped__", None))
 
 
-def parsed(text: str | None) -> Any:
+def parse_json(text: str | None) -> Any:
     """Return what a JSON text says, or the text itself where it is none."""
     try:
         return json.loads(text) if text else {}
@@ -54,7 +54,7 @@ def parsed(text: str | None) -> Any:
         return text
 
 
-def written(value: Plain) -> str:
+def arguments_text(value: Plain) -> str:
     """Return arguments as a model writes them."""
     return value if isinstance(value, str) else json.dumps(value)
 
@@ -65,7 +65,7 @@ def defaults_of(tool: Any) -> dict[str, Any]:
     return {name: about["default"] for name, about in properties.items() if "default" in about}
 
 
-def told_of(tool: Any) -> dict[str, Any]:
+def describe_tool(tool: Any) -> dict[str, Any]:
     """Return the description of a tool, as a model gets it."""
     return {"name": tool.name, "description": tool.description, "parameters": tool.params_json_schema}
 
@@ -83,6 +83,6 @@ def shown(tool: Any, told: Mapping[str, Any]) -> Any:
 
 def description(tools: Iterable[Any], handoffs: Iterable[Any]) -> str:
     """Return the digest of the descriptions of tools and hand-offs: the model's answer depends on them."""
-    functions = [told_of(tool) if isinstance(tool, FunctionTool) else type(tool).__name__ for tool in tools]
+    functions = [describe_tool(tool) if isinstance(tool, FunctionTool) else type(tool).__name__ for tool in tools]
     others = [[handoff.tool_name, handoff.tool_description, handoff.input_json_schema] for handoff in handoffs]
     return digest_of([functions, others])

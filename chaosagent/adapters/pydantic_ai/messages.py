@@ -20,7 +20,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_core import to_jsonable_python
 
-from chaosagent.adapters.core.calls import parsed_arguments, written_arguments
+from chaosagent.adapters.core.calls import arguments_text, parsed_arguments
 from chaosagent.adapters.core.drawn_ids import CallIds
 from chaosagent.canonical import Plain
 
@@ -157,7 +157,7 @@ def _with_call(part: dict[str, Any], calls: Mapping[str, Mapping[str, Any]]) -> 
     if call is None:
         return None
     arguments = call.get("arguments")
-    written = arguments if isinstance(arguments, Mapping) else written_arguments(arguments)
+    written = arguments if isinstance(arguments, Mapping) else arguments_text(arguments)
     return {**part, "tool_name": str(call.get("name", "")), "args": written, "tool_call_id": call["id"]}
 
 

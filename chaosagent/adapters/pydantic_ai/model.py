@@ -16,7 +16,7 @@ from pydantic_core import to_jsonable_python
 
 from chaosagent.adapters.core.client_errors import ModelErrors
 from chaosagent.adapters.core.drawn_ids import CallIds
-from chaosagent.adapters.core.sent import Sent
+from chaosagent.adapters.core.sent import SentArguments
 from chaosagent.adapters.pydantic_ai.agent_run import AgentRun
 from chaosagent.adapters.pydantic_ai.errors import crossing_error, model_error
 from chaosagent.adapters.pydantic_ai.messages import (
@@ -88,7 +88,7 @@ async def _asked(agent_run: AgentRun, model_name: str, given: tuple[Any, Any, An
         request["instructions"] = "\n\n".join(instructions)
     if plain_settings := _plain_settings(settings):
         request["settings"] = plain_settings
-    sent = Sent(request)
+    sent = SentArguments(request)
 
     async def world(arguments: dict[str, Any]) -> Plain:
         """Ask the model itself; what an injection changed is made the framework's again."""

@@ -13,8 +13,8 @@ from pydantic_ai.toolsets import WrapperToolset
 from pydantic_ai.toolsets.function import FunctionToolsetTool
 from pydantic_core import PydanticSerializationError
 
-from chaosagent.adapters.core.sent import Sent
-from chaosagent.adapters.core.translated import translated
+from chaosagent.adapters.core.sent import SentArguments
+from chaosagent.adapters.core.translated import translate_exceptions
 from chaosagent.adapters.pydantic_ai.agent_run import AgentRun
 from chaosagent.adapters.pydantic_ai.errors import crossing_error, own_error
 from chaosagent.adapters.pydantic_ai.messages import plain_arguments, plain_result, result_of
@@ -82,7 +82,7 @@ async def use(agent_run: AgentRun, tool: Any, call: Callable[[Any], Awaitable[An
         What the framework is to be given for the tool's result.
     """
     name, named = _CALLED.get(tool.tool_def.name), plain_arguments(arguments)
-    sent = Sent(named)
+    sent = SentArguments(named)
 
     async def world(given: Any) -> Plain:
         """Call the tool itself; arguments that an injection changed are validated again."""
@@ -97,11 +97,11 @@ async def use(agent_run: AgentRun, tool: Any, call: Callable[[Any], Awaitable[An
 
     async def deliver(given: dict[str, Any]) -> Plain:
         """Hand on; what the other agent raises crosses as a replay can raise it again."""
-        with translated(crossing_error):
+        with translate_exceptions(crossing_error):
             return await world(given["body"])
 
     crossings, agent, call_id = agent_run.crossings, agent_run.agent, ctx.tool_call_id or ""
-    with translated(own_error):
+    with translate_exceptions(own_error):
         if name in agent_run.handoffs:
             value = await crossings.hand_over(agent, name, named, deliver, channel=name, call_id=call_id)
         else:

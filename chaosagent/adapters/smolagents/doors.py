@@ -18,12 +18,12 @@ from smolagents.utils import AgentError
 from chaosagent.adapters.core.calls import answer_from, calls_of
 from chaosagent.adapters.core.client_errors import errors_of, package_of
 from chaosagent.adapters.core.crossings import Crossings, meant_for
-from chaosagent.adapters.core.sent import Sent
+from chaosagent.adapters.core.sent import SentArguments
 from chaosagent.adapters.core.threads import Threads
 from chaosagent.adapters.doors import Tools, refuse_twice
 from chaosagent.adapters.smolagents.messages import (
     answer_of,
-    described,
+    describe_tool,
     message_of,
     messages_of,
     plain_messages,
@@ -128,9 +128,9 @@ class AgentDoors:
             shown = await self._toolbox(calls.agent, tools) if tools else []
             request: dict[str, Plain] = {"messages": plain_messages(messages), **plain_options(options)}
             if tools:
-                told_of = [described(tool) for tool in shown]
+                told_of = [describe_tool(tool) for tool in shown]
                 request |= {"tools": [tool["name"] for tool in told_of], "described": digest_of(told_of)}
-            sent = Sent(request)
+            sent = SentArguments(request)
 
             async def world(given: dict[str, Any]) -> Plain:
                 is_altered = "messages" in sent.changed(given)
@@ -145,7 +145,7 @@ class AgentDoors:
         return message_of(told, ids[: len(listed)])
 
     async def _toolbox(self, agent: str, tools: Sequence[Any]) -> list[Any]:
-        return tools_of(await self._crossings.toolbox.listed(agent, [described(tool) for tool in tools]), tools)
+        return tools_of(await self._crossings.toolbox.listed(agent, [describe_tool(tool) for tool in tools]), tools)
 
     def _call(self, calls: _Calls, name: str, arguments: dict[str, Any], call: Callable[[Any], Plain]) -> Any:
         """Call a tool through its door."""

@@ -19,7 +19,7 @@ from smolagents.models import (
     TokenUsage,
 )
 
-from chaosagent.adapters.core.calls import answer_from, calls_of, parsed_arguments, text_of, written_arguments
+from chaosagent.adapters.core.calls import answer_from, arguments_text, calls_of, parsed_arguments, text_of
 from chaosagent.adapters.core.toolbox import as_listed
 from chaosagent.canonical import DIGEST_BYTES, Plain, digest_of
 
@@ -43,14 +43,14 @@ def messages_of(told: Any, messages: Sequence[Any]) -> list[Any]:
     return found
 
 
-def described(tool: Any) -> dict[str, Any]:
+def describe_tool(tool: Any) -> dict[str, Any]:
     """Return the description of a tool or of a managed agent, as a model gets it."""
     return {"name": tool.name, "description": tool.description or "", "parameters": tool.inputs}
 
 
 def tools_of(told: Any, tools: Sequence[Any]) -> list[Any]:
     """Return the tools that a model gets; an unaltered one is the same object, new ones are left out."""
-    return as_listed(told, tools, described, _altered)
+    return as_listed(told, tools, describe_tool, _altered)
 
 
 def _altered(tool: Any, one: Mapping[str, Any]) -> Any:
@@ -131,7 +131,7 @@ def _text(content: Any) -> str:
 
 
 def _arguments(arguments: Any) -> Any:
-    return dict(arguments) if isinstance(arguments, Mapping) else written_arguments(arguments)
+    return dict(arguments) if isinstance(arguments, Mapping) else arguments_text(arguments)
 
 
 def _usage_of(told: Any) -> TokenUsage | None:

@@ -18,7 +18,7 @@ from smolagents.models import (
 )
 
 from chaosagent.adapters.core.annotated import plain_result, rebuilt, returned_by
-from chaosagent.adapters.core.sent import Sent
+from chaosagent.adapters.core.sent import SentArguments
 from chaosagent.canonical import Plain
 
 Call = Callable[[str, dict[str, Any], Callable[[dict[str, Any]], Plain]], Any]
@@ -131,7 +131,7 @@ def door_tool(tool: Any, call: Call) -> Any:
     @functools.wraps(tool.forward)
     def forward(*positional: Any, **named: Any) -> Any:
         arguments = _named(signature, list(tool.inputs), positional, named)
-        sent = Sent(arguments)
+        sent = SentArguments(arguments)
 
         def world(given: dict[str, Any]) -> Plain:
             if not tool.is_initialized:

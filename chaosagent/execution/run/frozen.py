@@ -153,7 +153,7 @@ def key_of(scope: bytes, place: str, request: bytes) -> bytes:
     return hashlib.blake2b(pack([scope, place, request]), digest_size=KEY_BYTES).digest()
 
 
-def asked_of(used: Iterable[FrozenAnswer]) -> bytes:
+def requests_digest(used: Iterable[FrozenAnswer]) -> bytes:
     """Return the digest of what was asked of pure interfaces, whatever they answered; empty when nothing was."""
     asked = [[known.place, known.request] for known in used]
     return hashlib.blake2b(pack(asked), digest_size=KEY_BYTES).digest() if asked else b""

@@ -29,7 +29,7 @@ from chaosagent.execution.run.network_links import NetworkPassage, RemoteService
 from chaosagent.execution.run.passage import Passage
 from chaosagent.execution.run.recorder import Recorder
 from chaosagent.execution.run.run_state import RECORD_DEPTH, RunState, state_at
-from chaosagent.execution.run.supervised_operator import disturbed
+from chaosagent.execution.run.supervised_operator import apply_injection
 from chaosagent.execution.run.undeclared import Survey
 from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.faults.injection import Injection, Place
@@ -232,7 +232,7 @@ class LiveRun(RunState, DoorOpener):
         self._pending += injectable
         try:
             if injection is not None:
-                altered = await disturbed(passage, injection)
+                altered = await apply_injection(passage, injection)
             elif not passage.blocked:
                 waiting = passage.call_world(passage.operation, passage.arguments)
                 if waiting is not None:

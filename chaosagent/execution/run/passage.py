@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from contextvars import Token
 
-from chaosagent.canonical import Plain, copied, pack_plain, plain, plain_mapping
+from chaosagent.canonical import Plain, copy_plain, pack_plain, plain, plain_mapping
 from chaosagent.errors import ChaosAgentError, CrossingError, PluginError, TargetError, UsageError
 from chaosagent.execution.failures import failure_of, is_answer, message_of
 from chaosagent.execution.run.actor import INSIDE
@@ -17,7 +17,7 @@ from chaosagent.execution.run.run_state import RunState
 from chaosagent.faults.crossing import Exchange, Proceed, Request, Response, Toxic
 from chaosagent.faults.dry import (
     RecordedCrossing,
-    earlier_in,
+    earlier_answer,
     note_strange_use,
     operator_rng,
     pack_request,
@@ -147,7 +147,7 @@ class Passage:
     def earlier(self) -> Response | None:
         if self.earlier_bytes:
             return unpack_response(self.earlier_bytes)
-        return earlier_in(self.history, self.request, self.response_bytes)
+        return earlier_answer(self.history, self.request, self.response_bytes)
 
     def begin(self, injection: Injection) -> None:
         """Take the injection that acts from now on; only the current task may use the crossing."""
@@ -308,7 +308,7 @@ class Passage:
         token = INSIDE.set(self.place)
         is_answered = True
         try:
-            value = self.door.call(operation, copied(arguments))
+            value = self.door.call(operation, copy_plain(arguments))
             if hasattr(value, "__await__"):
                 is_answered = self.at_once = False
                 return self._wait_for(value, operation, arguments, token, is_disturbed=is_disturbed)

@@ -15,7 +15,7 @@ from chaosagent.faults.dry import pack_response
 from chaosagent.faults.injection import Injection
 
 
-async def disturbed(passage: Passage, injection: Injection) -> tuple[Response, bytes] | None:
+async def apply_injection(passage: Passage, injection: Injection) -> tuple[Response, bytes] | None:
     """Let an injection act on a passage, and return what the agent is given, with its canonical bytes.
 
     `None` for the world's own answer.

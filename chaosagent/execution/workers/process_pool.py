@@ -25,7 +25,7 @@ from chaosagent.clock import monotonic
 from chaosagent.errors import StudyError
 from chaosagent.execution.workers.executor import Finished
 from chaosagent.execution.workers.memory_limit import MemoryWatch
-from chaosagent.execution.workers.workbench import Job, Workbench, failed, hung
+from chaosagent.execution.workers.workbench import Job, Workbench, failed_evaluation, hung_evaluation
 from chaosagent.execution.workers.worker import Answer, Batch, Dropped, Ready
 from chaosagent.execution.workers.worker_process import WorkerProcess
 from chaosagent.faults.evaluation import Evaluation
@@ -307,7 +307,7 @@ class ProcessExecutor:
         elif job.schedule == EMPTY:
             self._fail(worker, f"{cause}. The target hangs without any fault: fix it, or raise run.wall_seconds")
         else:
-            self._end_job(worker, hung(job.schedule, cause), cause)
+            self._end_job(worker, hung_evaluation(job.schedule, cause), cause)
 
     def _bury(self, worker: WorkerProcess) -> None:
         """Find out what a worker died of, and what that means for its job."""
@@ -350,7 +350,7 @@ class ProcessExecutor:
         self._replace(worker, cause).reserved = job
 
     def _fail(self, worker: WorkerProcess, cause: str) -> None:
-        self._end_job(worker, failed(worker.jobs[0][1].schedule, cause), cause)
+        self._end_job(worker, failed_evaluation(worker.jobs[0][1].schedule, cause), cause)
 
     def _end_job(self, worker: WorkerProcess, told: Evaluation, cause: str) -> None:
         """Let the job of a worker come to this, and replace the worker."""

@@ -23,7 +23,7 @@ from chaosagent.clock import monotonic
 from chaosagent.errors import ChaosAgentError, StudyError
 from chaosagent.execution.workers.executor import Finished
 from chaosagent.execution.workers.process_pool import DEATHS_MAX, START_SECONDS_MAX, ProcessExecutor
-from chaosagent.execution.workers.workbench import Job, Workbench, failed
+from chaosagent.execution.workers.workbench import Job, Workbench, failed_evaluation
 from chaosagent.execution.workers.worker import Batch
 from chaosagent.extras import require
 from chaosagent.faults.evaluation import Evaluation
@@ -236,4 +236,6 @@ class RayExecutor:
             self._alone.append((ticket, job))
         else:
             del self._deaths[ticket]
-            self._finished.append(Finished(ticket, failed(job.schedule, f"{cause}, and so did {DEATHS_MAX} of them")))
+            self._finished.append(
+                Finished(ticket, failed_evaluation(job.schedule, f"{cause}, and so did {DEATHS_MAX} of them"))
+            )

@@ -155,7 +155,7 @@ class Workbench:
         return replace(execution, evaluation=replace(execution.evaluation, written=files)) if files else execution
 
     def _made(self, experiment: Experiment, call: Callable[[], Execution], *, alone: bool = False) -> Execution:
-        return made(experiment, call, alone=alone or self.fresh, megabytes_max=self.megabytes_max)
+        return run_experiment(experiment, call, alone=alone or self.fresh, megabytes_max=self.megabytes_max)
 
     def nominal_of(
         self, task_id: str, seed: int, answering: Answering = Answering.LIVE, world: int = 0
@@ -228,7 +228,7 @@ class Workbench:
         task, outcome = experiment.task, Outcome(success=False)
         bare = Trace(task.id, experiment.config.digest, job.seed, (), Ending.HUNG, cause, outcome, ())
         trace = replace(bare, verdicts=judge(bare, self.contracts, task, experiment.nominal))
-        told = replace(hung(job.schedule, cause), digest=trace.digest, verdicts=trace.verdicts)
+        told = replace(hung_evaluation(job.schedule, cause), digest=trace.digest, verdicts=trace.verdicts)
         return Execution(trace, told)
 
     def evaluate(self, job: Job) -> Evaluation:
@@ -240,10 +240,10 @@ class Workbench:
             text = str(error)
         except Exception as error:  # the worker is a seam: a fault of the harness is an outcome with what is known
             text = f"{type(error).__name__}: {error}"
-        return failed(begun[-1].schedule if begun else job.schedule, text)
+        return failed_evaluation(begun[-1].schedule if begun else job.schedule, text)
 
 
-def made(
+def run_experiment(
     experiment: Experiment, call: Callable[[], Execution], *, alone: bool, megabytes_max: float | None = None
 ) -> Execution:
     """Make a run of an experiment.
@@ -311,12 +311,12 @@ def load_workbench(
     return Workbench(target, target.config(config_name), contracts, limits or RunLimits(), kept, fresh, tuple(opened))
 
 
-def failed(schedule: Schedule, error: str) -> Evaluation:
+def failed_evaluation(schedule: Schedule, error: str) -> Evaluation:
     """Return the evaluation of a run that could not be executed."""
     return Evaluation(schedule, Status.ERROR, error[:2_000] or "unknown error")
 
 
-def hung(schedule: Schedule, cause: str) -> Evaluation:
+def hung_evaluation(schedule: Schedule, cause: str) -> Evaluation:
     """Return the evaluation of a run that the limit of real time has ended, twice.
 
     What landed nobody knows, so all of it counts; `Workbench.hung` adds what contracts say.

@@ -21,7 +21,7 @@ from chaosagent.errors import StudyError
 from chaosagent.execution.captured_output import CapturedOutput
 from chaosagent.execution.workers.memory_limit import peak_megabytes, raise_oom_score
 from chaosagent.execution.workers.process_tree import end_with_parent, ignore_interrupts
-from chaosagent.execution.workers.workbench import Job, Workbench, failed
+from chaosagent.execution.workers.workbench import Job, Workbench, failed_evaluation
 from chaosagent.faults.evaluation import Evaluation
 
 Batch: TypeAlias = list[tuple[int, Job]]
@@ -107,10 +107,10 @@ def _serve(
         try:
             evaluation = evaluate(job)
         except KeyboardInterrupt:  # the keyboard is far away: the target has raised it
-            evaluation = failed(job.schedule, "the target raised KeyboardInterrupt")
+            evaluation = failed_evaluation(job.schedule, "the target raised KeyboardInterrupt")
         except SystemExit as error:  # an objective's, say; told in the words that the command line has for it
             end = f"the target has ended the program with sys.exit({error.code!r}). Let it return."
-            evaluation = failed(job.schedule, end)
+            evaluation = failed_evaluation(job.schedule, end)
         seconds, megabytes = monotonic() - begun, peak_megabytes(megabytes_max)
         told = evaluation if megabytes <= megabytes_max else None
         answer = Answer(ticket, told, seconds, megabytes, printed.left_out - printed_before)

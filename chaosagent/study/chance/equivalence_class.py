@@ -72,7 +72,7 @@ class EquivalenceClass:
         )
 
 
-def done_to_the_world(evaluation: Evaluation) -> tuple[object, ...]:
+def world_effects_key(evaluation: Evaluation) -> tuple[object, ...]:
     """Return what tells apart what runs did to the world.
 
     What a fault that acts on more than reading has done there is recorded nowhere (a response lost before or after the

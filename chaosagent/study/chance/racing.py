@@ -20,7 +20,7 @@ from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.chance.confirmation import CleanRuns, Confirmation, FreshRuns
-from chaosagent.study.chance.equivalence_class import LOOKS_MAX, EquivalenceClass, done_to_the_world
+from chaosagent.study.chance.equivalence_class import LOOKS_MAX, EquivalenceClass, world_effects_key
 from chaosagent.study.chance.nominal_share import NominalShare, nominal_share
 from chaosagent.study.chance.worlds import WORLDS_COMPARED, WORLDS_SEARCHED_MAX, CallSites, UnvisitedSites
 from chaosagent.study.evaluator import TaskSeed
@@ -208,7 +208,7 @@ class Racer:
         if not (evaluation.asked and whole and affordable and verdict is not None):
             return None
         ended = (evaluation.ending, evaluation.success, verdict.verdict, verdict.unfair)
-        key = (evaluation.asked, *ended, *done_to_the_world(evaluation))
+        key = (evaluation.asked, *ended, *world_effects_key(evaluation))
         usual = evaluation.asked == self._usual
         flaky = usual and self._nominal_flaky is True and violates(evaluation, self._contract)
         return self._classes.setdefault(key, EquivalenceClass(usual=usual, dropped=int(flaky)))

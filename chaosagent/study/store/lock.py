@@ -14,7 +14,7 @@ from chaosagent.errors import StudyError, UsageError
 LOCK_NAME = "study.lock"
 
 
-def locked(folder: Path) -> IO[str]:
+def lock_folder(folder: Path) -> IO[str]:
     """Lock a folder for this process; the lock ends with the process, however that ends.
 
     Raises:

@@ -21,7 +21,7 @@ from chaosagent.study.loop.resume_state import ResumeState
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyProgress
 from chaosagent.study.sink import Sink
-from chaosagent.study.store.lock import locked
+from chaosagent.study.store.lock import lock_folder
 from chaosagent.study.store.opening import OpenStore, begin, facts_in, resume
 from chaosagent.study.store.reading import checked_evaluations, counts_in
 from chaosagent.study.store.tables import (
@@ -96,7 +96,7 @@ class StudyStore(Sink):
             UsageError: The folder holds a study already, or cannot be written to.
         """
         path = folder / FILE_NAME
-        lock = locked(folder)
+        lock = lock_folder(folder)
         try:
             if path.exists():  # looked for behind the lock: two processes may have come at once
                 raise UsageError(
@@ -136,7 +136,7 @@ class StudyStore(Sink):
         path = folder / FILE_NAME
         if not path.exists():
             raise UsageError(f"{folder} holds no study to go on with. Leave --resume out to begin one.")
-        lock = locked(folder)
+        lock = lock_folder(folder)
         try:
             return cls(resume(path, plan, study_text), path, plan, lock, code)
         except BaseException:
@@ -161,7 +161,7 @@ class StudyStore(Sink):
         path = folder / FILE_NAME
         if not path.exists():
             return
-        with locked(folder):
+        with lock_folder(folder):
             facts = facts_in(path)
             if facts.get("plan", plan.digest) != plan.digest:
                 raise OtherStudyError(str(folder))

@@ -22,7 +22,7 @@ if find_spec("autogen_agentchat") is not None:
     from autogen_core import FunctionCall
     from autogen_core.models import CreateResult, RequestUsage
 
-    from chaosagent.adapters.core.calls import written_arguments
+    from chaosagent.adapters.core.calls import arguments_text
     from chaosagent.experiments.autogen.client import ScriptedClient
 
 
@@ -31,7 +31,7 @@ def _client(desk: Desk) -> Any:
         told = messages[-1].content if messages[-1].type == "FunctionExecutionResultMessage" else []
         turn = sum(message.type == "AssistantMessage" for message in messages)
         said = desk.answer(turn, "; ".join(one.content for one in told))
-        calls = [FunctionCall(desk.draw_id(), written_arguments(given), name) for name, given in said.calls]
+        calls = [FunctionCall(desk.draw_id(), arguments_text(given), name) for name, given in said.calls]
         usage = RequestUsage(prompt_tokens=1, completion_tokens=1)
         reason = "function_calls" if calls else "stop"
         return CreateResult(finish_reason=reason, content=calls or said.text, usage=usage, cached=False)

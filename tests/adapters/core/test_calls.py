@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaosagent.adapters.core.calls import calls_of, next_ids, parsed_arguments, written_arguments
+from chaosagent.adapters.core.calls import arguments_text, calls_of, next_ids, parsed_arguments
 
 plain_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=8),
@@ -19,7 +19,7 @@ plain_values = st.recursive(
 
 @given(st.dictionaries(st.text(max_size=5), plain_values, max_size=4))
 def test_arguments_are_the_same_after_being_written_and_parsed(arguments: dict[str, Any]) -> None:
-    assert parsed_arguments(written_arguments(arguments)) == arguments
+    assert parsed_arguments(arguments_text(arguments)) == arguments
 
 
 @given(st.text(max_size=20))
@@ -33,7 +33,7 @@ def test_what_is_no_object_of_json_stays_the_text_that_it_is(text: str) -> None:
 
     if text and not is_object:
         assert parsed == text
-        assert written_arguments(parsed) == text
+        assert arguments_text(parsed) == text
     else:
         assert isinstance(parsed, dict)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chaosagent.adapters.core.translated import translated
+from chaosagent.adapters.core.translated import translate_exceptions
 
 
 def _timeout_as_connection(error: Exception) -> Exception:
@@ -14,7 +14,10 @@ def _timeout_as_connection(error: Exception) -> Exception:
 def test_what_is_made_of_an_exception_is_raised_with_that_as_its_cause() -> None:
     late = TimeoutError("late")
 
-    with pytest.raises(ConnectionError, match="instead of late") as raised, translated(_timeout_as_connection):
+    with (
+        pytest.raises(ConnectionError, match="instead of late") as raised,
+        translate_exceptions(_timeout_as_connection),
+    ):
         raise late
 
     assert raised.value.__cause__ is late
@@ -22,7 +25,7 @@ def test_what_is_made_of_an_exception_is_raised_with_that_as_its_cause() -> None
 
 @pytest.mark.parametrize("error", [ValueError("mine"), KeyboardInterrupt("mine"), StopIteration("mine")])
 def test_another_one_is_raised_as_it_was(error: BaseException) -> None:
-    with pytest.raises(type(error), match="mine") as raised, translated(_timeout_as_connection):
+    with pytest.raises(type(error), match="mine") as raised, translate_exceptions(_timeout_as_connection):
         raise error
 
     assert raised.value is error

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from chaosagent.clock import monotonic
-from chaosagent.execution.child_server import started
+from chaosagent.execution.child_server import start_server
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.targets.target import Run, Target, target
@@ -53,7 +53,7 @@ def postgres() -> Iterator[str]:
             cwd=folder,
         )
         options = ["-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={folder}", "-c", "fsync=off"]
-        server, port = started(
+        server, port = start_server(
             lambda port: [*as_user, _program("postgres"), "-D", data, "-p", str(port), *options], "PostgreSQL"
         )
         try:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from chaosagent.execution.child_server import started
+from chaosagent.execution.child_server import start_server
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.execution.toxiproxy import Server
 from chaosagent.faults.injection import Hook, inject
@@ -250,7 +250,7 @@ class _shop:  # noqa: N801  # used as a `with` block
 
     def __enter__(self) -> str:
         listening = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "--directory", str(self._folder)]
-        self._service, port = started(lambda port: [*listening, str(port)], "http.server")
+        self._service, port = start_server(lambda port: [*listening, str(port)], "http.server")
         return f"127.0.0.1:{port}"
 
     def __exit__(self, *_: object) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.crossing import Request, Response
-from chaosagent.operators.corruption import garbled
+from chaosagent.operators.corruption import garble
 from chaosagent.operators.service.field_corruption import FieldCorruption
 from chaosagent.testing.crossings import FakeCrossing, Sample, play
 from chaosagent.vocabulary import Boundary
@@ -60,5 +60,5 @@ def test_a_field_that_would_stay_the_same_does_not_count() -> None:
 def test_garbled_text_differs_and_keeps_its_length(text: str) -> None:
     assume(set(text) != {"\N{REPLACEMENT CHARACTER}"})
 
-    assert garbled(text) != text
-    assert len(garbled(text)) == len(text)
+    assert garble(text) != text
+    assert len(garble(text)) == len(text)

@@ -21,7 +21,7 @@ from chaosagent.searchers.anytime import AnytimeSearcher, anytime
 from chaosagent.searchers.exact import exact
 from chaosagent.searchers.proof import uniform_cost
 from chaosagent.searchers.proof.bisection import Certifying
-from chaosagent.searchers.proof.limits import spent_max_of
+from chaosagent.searchers.proof.limits import limit_share_max
 from chaosagent.searchers.seen.states import States
 from chaosagent.study.searcher import Problem, Searcher
 from chaosagent.study.store.evaluation_codec import decode_evaluation, encode_evaluation
@@ -163,13 +163,13 @@ def test_a_run_dearer_than_the_budget_takes_nothing_away() -> None:
     for told in (EMPTY, schedule(faults.injections[:1]), faults):
         searcher.tell(bench.run(told))
 
-    assert bench.run(faults).spent > spent_max_of(bench.problem("termination", SPACE.cost_min))
+    assert bench.run(faults).spent > limit_share_max(bench.problem("termination", SPACE.cost_min))
     assert searcher.progress.near_limit == 0.0
 
 
 def test_the_share_follows_from_how_many_injections_the_budget_allows() -> None:
     def share(budget: float) -> float:
-        return spent_max_of(Problem("termination", 0, SPACE, budget, 0))
+        return limit_share_max(Problem("termination", 0, SPACE, budget, 0))
 
     cheapest = SPACE.cost_min
     assert share(0.5 * cheapest) == 1.0
@@ -222,7 +222,7 @@ def test_short_runs_that_show_a_long_one_part_by_part_do_not_stand_for_it(make: 
     states = States(problem.monitor, SPACE.model, 0)
 
     for short in map(bench.run, shown):
-        assert short.spent < spent_max_of(problem)
+        assert short.spent < limit_share_max(problem)
         states.take(short)
         searcher.tell(short)
     driven(searcher, bench)

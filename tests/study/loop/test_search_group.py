@@ -10,7 +10,7 @@ import pytest
 
 from chaosagent.contracts.catalogue import default_contracts, parse_contract
 from chaosagent.execution.workers.executor import InlineExecutor
-from chaosagent.execution.workers.workbench import Job, failed
+from chaosagent.execution.workers.workbench import Job, failed_evaluation
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule, parse, schedule
 from chaosagent.faults.space import Space
@@ -197,7 +197,7 @@ def test_a_run_that_could_not_be_made_bounds_only_the_search_that_asked_for_it(
         def next_finished(self) -> Any:
             finished = super().next_finished()
             if finished.evaluation.schedule == one:
-                return finished._replace(evaluation=failed(one, "the worker process was killed"))
+                return finished._replace(evaluation=failed_evaluation(one, "the worker process was killed"))
             return finished
 
     result = Study(plan, Failing(plan.workbench())).run()

@@ -16,7 +16,7 @@ from chaosagent.contracts.contract import Contract
 from chaosagent.contracts.custom import contract
 from chaosagent.errors import SearcherError, StudyError
 from chaosagent.execution.workers.executor import Finished, InlineExecutor
-from chaosagent.execution.workers.workbench import Job, Workbench, failed
+from chaosagent.execution.workers.workbench import Job, Workbench, failed_evaluation
 from chaosagent.faults.crossing import Crossing, Proceed, Response
 from chaosagent.faults.operator import OPERATORS, Domain
 from chaosagent.faults.schedule import EMPTY, Schedule
@@ -86,7 +86,7 @@ class Shuffled:
     def next_finished(self) -> Finished:
         ticket, job = self._waiting.pop(self._rng.randrange(len(self._waiting)))
         if self._breaks(job.schedule):
-            return Finished(ticket, failed(job.schedule, "the worker process was killed"))
+            return Finished(ticket, failed_evaluation(job.schedule, "the worker process was killed"))
         return Finished(ticket, self._workbench.evaluate(job))
 
     def drop_waiting(self) -> None:
