@@ -33,7 +33,7 @@ def _modules(**changes: tuple[str, str]) -> dict[str, ModuleType]:
             exec(compile(source, f"{name}.py", "exec"), vars(module))
     finally:
         for name, before in kept.items():
-            sys.modules.pop(name) if before is None else sys.modules.__setitem__(name, before)
+            sys.modules.pop(name, None) if before is None else sys.modules.__setitem__(name, before)
     return made
 
 
