@@ -119,9 +119,9 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     """Load a public name from its home on first use."""
     if name == "__version__":
-        from importlib.metadata import version
+        from chaosagent.version import version
 
-        found: object = version("chaosagent")
+        found: object = version()
     elif name in __all__:
         found = getattr(importlib.import_module(_HOMES.get(name, "chaosagent.vocabulary")), name)
     else:

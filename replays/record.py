@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from chaosagent.study.chance.confirmation import Confirmation
 from chaosagent.study.counterexample import Counterexample, Signature
 from chaosagent.study.plan import Plan
 from chaosagent.trace.trace import Trace
+from chaosagent.version import version
 from chaosagent.vocabulary import Ending, SystemConfig, Task
 
 FORMAT_VERSION = 3
@@ -172,7 +172,7 @@ def record_of(counterexample: Counterexample, plan: Plan) -> ReplayRecord:
         provenance={
             "study": plan.digest,
             "searcher": plan.searcher,
-            "chaosagent": importlib.metadata.version("chaosagent"),
+            "chaosagent": version(),
         },
         answers=() if plan.target.secrets else counterexample.answers,
         confirmation=counterexample.confirmation,

@@ -134,7 +134,7 @@ def test_every_imported_package_is_declared() -> None:
 
     complaints = [
         f"{files[0]}:1: imports {module}, which pyproject.toml does not declare. Add it to an extra, with a reason in "
-        ".github/CONTRIBUTING.md."
+        ".github/CONTRIBUTING.md; if it is declared under another name, add it to NAMES in this file."
         for module, files in imported().items()
         if module not in allowed and _package_of(module) not in listed
     ]

@@ -24,6 +24,7 @@ from chaosagent.cli.replay import replay
 from chaosagent.cli.search import search
 from chaosagent.cli.show import show
 from chaosagent.errors import ChaosAgentError
+from chaosagent.version import version
 
 MESSAGE_MAX = 4_000
 TRACEBACK = "--traceback"
@@ -166,9 +167,7 @@ def _global_options(
 
 def _version(wanted: object) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        print(version("chaosagent"))
+        print(version())
         raise typer.Exit
 
 

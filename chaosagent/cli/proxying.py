@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import math
 import shlex
 import shutil
@@ -32,6 +31,7 @@ from chaosagent.replays.store import SUFFIX, read_record, write_record
 from chaosagent.study.counterexample import Signature
 from chaosagent.trace.diff import Difference
 from chaosagent.trace.trace import Trace
+from chaosagent.version import version
 from chaosagent.vocabulary import Landing, Severity, SystemConfig
 
 CONTRACT = "termination"
@@ -214,7 +214,7 @@ def _written(place: Path, execution: Execution, schedule: Schedule) -> Path:
         trace=trace,
         trace_digest=trace.digest,
         proof=Proof(certified=False, lower_bound=0.0, text=NO_FINDING, necessity=()),
-        provenance={"chaosagent": importlib.metadata.version("chaosagent"), "searcher": "none: a session"},
+        provenance={"chaosagent": version(), "searcher": "none: a session"},
     )
     if place.suffix != SUFFIX:
         return write_record(place, record)

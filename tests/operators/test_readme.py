@@ -17,7 +17,9 @@ NAMED = re.findall(r"^\| [a-z][^|]*\| (`[a-z]+:[^`]+`)", TEXT, re.MULTILINE)
 
 
 def test_the_table_is_up_to_date() -> None:
-    assert with_table(TEXT) == TEXT, "operators/README.md: the table of operators is out of date. Run `make table`."
+    wrong = sorted(set(with_table(TEXT).splitlines()) ^ set(TEXT.splitlines()))
+
+    assert not wrong, "operators/README.md: the table of operators is out of date. Run `make table`."
 
 
 def test_the_table_lists_every_operator_once() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import math
 
 from chaosagent.faults.evaluation import Evaluation
@@ -12,6 +11,7 @@ from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.result import SearchResult
 from chaosagent.study.store.evaluation_codec import encode_evaluation
 from chaosagent.study.trial import Trial
+from chaosagent.version import version
 
 Row = tuple[Value, ...]
 
@@ -115,7 +115,7 @@ their checksums."""
 
 def version_of_store() -> str:
     """Return what a store says of who has written it; one that says something else is refused."""
-    return f"{importlib.metadata.version('chaosagent')}, store format {FORMAT}"
+    return f"{version()}, store format {FORMAT}"
 
 
 SCHEMA = """

@@ -1,0 +1,13 @@
+"""The version of the installed package."""
+
+from __future__ import annotations
+
+import importlib.metadata
+
+
+def version() -> str:
+    """Return the version, `"not installed"` where a checkout is only on Python's path."""
+    try:
+        return importlib.metadata.version("chaosagent")
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
