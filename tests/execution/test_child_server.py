@@ -20,9 +20,9 @@ from chaosagent.execution.child_server import LOOPBACK, ChildServer, can_connect
 LISTENING = "import socket, sys, time; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); time.sleep(600)"
 STARTING = """
 import signal, sys, time
-from chaosagent.execution.child_server import started
+from chaosagent.execution.child_server import start_server
 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have background jobs ignore it
-companion, port = started(lambda port: [sys.executable, "-c", sys.argv[1], str(port)], "it")
+companion, port = start_server(lambda port: [sys.executable, "-c", sys.argv[1], str(port)], "it")
 print(port, flush=True)
 time.sleep(600)
 """

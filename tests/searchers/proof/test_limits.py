@@ -137,7 +137,7 @@ def test_when_it_is_given_up_what_was_told_still_counts(make: Callable[[Problem]
 
 
 def test_without_that_the_bound_would_be_false(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uniform_cost, "spent_max_of", lambda _: 2.0)
+    monkeypatch.setattr(uniform_cost, "limit_share_max", lambda _: 2.0)
     bench = NEAR.bench
     searcher = driven(exact(bench.problem("termination", BUDGET)), bench)
 
