@@ -28,7 +28,7 @@ class Framework:
     packages: tuple[tuple[str, str, str], ...]
 
     def check(self) -> None:
-        """Refuse to go on without the framework, or with an unsupported version of it.
+        """Check that a supported version of the framework is installed.
 
         Raises:
             MissingExtraError: The framework is not installed.

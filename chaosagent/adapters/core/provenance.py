@@ -49,7 +49,7 @@ class Provenance:
             self._asked_by.keep(agent, asks, call_id, artifact)
 
     def of_model_since(self, agent: str, asked: Iterable[str]) -> None:
-        """Link the answer of a model to all that its agent was told since the last one, by tools and by `told`."""
+        """Link the answer of a model to everything that its agent received since the previous answer."""
         if artifact := self._delivered():
             for source in self._unread.pop(agent, ()):
                 self._link(artifact, DERIVED, source)
@@ -111,7 +111,7 @@ class _Artifacts:
         self._newest_of[agent, call_id] = self._newest[call_id] = artifact
 
     def of(self, agent: str, asked_in: str, call_id: str) -> str:
-        """Return an agent's own; where it has none, that of whose conversation it goes on with. Empty for none."""
+        """Return the agent's own artifact, else the newest one of this call by any agent; empty for none."""
         own = self._of.get((agent, asked_in, call_id)) or self._newest_of.get((agent, call_id))
         return own or self._newest.get(call_id, "")
 

@@ -62,7 +62,7 @@ def through_doors(
         run: The run of an asynchronous target.
         server: What `mcp.Client` takes, or a function that makes it.
         name: As schedules call the server; give each one of a run its own.
-        options: What is known about the tools, see `ToolOptions`; rules for effects are told what the tool says.
+        options: See `ToolOptions`; rules for effects receive what the tool says.
 
     Raises:
         MissingExtraError: The SDK is not installed.
