@@ -153,7 +153,6 @@ def run_study(
             plan,
             executor,
             sinks=sinks,
-            groups_max=workforce.size,
             elsewhere=_processes_for(study, plan, environment),
             earlier=store.earlier() if resume else NOTHING_EARLIER,
         )

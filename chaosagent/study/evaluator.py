@@ -6,12 +6,13 @@ stochastic targets.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.workers.executor import Executor
+from chaosagent.execution.workers.fair_queue import FairQueue
 from chaosagent.execution.workers.workbench import Answering, Job, failed_evaluation
 from chaosagent.faults.chance_read import ChanceRead
 from chaosagent.faults.difference import difference_in_calls
@@ -62,6 +63,7 @@ class Evaluator:
         judge_hung: Says what contracts make of a run that the limit of real time has ended, and why it did.
 
     Attributes:
+        queue: Shares the executor between tasks and seeds.
         executions: Runs that the study has needed so far, those of an earlier session among them; repeats and fresh
             draws are not counted.
         errors: Of those, ended as errors.
@@ -82,11 +84,11 @@ class Evaluator:
         on_differing: Callable[[TaskSeed, str], None] | None = None,
         judge_hung: Callable[[Job, str], Execution] | None = None,
     ) -> None:
-        self._executor, self._fingerprinting = executor, fingerprinting
-        self._on_executed = on_executed or _ignore
-        self._on_differing, self._judge_hung = on_differing or _ignore, judge_hung
-        self._known: dict[tuple[TaskSeed, Schedule], Evaluation] = {}
-        self._remembered: dict[tuple[TaskSeed, Schedule], Evaluation] = {}
+        self.queue, self._fingerprinting = FairQueue(executor), fingerprinting
+        self._on_executed = on_executed or (lambda *_: None)
+        self._on_differing, self._judge_hung = on_differing or (lambda *_: None), judge_hung
+        self._known: defaultdict[TaskSeed, dict[Schedule, Evaluation]] = defaultdict(dict)
+        self._remembered: defaultdict[TaskSeed, dict[Schedule, Evaluation]] = defaultdict(dict)
         self._out: dict[tuple[TaskSeed, Schedule], int] = {}
         self._tickets: dict[int, tuple[TaskSeed, Schedule]] = {}
         self._repeats: dict[int, tuple[TaskSeed, Evaluation]] = {}
@@ -97,6 +99,7 @@ class Evaluator:
         self._played: dict[tuple[TaskSeed, Policy], Evaluation] = {}
         self._foresights: dict[TaskSeed, Foresight] = {}
         self._sharing = Interning()
+        self._arrived: dict[TaskSeed, None] = {}
         self._repeated: dict[TaskSeed, int] = {}
         self._submitted: Counter[TaskSeed] = Counter()
         self._next_ticket = 0
@@ -113,19 +116,19 @@ class Evaluator:
 
     def remember(self, at: TaskSeed, evaluation: Evaluation) -> None:
         """Take over what an earlier session of the study has executed."""
-        self._remembered[at, evaluation.schedule] = evaluation
+        self._remembered[at][evaluation.schedule] = evaluation
 
     @property
     def unused_earlier(self) -> int:
         """How many runs of an earlier session were not asked for again yet."""
-        return len(self._remembered)
+        return sum(map(len, self._remembered.values()))
 
     def request(self, at: TaskSeed, schedule: Schedule) -> None:
         """Have a schedule run unless it was, or is about to be."""
         key = (at, schedule)
-        if key in self._known or key in self._out:
+        if schedule in self._known[at] or key in self._out:
             return
-        remembered = self._remembered.pop(key, None)
+        remembered = self._remembered[at].pop(schedule, None)
         if remembered is not None:
             self._keep(key, remembered)
             self._repeat_some(at, remembered)  # whether it was repeated before the earlier session ended nobody knows
@@ -138,16 +141,14 @@ class Evaluator:
         """Have a policy play a run, unless executed runs tell what it would do."""
         if at not in self._foresights:
             self._foresights[at] = foresight = Foresight()
-            for known in (self._known, self._remembered):
-                for (place, _), evaluation in known.items():
-                    if place == at:
-                        foresight.add(evaluation)
+            for evaluation in (*self._known[at].values(), *self._remembered[at].values()):
+                foresight.add(evaluation)
         foreseen = self._foresights[at].of(Scores(policy, at.seed))
         if foreseen is None:
             self._plays[self._submit(at, EMPTY, self.answering, policy)] = (at, policy)
             return
         self.request(at, foreseen.schedule)
-        self._played[at, policy] = self._known[at, foreseen.schedule]
+        self._played[at, policy] = self._known[at][foreseen.schedule]
 
     def take_played(self, at: TaskSeed, policy: Policy) -> Evaluation | None:
         """Return what the run of a policy told, once, as an evaluation of what it chose; `None` while it is out."""
@@ -156,9 +157,9 @@ class Evaluator:
     def _take_play(self, at: TaskSeed, policy: Policy, told: Evaluation) -> None:
         """Keep the run of a policy as one of the schedule that it chose, of which there may be one already."""
         key = (at, told.schedule)
-        if key in self._remembered:
+        if told.schedule in self._remembered[at]:
             self.request(*key)
-        known = self._known.get(key)
+        known = self.known(*key)
         failed = told.status is Status.ERROR
         if failed and (known is not None or told.schedule == EMPTY):  # what it had chosen died with its worker
             self.errors += 1
@@ -177,7 +178,7 @@ class Evaluator:
             schedule: What was run.
             watched: Also note what the target's code asks for that differs from run to run; see `reads`.
         """
-        told = self._known.get((at, schedule))
+        told = self.known(at, schedule)
         if told is None or told.status is not Status.OK:
             return
         if not watched or self.in_real_time:
@@ -204,7 +205,7 @@ class Evaluator:
         for _ in range(count):
             self._draws[self._submit(at, schedule, Answering.FRESH)] = take
         while left:
-            self.wait()
+            self.wait(at)
 
     def _submit(
         self,
@@ -221,7 +222,7 @@ class Evaluator:
         self._submitted[at] += 1
         is_first = self._submitted[at] <= FILES_NOTED
         job = self._job(at, schedule)._replace(answering=answering, policy=policy, watched=watched, surveyed=surveyed)
-        self._executor.submit(ticket, job._replace(files_noted=is_first))
+        self.queue.submit(ticket, job._replace(files_noted=is_first))
         return ticket
 
     def _job(self, at: TaskSeed, schedule: Schedule) -> Job:
@@ -229,11 +230,16 @@ class Evaluator:
 
     def known(self, at: TaskSeed, schedule: Schedule) -> Evaluation | None:
         """Return what a schedule told, `None` while it is out."""
-        return self._known.get((at, schedule))
+        return self._known[at].get(schedule)
 
-    def wait(self) -> None:
-        """Take the next run that ends."""
-        finished = self._executor.next_finished()
+    def take_arrived(self) -> list[TaskSeed]:
+        """Return those whose searches may go on, as runs for them have ended since this was asked last."""
+        arrived, self._arrived = list(self._arrived), {}
+        return arrived
+
+    def wait(self, urgent: TaskSeed | None = None) -> None:
+        """Take the next run that ends; the runs of a task and seed that cannot go on without are made before others."""
+        finished = self.queue.next_finished(None if urgent is None else urgent[:2])
         key = self._tickets.pop(finished.ticket, None)
         if finished.ticket in self._repeats:
             self._compare(*self._repeats.pop(finished.ticket), finished.evaluation)
@@ -249,11 +255,14 @@ class Evaluator:
             is_hung = drawn.ending is Ending.HUNG
             self._draws.pop(finished.ticket)(failed_evaluation(drawn.schedule, drawn.detail) if is_hung else drawn)
         elif finished.ticket in self._plays:
-            self._take_play(*self._plays.pop(finished.ticket), finished.evaluation)
+            at, policy = self._plays.pop(finished.ticket)
+            self._arrived[self._of_study(at)] = None
+            self._take_play(at, policy, finished.evaluation)
         if key is None:
             return  # no run that searches wait for, or one that was abandoned
         del self._out[key]
         self._keep(key, finished.evaluation)
+        self._arrived[self._of_study(key[0])] = None
         self._repeat_some(key[0], finished.evaluation)
 
     def _repeat_some(self, at: TaskSeed, told: Evaluation) -> None:
@@ -321,7 +330,7 @@ class Evaluator:
         self._check_what_landed(key[0], evaluation)
         self.note_written(key[0].task_id, evaluation.written)
         self._sharing.share(key[1], evaluation)
-        self._known[key] = evaluation
+        self._known[key[0]][key[1]] = evaluation
         foresight = self._foresights.get(key[0])
         if foresight is not None:
             foresight.add(evaluation)
@@ -336,7 +345,7 @@ class Evaluator:
 
         They are not when an operator acts other than through its crossing, which only sometimes shows in its run.
         """
-        alone = None if told.effective == told.schedule else self._known.get((at, told.effective))
+        alone = None if told.effective == told.schedule else self.known(at, told.effective)
         if alone is None or told.status is Status.ERROR or alone.status is Status.ERROR or alone.ending is Ending.HUNG:
             return
         if not is_equal_run(alone, told) and self._of_study(at) not in self.unlike:
@@ -356,7 +365,7 @@ class Evaluator:
 
     def known_of(self, at: TaskSeed) -> list[Evaluation]:
         """Return all that is known of a task and seed, in no certain order."""
-        return [evaluation for (known_at, _), evaluation in self._known.items() if known_at == at]
+        return list(self._known[at].values())
 
     def evaluate(self, at: TaskSeed, schedule: Schedule) -> Evaluation:
         """Return what a schedule told, running it first if it was not."""
@@ -365,18 +374,18 @@ class Evaluator:
             evaluation = self.known(at, schedule)
             if evaluation is not None:
                 return evaluation
-            self.wait()
+            self.wait(at)
 
     def forget(self, at: TaskSeed) -> None:
         """Drop what was told about a task and seed, in all worlds, whose searches are over."""
         self._sharing.forget()
-        for key in [key for key in self._known if key[0][:2] == at[:2]]:
-            del self._known[key]
-        for known in [known for known in self._foresights if known[:2] == at[:2]]:
-            del self._foresights[known]
+        for kept in (self._known, self._foresights):
+            for world in [world for world in kept if world[:2] == at[:2]]:
+                del kept[world]
 
     def abandon(self) -> None:
-        """Expect nothing of what is out any more."""
+        """Drop what no worker has begun, and expect nothing of what is out any more."""
+        self.queue.drop_waiting()
         self._out.clear()
         self._tickets.clear()
         self._repeats.clear()
@@ -385,11 +394,7 @@ class Evaluator:
         self._draws.clear()
         self._plays.clear()
 
-    @property
-    def anything_out(self) -> bool:
-        """Whether some run has not ended yet."""
-        return bool(self._out or self._repeats or self._watched or self._naming or self._plays)
-
-
-def _ignore(at: TaskSeed, told: object) -> None:
-    del at, told
+    def repeats_out(self, task_id: str) -> bool:
+        """Whether some repeat of a run of a task has not ended yet."""
+        repeats = (*self._repeats.values(), *self._watched.values(), *self._naming.values())
+        return any(at.task_id == task_id for at, _ in repeats)

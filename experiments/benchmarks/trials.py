@@ -75,6 +75,10 @@ class Keeping:
         self._executor = executor
         self.told: dict[int, Evaluation] = {}
 
+    @property
+    def capacity(self) -> int:
+        return 1
+
     def submit(self, ticket: int, job: Job) -> None:
         self._executor.submit(ticket, job)
 
@@ -96,6 +100,10 @@ class Ready:
     def __init__(self, told: dict[int, Evaluation]) -> None:
         self._told = told
         self._waiting: deque[int] = deque()
+
+    @property
+    def capacity(self) -> int:
+        return 1
 
     def submit(self, ticket: int, job: Job) -> None:
         del job

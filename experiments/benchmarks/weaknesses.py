@@ -211,7 +211,7 @@ def search_all(path: Path, overrides: Overrides, workers: Workers = Workers()) -
     limits = StudyLimits(written.limits.trials_max, None, written.limits.error_share_max)
     plan = replace(written, searcher="exact", searcher_settings={}, limits=limits)
     with contextlib.closing(workers.open(study, plan)) as executor:
-        result = Study(plan, executor, sinks=[_ProgressLines(plan.config.name)], groups_max=workers.count).run()
+        result = Study(plan, executor, sinks=[_ProgressLines(plan.config.name)]).run()
     return Searched(plan.config.name, result, monotonic() - begun)
 
 

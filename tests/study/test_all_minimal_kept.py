@@ -148,7 +148,7 @@ def test_worker_processes_find_the_same_list(wanted: dict[str, object]) -> None:
     here = Study(doing, InlineExecutor(bench())).run()
 
     with contextlib.closing(ProcessExecutor(bench, workers=2)) as pool:
-        there = Study(doing, pool, groups_max=2).run()
+        there = Study(doing, pool).run()
 
     assert essence(there) == essence(here)
 

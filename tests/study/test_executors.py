@@ -75,7 +75,7 @@ def test_a_study_finds_the_same_in_worker_processes_as_here(workers: int) -> Non
 
     pool = ProcessExecutor(refund_bench, workers=workers)
     try:
-        there = Study(plan, pool, groups_max=2).run()
+        there = Study(plan, pool).run()
     finally:
         pool.close()
 

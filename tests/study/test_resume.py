@@ -166,7 +166,7 @@ def run_in_processes(folder: Path, sinks: Callable[[ProcessExecutor], Sequence[S
     begun = (folder / FILE_NAME).exists()
     store = StudyStore.resume(folder, doing) if begun else StudyStore.create(folder, doing, "")
     with contextlib.closing(ProcessExecutor(setup, workers=2)) as pool:
-        result = Study(doing, pool, sinks=[store, *sinks(pool)], groups_max=2, earlier=store.earlier()).run()
+        result = Study(doing, pool, sinks=[store, *sinks(pool)], earlier=store.earlier()).run()
     store.close(result.digest)
     return result
 

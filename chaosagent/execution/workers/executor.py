@@ -28,6 +28,11 @@ class Finished(NamedTuple):
 class Executor(Protocol):
     """Runs jobs; each submitted job comes back exactly once, in any order, unless it is dropped."""
 
+    @property
+    def capacity(self) -> int:
+        """How many jobs it can make use of at a time, at least 1: those that run, and those that wait right behind."""
+        ...
+
     def submit(self, ticket: int, job: Job) -> None:
         """Take a job; `ticket` is unique."""
         ...
@@ -61,6 +66,10 @@ class InlineExecutor:
         self._workbench = workbench
         self._waiting: deque[tuple[int, Job]] = deque()
         self._slow_runs = None if warn is None else SlowRuns(workbench.limits.wall_seconds_max, warn)
+
+    @property
+    def capacity(self) -> int:
+        return 1
 
     def submit(self, ticket: int, job: Job) -> None:
         self._waiting.append((ticket, job))

@@ -91,6 +91,10 @@ class ProcessExecutor:
         for _ in range(max(1, workers)):
             self._workers.append(self._start())
 
+    @property
+    def capacity(self) -> int:
+        return (self._ahead + 1) * len(self._workers)
+
     def submit(self, ticket: int, job: Job) -> None:
         self._waiting.append((ticket, job))
         self._guarded(self._feed_idle)
@@ -151,6 +155,11 @@ class ProcessExecutor:
         for worker in list(self._workers):
             self._check_time(worker, now)
 
+    @property
+    def _ahead(self) -> int:
+        """How many jobs a worker is to have now, the one that it works on among them."""
+        return max(1, min(AHEAD_MAX, int(AHEAD_SECONDS / self._seconds_per_job)))
+
     def _feed_idle(self) -> None:
         for worker in self._workers:
             if worker.idle:
@@ -159,7 +168,7 @@ class ProcessExecutor:
 
     def _feed(self) -> None:
         """Give jobs to the workers that will soon have none, and take them from one that is stuck."""
-        ahead = max(1, min(AHEAD_MAX, int(AHEAD_SECONDS / self._seconds_per_job)))
+        ahead = self._ahead
         hungry = [one for one in self._workers if one.ready and not one.forgetting and len(one.jobs) <= ahead // 2]
         hungry.sort(key=lambda worker: len(worker.jobs))
         for place, worker in enumerate(hungry):

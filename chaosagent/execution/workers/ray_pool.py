@@ -106,6 +106,10 @@ class RayExecutor:
         self._actors = [self._start() for _ in range(max(1, workers))]
         self._await_first()
 
+    @property
+    def capacity(self) -> int:
+        return len(self._actors) * self._ahead * min(BATCH_MAX, self._batch)
+
     def submit(self, ticket: int, job: Job) -> None:
         self._waiting.append((ticket, job))
 
@@ -162,9 +166,19 @@ class RayExecutor:
 
     # ------------------------------------------------------------------ batches
 
+    @property
+    def _ahead(self) -> int:
+        """How many batches an actor is to have now."""
+        return BATCHES_AHEAD if self._seconds_per_job < LONG_SECONDS else 1
+
+    @property
+    def _batch(self) -> int:
+        """How many jobs a batch may have so that its time is bearable."""
+        return max(1, int(BATCH_SECONDS / self._ahead / max(self._seconds_per_job, 1e-6)))
+
     def _feed(self) -> None:
         """Give each actor what it will need next; whoever has nothing comes first."""
-        ahead = BATCHES_AHEAD if self._seconds_per_job < LONG_SECONDS else 1
+        ahead = self._ahead
         for count in range(ahead):
             for actor in self._actors:
                 if len(actor.batches) == count:
@@ -176,8 +190,7 @@ class RayExecutor:
         elif self._waiting:
             free = sum(max(0, ahead - len(other.batches)) for other in self._actors)
             share = -(-len(self._waiting) // free)
-            wanted = max(1, int(BATCH_SECONDS / ahead / max(self._seconds_per_job, 1e-6)))
-            batch = [self._waiting.popleft() for _ in range(min(BATCH_MAX, share, wanted))]
+            batch = [self._waiting.popleft() for _ in range(min(BATCH_MAX, share, self._batch))]
         else:
             return
         if not actor.batches:

@@ -55,13 +55,13 @@ class Repeats:
         for schedule in () if self._diverged(at) else self._worth_watching(at, known, found, hurried=hurried):
             if schedule not in before:
                 evaluator.repeat(at, schedule, watched=True)
-        self.drain()
+        self.drain(at)
         reading = self._reading(at, known, found)
         count = min(READING_REPEATED, len(known)) if hurried else READING_REPEATED
         if reading and not self._diverged(at):
             for schedule in islice(cycle(reading), count):
                 evaluator.repeat(at, schedule)
-        self.drain()
+        self.drain(at)
 
     def told_of(self, task_id: str) -> str:
         """Say what the code of a task reads, where, and how many repeats of such runs were equal; empty if nothing."""
@@ -79,10 +79,10 @@ class Repeats:
     def _diverged(self, at: TaskSeed) -> bool:
         return self._evaluator.diverged_in(at.task_id)
 
-    def drain(self) -> None:
-        """Wait for all runs that are out."""
-        while self._evaluator.anything_out:
-            self._evaluator.wait()
+    def drain(self, at: TaskSeed) -> None:
+        """Wait for all repeats of a task that are out."""
+        while self._evaluator.repeats_out(at.task_id):
+            self._evaluator.wait(at)
 
     def _worth_watching(
         self, at: TaskSeed, known: Sequence[Evaluation], found: Sequence[Schedule], *, hurried: bool

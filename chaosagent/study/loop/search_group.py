@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 
 from chaosagent.study.chance.confirmation import FreshRuns
 from chaosagent.study.chance.racing import Racer
 from chaosagent.study.chance.worlds import usual_world
 from chaosagent.study.evaluator import Evaluator
+from chaosagent.study.loop.build_certificate import share_contradictions
 from chaosagent.study.loop.search import Search
 from chaosagent.study.plan import Plan
 from chaosagent.study.trial import Trial
@@ -25,23 +27,60 @@ class SearchGroup:
         on_trial: Called with each trial that was told.
 
     Attributes:
-        active: The searches that have not ended, in their order.
+        at: Task and seed.
+        searches: All of them.
+        active: Those that have not ended, in their order.
     """
 
     def __init__(self, searches: Sequence[Search], on_trial: Callable[[Search, Trial], None]) -> None:
-        self.active, self._on_trial = list(searches), on_trial
-        self._takes_turns = len(searches) > 1 and all(search.learns_from_others for search in searches)
-        self._has_begun = False
-        self._turn = 0
+        self.at, self._on_trial = searches[0].at, on_trial
+        self.searches: tuple[Search, ...] = tuple(searches)
+        self._begin(self.searches)
+
+    def _begin(self, searches: Sequence[Search]) -> None:
+        self.active, self._has_begun, self._turn = list(searches), False, 0
+
+    @property
+    def over(self) -> bool:
+        """Whether all have ended."""
+        return not self.active
 
     def advance(self, evaluator: Evaluator) -> bool:
         """Ask, tell what has ended, and audit what has nothing left to ask.
 
+        When all have ended, those that rest on a rule that another has seen contradicted begin again without it.
+
         Returns:
             Whether anything was told, or a search has ended; if not, some run has to end first.
+
+        Raises:
+            SearcherError: A searcher asks for nothing although nothing of it is out.
         """
-        if self._takes_turns:
-            return self._take_turns(evaluator)
+        moved = self._take_turns(evaluator) if self._takes_turns else self._go_on_all(evaluator)
+        if self.over:
+            self._begin(share_contradictions(self.searches))
+        elif not moved and not any(search.in_flight for search in self.active):
+            self.active[0].searcher.refuse_waiting()
+        return moved
+
+    def forget(self) -> None:
+        """Let go of the searches, whose results are known."""
+        self.searches = ()
+
+    def stop(self) -> None:
+        """End all searches where they are."""
+        for search in self.active:
+            search.stop()
+
+    @functools.cached_property
+    def _learns_from_others(self) -> bool:
+        return all(search.learns_from_others for search in self.searches)
+
+    @property
+    def _takes_turns(self) -> bool:
+        return len(self.active) > 1 and self._learns_from_others
+
+    def _go_on_all(self, evaluator: Evaluator) -> bool:
         told = [self._go_on(search, evaluator) for search in self.active]
         return self._dismiss(self.active) or any(told)
 
@@ -87,11 +126,15 @@ class SearchGroup:
             self.active.remove(search)
         return bool(over)
 
+    def expect_chance(self, plan: Plan, evaluator: Evaluator, fresh: FreshRuns) -> None:
+        """Have the violations of a stochastic target judged before they are believed; call it before `advance`.
 
-def expect_chance(groups: Iterable[Sequence[Search]], plan: Plan, evaluator: Evaluator, fresh: FreshRuns) -> None:
-    """Have the violations of a stochastic target judged before they are believed."""
-    for group in groups:
-        world = usual_world(evaluator, group[0].at)
-        for search in group:
-            at = search.at._replace(world=world)
-            search.expect_chance(Racer(plan, at, search.contract, fresh), world)
+        Args:
+            plan: Of the study.
+            evaluator: Of the study.
+            fresh: Makes fresh runs of schedules.
+        """
+        world = usual_world(evaluator, self.at)
+        for search in self.searches:
+            racer = Racer(plan, search.at._replace(world=world), search.contract, fresh)
+            search.expect_chance(racer, world)

@@ -157,7 +157,8 @@ class TraceRerunner:
                 return None
         return self._undisturbed[1]
 
-    def forget(self) -> None:
-        """Drop what was kept and not asked for."""
-        self._kept.clear()
+    def forget(self, at: TaskSeed) -> None:
+        """Drop what was kept of a task and seed and not asked for."""
+        for key in [key for key in self._kept if key[0][:2] == at[:2]]:
+            del self._kept[key]
         self._undisturbed = None

@@ -60,7 +60,7 @@ def test_a_study_finds_the_same_on_ray_as_here() -> None:
 
     pool = RayExecutor(refund_bench, workers=2)
     try:
-        there = Study(plan, pool, groups_max=2).run()
+        there = Study(plan, pool).run()
     finally:
         pool.close()
 

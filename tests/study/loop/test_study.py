@@ -79,6 +79,10 @@ class Shuffled:
         self._waiting: list[tuple[int, Job]] = []
         self.submitted: list[Job] = []
 
+    @property
+    def capacity(self) -> int:
+        return 1_000
+
     def submit(self, ticket: int, job: Job) -> None:
         self.submitted.append(job)
         self._waiting.append((ticket, job))
@@ -123,9 +127,7 @@ def test_the_order_in_which_runs_end_changes_nothing(searcher: str, breaks: bool
     def broken(schedule: Schedule) -> bool:
         return breaks and "service:s1" in str(schedule)
 
-    results = [
-        essence(Study(plan, Shuffled(bench_of(plan), seed, broken), groups_max=1 + seed % 2).run()) for seed in range(4)
-    ]
+    results = [essence(Study(plan, Shuffled(bench_of(plan), seed, broken)).run()) for seed in range(4)]
 
     assert results[0] == results[1] == results[2] == results[3]
 
@@ -292,12 +294,11 @@ def test_a_study_that_reaches_its_limit_in_seconds_reports_what_it_found() -> No
 def test_a_searcher_that_waits_for_nothing_ends_the_study() -> None:
     plan = plan_of(target_of(TWICE))
     study = Study(plan, InlineExecutor(bench_of(plan)))
-    (group,) = study._groups()
-    for search in group:
+    for search in study._groups[0].searches:
         search.searcher.ask(1)  # takes the first schedule away from the study
 
     with pytest.raises(SearcherError, match="'anytime': ask returned nothing although nothing is out"):
-        study._search_all([group])
+        study._search_all()
 
 
 # ---------------------------------------------------------------------- audits
