@@ -89,7 +89,7 @@ class Plan:
     budget: float = 3.0
     searcher: str = DEFAULT_SEARCHER
     searcher_settings: Mapping[str, Plain] = field(default_factory=dict)
-    lookahead: int = 16
+    lookahead: int = 1
     seed: int = 0
     limits: StudyLimits = field(default_factory=StudyLimits)
     run_limits: RunLimits = field(default_factory=RunLimits)

@@ -15,7 +15,7 @@ operators:                  # the usual ones everywhere when left out, ["*"]: al
     seconds: [5.0, 60.0]
     interfaces: ["service:payments"]
     agents: ["*"]
-search: {searcher: anytime, lookahead: 16, trials: 2000, seconds: null, audit: 16, error_share: 0.2}
+search: {searcher: anytime, lookahead: 1, trials: 2000, seconds: null, audit: 16, error_share: 0.2}
 run: {steps: 2000, virtual_seconds: 604800, wall_seconds: 60}
 ```
 

@@ -34,7 +34,7 @@ class SearchSettings(_Strict):
     searcher: str = DEFAULT_SEARCHER
     settings: dict[str, object] = {}
     seed: Seed = 0
-    lookahead: Annotated[int, Field(ge=1, le=1024)] = 16
+    lookahead: Annotated[int, Field(ge=1, le=1024)] = 1
     trials: Annotated[int, Field(ge=1, le=100_000_000)] = 2_000
     seconds: Amount | None = None
     audit: Annotated[int, Field(ge=0, le=100_000)] = 16
