@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 import time as real_time
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -62,6 +63,14 @@ class Clock:
 def monotonic() -> float:
     """Return real seconds for progress and limits of real time; never part of a trace."""
     return real_time.monotonic()
+
+
+def seconds_until(time_of_day: str) -> float:
+    """Return the real seconds until the next such moment on this machine's clock, as `"08:00"`; at most a day."""
+    now = datetime.datetime.now().astimezone()
+    hour, minute = map(int, time_of_day.split(":"))
+    moment = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+    return (moment - now).total_seconds() % 86_400
 
 
 def cpu() -> float:

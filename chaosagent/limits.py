@@ -60,10 +60,13 @@ class StudyLimits:
 
     Attributes:
         trials_max: Trials told to one searcher.
-        seconds_max: Real time of the whole study in seconds, `None` for no limit.
+        seconds_max: Real time of the whole study in seconds, over all its sessions; `None` for no limit.
+        until: The time of day, such as `"08:00"`, at which a session ends, by the clock of this machine;
+            `None` for no such end.
         error_share_max: The study stops when more than this share of a search's trials, and at least 20, end as errors.
     """
 
     trials_max: int = 2_000
     seconds_max: float | None = None
     error_share_max: float = 0.2
+    until: str | None = None

@@ -8,7 +8,8 @@ other. The search ends when they meet: then the counterexample is certified, as 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import COST_TOLERANCE
@@ -124,6 +125,21 @@ class AnytimeSearcher:
             self._told.out.add(proposal.schedule)
             proposals.append(proposal)
         return proposals
+
+    def likely(self) -> Iterator[Schedule]:
+        """Yield what is asked next unless a run before it says otherwise (`ForeseesTrials`)."""
+        if EMPTY not in self._told:
+            return
+        lower, first = self._lower.likely(), len(self._told) + len(self._told.out)
+        for number in count(first):
+            drawn = None
+            if self._shares.at(number).random() < self._own_share(self._share(number)):
+                drawn = self._from_upper(number)
+            following = drawn.schedule if drawn is not None else next(lower, None)
+            if following is None:
+                return
+            if following not in self._told.out:
+                yield following
 
     def tell(self, evaluation: Evaluation) -> None:
         schedule = evaluation.schedule

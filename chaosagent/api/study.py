@@ -38,7 +38,9 @@ class SearchKeys(TypedDict, total=False):
     seed: int
     lookahead: int
     trials: int
+    speculate: bool | None
     seconds: float | None
+    until: str | None
     audit: int
     confirmations: int
     alpha: float

@@ -25,10 +25,11 @@ from chaosagent.faults.schedule import EMPTY
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.statistics.intervals import Interval, wilson
 from chaosagent.study.certificate import Certificate
-from chaosagent.study.evaluator import Evaluator, TaskSeed
-from chaosagent.study.plan import OBJECTIVE, Plan
+from chaosagent.study.evaluator import Evaluator
+from chaosagent.study.plan import ABREAST, OBJECTIVE, Plan
 from chaosagent.study.result import SearchResult
 from chaosagent.study.searcher import Problem
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.vocabulary import Ending
 
 LEVELS_MAX = 1_000
@@ -282,7 +283,7 @@ def _draw(plan: Plan, evaluator: Evaluator, at: TaskSeed, budget: float, draws: 
     for proposal in searcher.ask(1):  # the run without injections shows where something can be injected
         searcher.tell(evaluator.evaluate(at, proposal.schedule))
     while len(told) < draws:
-        proposals = searcher.ask(min(plan.lookahead, draws - len(told)))
+        proposals = searcher.ask(min(ABREAST, draws - len(told)))
         if not proposals:
             break
         for proposal in proposals:

@@ -339,15 +339,16 @@ def work_of(result: StudyResult) -> str:
         if result.cold_repeats
         else ""
     )
+    ahead = f" ({_many(result.unasked, 'more was', 'more were')} made ahead and not needed)" if result.unasked else ""
     return (
-        f"{_many(result.trials, 'trial')} in {_many(result.executions, 'run')}, {_many(result.errors, 'error')}, "
-        f"{seconds:.1f} s{rate}; {cold_repeats}"
+        f"{_many(result.trials, 'trial')} in {_many(result.executions, 'run')}{ahead}, "
+        f"{_many(result.errors, 'error')}, {seconds:.1f} s{rate}; {cold_repeats}"
         f"{audited:,} pruned schedules re-run as an audit; digest {result.digest[:16]}"
     )
 
 
-def _many(number: int, singular: str) -> str:
-    return f"{number:,} {singular if number == 1 else singular + 's'}"
+def _many(number: int, singular: str, plural: str = "") -> str:
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def next_page(findings: Findings) -> Page:

@@ -35,6 +35,7 @@ def findings_json(findings: Findings) -> dict[str, Plain]:
         "study": plan.digest,
         "trials": result.trials,
         "executions": result.executions,
+        "unasked": result.unasked,
         "errors": findings.errors,
         "failed": [_failed_json(runs) for runs in findings.notes.failed],
         "cut_off": cut_off_json(findings.notes),

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.result import SearchResult
 from chaosagent.study.sink import Sink
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.trace.reached_limit import ReachedLimit, reached_limit
 from chaosagent.trace.trace import exceeded_in

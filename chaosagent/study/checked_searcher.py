@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import NoReturn, TypeVar
@@ -20,6 +20,7 @@ from chaosagent.study.searcher import (
     FREE,
     AuditsFurther,
     Core,
+    ForeseesTrials,
     GivesUpRules,
     KnowsCauses,
     KnowsOutcomes,
@@ -123,6 +124,17 @@ class CheckedSearcher:
         if len(proposals) > count:
             self._refuse("ask", f"returned {len(proposals)} proposals; it was asked for at most {count}")
         return proposals
+
+    def likely(self) -> Iterator[Schedule]:
+        """Yield what the searcher will probably ask; nothing where it cannot say."""
+        known = self._searcher
+        if self._broken or not isinstance(known, ForeseesTrials):
+            return
+        following = self._called("likely", lambda: iter(known.likely()))
+        while (found := self._called("likely", lambda: next(following, None))) is not None:
+            if not isinstance(found, Schedule):
+                self._refuse("likely", f"yielded {_shown(found)}, not a Schedule")
+            yield found
 
     def audit(self, count: int) -> list[Proposal]:
         """Return what is to be run as a check on the rules."""

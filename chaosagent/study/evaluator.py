@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.workers.executor import Executor
@@ -23,6 +22,8 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.written_file import WrittenFile
 from chaosagent.study.divergence import Divergence, divergence_of_effective, divergence_of_repeat, is_equal_run
 from chaosagent.study.interning import Interning
+from chaosagent.study.speculation import Speculation
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.vocabulary import Ending
 
 REPEATED = 64
@@ -35,20 +36,6 @@ REPEATED_FIRST = 4
 """So many of the first runs of a task and seed in which something landed are repeated, too.
 
 What draws by itself only behind a fault shows in them, however small the study is."""
-
-
-class TaskSeed(NamedTuple):
-    """A task and a seed: searches for different contracts on them share their runs.
-
-    Attributes:
-        task_id: Which task.
-        seed: Of the runs.
-        world: Of a stochastic target: which frozen answers.
-    """
-
-    task_id: str
-    seed: int
-    world: int = 0
 
 
 class Evaluator:
@@ -64,6 +51,7 @@ class Evaluator:
 
     Attributes:
         queue: Shares the executor between tasks and seeds.
+        speculation: Keeps what nobody has asked for yet.
         executions: Runs that the study has needed so far, those of an earlier session among them; repeats and fresh
             draws are not counted.
         errors: Of those, ended as errors.
@@ -98,7 +86,7 @@ class Evaluator:
         self._plays: dict[int, tuple[TaskSeed, Policy]] = {}
         self._played: dict[tuple[TaskSeed, Policy], Evaluation] = {}
         self._foresights: dict[TaskSeed, Foresight] = {}
-        self._sharing = Interning()
+        self._sharing, self.speculation = Interning(), Speculation()
         self._arrived: dict[TaskSeed, None] = {}
         self._repeated: dict[TaskSeed, int] = {}
         self._submitted: Counter[TaskSeed] = Counter()
@@ -128,14 +116,23 @@ class Evaluator:
         key = (at, schedule)
         if schedule in self._known[at] or key in self._out:
             return
-        remembered = self._remembered[at].pop(schedule, None)
-        if remembered is not None:
-            self._keep(key, remembered)
-            self._repeat_some(at, remembered)  # whether it was repeated before the earlier session ended nobody knows
+        told = self._remembered[at].pop(schedule, None) or self.speculation.take_told(key)
+        if told is not None:
+            self._keep(key, told)
+            self._repeat_some(at, told)  # whether it was repeated before an earlier session ended nobody knows
             return
-        ticket = self._submit(at, schedule, self.answering)
+        ticket = self.speculation.take_ticket(key)
+        ticket = self._submit(at, schedule, self.answering) if ticket is None else ticket
         self._out[key] = ticket
         self._tickets[ticket] = key
+
+    def speculate(self, at: TaskSeed, schedule: Schedule) -> bool:
+        """Have a schedule run that may be requested later; return whether that was new."""
+        key, known = (at, schedule), (self._known[at], self._remembered[at])
+        if any(schedule in one for one in known) or key in self._out or key in self.speculation:
+            return False
+        self.speculation.begin(key, self._submit(at, schedule, self.answering))
+        return True
 
     def request_play(self, at: TaskSeed, policy: Policy) -> None:
         """Have a policy play a run, unless executed runs tell what it would do."""
@@ -241,6 +238,7 @@ class Evaluator:
         """Take the next run that ends; the runs of a task and seed that cannot go on without are made before others."""
         finished = self.queue.next_finished(None if urgent is None else urgent[:2])
         key = self._tickets.pop(finished.ticket, None)
+        self.speculation.end(finished.ticket, finished.evaluation)
         if finished.ticket in self._repeats:
             self._compare(*self._repeats.pop(finished.ticket), finished.evaluation)
         elif finished.ticket in self._watched:
@@ -379,6 +377,7 @@ class Evaluator:
     def forget(self, at: TaskSeed) -> None:
         """Drop what was told about a task and seed, in all worlds, whose searches are over."""
         self._sharing.forget()
+        self.speculation.forget(at)
         for kept in (self._known, self._foresights):
             for world in [world for world in kept if world[:2] == at[:2]]:
                 del kept[world]
@@ -386,6 +385,7 @@ class Evaluator:
     def abandon(self) -> None:
         """Drop what no worker has begun, and expect nothing of what is out any more."""
         self.queue.drop_waiting()
+        self.speculation.abandon()
         self._out.clear()
         self._tickets.clear()
         self._repeats.clear()

@@ -20,6 +20,9 @@ from chaosagent.targets.target import Target
 from chaosagent.vocabulary import SystemConfig, Task
 
 OBJECTIVE = "objective"
+ABREAST = 16
+"""So many fresh runs of a schedule, worlds of it, or random schedules are run side by side: each tells nothing of the
+others."""
 _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
 
 
@@ -60,6 +63,8 @@ class Plan:
         searcher: Its registered name, or `module:attribute`.
         searcher_settings: Its own settings.
         lookahead: Trials in flight per search; part of what the result depends on, unlike the number of workers.
+        speculate: Whether idle workers run ahead what searches will probably ask; `None`: where answers do not come by
+            chance and time is virtual, as runs of other targets may cost money.
         seed: From which the searchers' random streams are derived.
         limits: Of each search.
         run_limits: Of each run.
@@ -90,6 +95,7 @@ class Plan:
     searcher: str = DEFAULT_SEARCHER
     searcher_settings: Mapping[str, Plain] = field(default_factory=dict)
     lookahead: int = 1
+    speculate: bool | None = None
     seed: int = 0
     limits: StudyLimits = field(default_factory=StudyLimits)
     run_limits: RunLimits = field(default_factory=RunLimits)

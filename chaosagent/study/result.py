@@ -100,6 +100,7 @@ class StudyResult:
         interrupted: The study was ended before its searches were.
         nature: Whether the target is deterministic.
         unlike: Where a repeated run differed, in a line each.
+        unasked: How many runs were made ahead that no search asked for in the end; they are not among `executions`.
         unused_earlier: How many runs of an earlier session were not asked for again by the end; what they show is not
             in here.
     """
@@ -116,6 +117,7 @@ class StudyResult:
     nature: Determinism = DETERMINISTIC
     unlike: tuple[str, ...] = ()
     unused_earlier: int = 0
+    unasked: int = 0
 
     @property
     def counterexamples(self) -> tuple[Counterexample, ...]:

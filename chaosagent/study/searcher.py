@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
@@ -162,6 +162,18 @@ class KnowsOutcomes(Protocol):
 
     def known_to_hold(self, schedule: Schedule) -> bool:
         """Return whether what it was told shows that a schedule does not break the contract."""
+        ...
+
+
+@runtime_checkable
+class ForeseesTrials(Protocol):
+    """A searcher that can say what it will probably ask; workers that have nothing else to do run it ahead."""
+
+    def likely(self) -> Iterator[Schedule]:
+        """Yield what it will probably ask, what comes first first; that changes nothing of what it does ask.
+
+        The iterator is not used any more after the next call of any other method.
+        """
         ...
 
 

@@ -8,8 +8,8 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
 from chaosagent.study.chance.confirmation import Confirmation
 from chaosagent.study.determinism.determinism import Determinism
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.result import SearchResult, StudyProgress
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 
 

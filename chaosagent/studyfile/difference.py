@@ -10,7 +10,7 @@ from chaosagent.studyfile.file import StudyFile, load_study
 from chaosagent.studyfile.located import quote_value
 
 DIFFERENCES_MAX = 5
-WITHOUT_EFFECT = frozenset({"search.seconds", "search.error_share"})
+WITHOUT_EFFECT = frozenset({"search.seconds", "search.until", "search.speculate", "search.error_share"})
 """Keys that do not make another study: its result does not depend on them."""
 
 

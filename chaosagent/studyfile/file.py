@@ -191,6 +191,8 @@ def _allowed(detail: ErrorDetails) -> str:
     for limit, words in _BOUNDS.items():
         if limit in bound and detail["type"] not in _ALLOWED:
             return words.format(bound[limit])
+    if detail["type"] == "value_error":
+        return str(detail["ctx"]["error"])
     return _ALLOWED.get(detail["type"], f"that is not allowed ({detail['type'].replace('_', ' ')})")
 
 

@@ -67,8 +67,14 @@ def plan_of(study: StudyFile) -> Plan:
         searcher=_searcher(study),
         searcher_settings=_searcher_settings(study),
         lookahead=settings.search.lookahead,
+        speculate=settings.search.speculate,
         seed=settings.search.seed,
-        limits=StudyLimits(settings.search.trials, settings.search.seconds, settings.search.error_share),
+        limits=StudyLimits(
+            trials_max=settings.search.trials,
+            seconds_max=settings.search.seconds,
+            error_share_max=settings.search.error_share,
+            until=settings.search.until,
+        ),
         run_limits=RunLimits(
             steps_max=settings.run.steps,
             turns_max=settings.run.turns,

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.limits import RunLimits
 from chaosagent.study.searcher import DEFAULT_SEARCHER
 
+
+def _time_of_day(value: object) -> object:
+    """Return a time of day as text; YAML reads 18:00 without quotes as a number of minutes."""
+    if isinstance(value, int) and 60 <= value < 24 * 60:
+        value = f"{value // 60:02}:{value % 60:02}"
+    if isinstance(value, str) and re.fullmatch(r"([01]?[0-9]|2[0-3]):[0-5][0-9]", value) is None:
+        raise ValueError("it must be a time of day, such as '08:00'")
+    return value
+
+
 Seed = Annotated[int, Field(ge=0)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Probability = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
+TimeOfDay = Annotated[str, BeforeValidator(_time_of_day)]
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -36,7 +48,9 @@ class SearchSettings(_Strict):
     seed: Seed = 0
     lookahead: Annotated[int, Field(ge=1, le=1024)] = 1
     trials: Annotated[int, Field(ge=1, le=100_000_000)] = 2_000
+    speculate: bool | None = None
     seconds: Amount | None = None
+    until: TimeOfDay | None = None
     audit: Annotated[int, Field(ge=0, le=100_000)] = 16
     confirmations: Annotated[int, Field(ge=1, le=100_000)] = 200
     alpha: Probability = 0.05

@@ -18,11 +18,11 @@ from chaosagent.experiments.benchmarks.measuring import machine
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.study.sink import Sink
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.studyfile import load_study
 from chaosagent.studyfile.file import Overrides

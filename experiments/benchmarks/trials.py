@@ -79,6 +79,10 @@ class Keeping:
     def capacity(self) -> int:
         return 1
 
+    @property
+    def workers(self) -> int:
+        return 0
+
     def submit(self, ticket: int, job: Job) -> None:
         self._executor.submit(ticket, job)
 
@@ -104,6 +108,10 @@ class Ready:
     @property
     def capacity(self) -> int:
         return 1
+
+    @property
+    def workers(self) -> int:
+        return 0
 
     def submit(self, ticket: int, job: Job) -> None:
         del job

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 from chaosagent.faults.evaluation import Evaluation
@@ -77,10 +78,15 @@ class Family:
 
     def next_child(self) -> Child | None:
         """Return the next in the order of the frontier, `None` when there is none."""
-        known, last, number = self._known, self._last, self._next
+        child = self.child_from(self._next)
+        self._next = self._count if child is None else child.number + 1
+        return child
+
+    def child_from(self, number: int) -> Child | None:
+        """Return the first whose number is not smaller, in the order of the frontier; `None` when there is none."""
+        known, last = self._known, self._last
         while number < self._count and known[number].position > last:
             number += 1
-        self._next = number + 1
         if number >= self._count:
             return None
         cost, position, injection = known[number]
@@ -107,3 +113,21 @@ class Family:
         """Where something could be added."""
         last = self._last
         return {position for _, position, _ in self._known[: self._count] if position <= last}
+
+
+def in_order(frontier: Sequence[Child]) -> Iterator[Child]:
+    """Yield what would be taken from a frontier one after the other, and leave it as it is.
+
+    Args:
+        frontier: A heap of children, of each family the next one; must not change meanwhile.
+    """
+    nearest = [(frontier[0], 0)] if frontier else []  # with the place in the heap, -1 for those that are not there yet
+    while nearest:
+        child, place = heappop(nearest)
+        for further in (2 * place + 1, 2 * place + 2) if place >= 0 else ():
+            if further < len(frontier):
+                heappush(nearest, (frontier[further], further))
+        sibling = None if child.family is None else child.family.child_from(child.number + 1)
+        if sibling is not None:
+            heappush(nearest, (sibling, -1))
+        yield child

@@ -33,14 +33,14 @@ from __future__ import annotations
 import heapq
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.proof.audit import ORDER, Audit, Sample, below, order_is_wrong
 from chaosagent.searchers.proof.chains import Chains
-from chaosagent.searchers.proof.frontier import Child, Family, Origin
+from chaosagent.searchers.proof.frontier import Child, Family, Origin, in_order
 from chaosagent.searchers.proof.limits import limit_share_max
 from chaosagent.searchers.proof.owners import Owners
 from chaosagent.searchers.seen.points import Candidate, Expander
@@ -140,6 +140,15 @@ class ExactSearcher:
                 self._expand(known, child.cost)
             elif foreseen is not None:
                 self._take_over(schedule, child, *foreseen)
+
+    def likely(self) -> Iterator[Schedule]:
+        """Yield what is asked next unless a run before it says otherwise (`ForeseesTrials`)."""
+        for child in in_order(self._frontier):
+            if self._decided(child.cost):
+                return
+            schedule = child.schedule
+            if schedule not in self._asked and schedule not in self.told and not self._violations.held_by(schedule):
+                yield schedule
 
     def _pop(self) -> Child:
         child = heapq.heappop(self._frontier)

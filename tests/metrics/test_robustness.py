@@ -119,7 +119,7 @@ def test_the_adversarial_curve_is_r_as_it_is_defined() -> None:
 
 def test_an_interrupted_search_leaves_open_what_it_did_not_prove() -> None:
     plan = plan_for(budget=3.4)
-    short = replace(plan, limits=replace(plan.limits, trials_max=2), lookahead=1)
+    short = replace(plan, limits=replace(plan.limits, trials_max=2))
 
     whole, cut = (adversarial_curve(searches_of(one), 3.4) for one in (plan, short))
 
@@ -266,10 +266,10 @@ def test_random_schedules_break_less_than_the_cheapest() -> None:
 
 
 def test_the_random_curve_repeats_and_follows_the_seed() -> None:
-    plan = plan_for(budget=2.2, lookahead=1)
+    plan = plan_for(budget=2.2)
 
-    def curve(seed: int, lookahead: int = 1) -> Curve:
-        same = replace(plan, seed=seed, lookahead=lookahead)
+    def curve(seed: int) -> Curve:
+        same = replace(plan, seed=seed)
         return random_curve(same, InlineExecutor(bench(same)), [1.1, 2.2], draws=2)
 
     assert curve(0) == curve(0)

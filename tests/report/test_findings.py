@@ -10,9 +10,9 @@ from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.report.findings import Findings, findings_page, next_page, work_of
 from chaosagent.report.findings_json import findings_json
 from chaosagent.report.notes import Notes
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.study.searcher import Purpose
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 
 

@@ -3,8 +3,8 @@
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.report.notes import KINDS_MAX, Notes
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.searcher import Purpose
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 
 AT = TaskSeed("late", 3)

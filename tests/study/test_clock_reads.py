@@ -15,12 +15,12 @@ from chaosagent.faults.chance_read import Chance, ChanceRead
 from chaosagent.faults.space import Choices, Space
 from chaosagent.study.determinism.repeats import READING_REPEATED
 from chaosagent.study.divergence import likely_cause
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.study.sink import Sink
 from chaosagent.study.store.study_store import ANSWERS_NAME
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.targets.target import Run, Target, effect, target
 from chaosagent.trace.diff import Difference
 from chaosagent.vocabulary import Outcome, SystemConfig, Task

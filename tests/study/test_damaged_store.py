@@ -15,12 +15,12 @@ from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.errors import StoredDataError, UsageError
 from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.faults.space import Choices, Space
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
 from chaosagent.study.store.reading import open_closed_store
 from chaosagent.study.store.study_store import ANSWERS_NAME, FILE_NAME, StudyStore
+from chaosagent.study.task_seed import TaskSeed
 from tests.lab.damage.attack import attack_answers, attack_store
 from tests.lab.damage.stores import payer
 from tests.lab.targets.programs import Pay, Program, Read, target_of

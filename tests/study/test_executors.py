@@ -21,11 +21,11 @@ from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import StudyLimits
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
 from chaosagent.study.sink import Sink
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.targets.loading import load_target
 
 CHOICES = (

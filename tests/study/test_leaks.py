@@ -20,7 +20,7 @@ from chaosagent.contracts.custom import contract
 from chaosagent.errors import StudyError, TargetError
 from chaosagent.execution.workers.workbench import Workbench
 from chaosagent.study.determinism.determinism import examine
-from chaosagent.study.evaluator import TaskSeed
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Outcome, Task
 

@@ -18,12 +18,13 @@ from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import StudyLimits
 from chaosagent.study.chance.racing import Racer
 from chaosagent.study.counterexample import Signature
-from chaosagent.study.evaluator import Evaluator, TaskSeed
+from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.loop.search import Search
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
 from chaosagent.study.store.study_store import StudyStore
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.targets.loading import load_target
 
 SPECS = tuple(contract.id for contract in default_contracts())

@@ -26,7 +26,6 @@ from chaosagent.execution.workers.workbench import Job, Workbench, load_workbenc
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.faults.space import Choices, Space
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
@@ -34,6 +33,7 @@ from chaosagent.study.sink import Sink
 from chaosagent.study.store import facts
 from chaosagent.study.store.evaluation_codec import decode_evaluation, encode_evaluation
 from chaosagent.study.store.study_store import COMMIT_SECONDS, FILE_NAME, StudyStore
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.targets.loading import load_target
 from chaosagent.vocabulary import Ending

@@ -32,12 +32,12 @@ from chaosagent.replays.record import ReplayRecord, record_of
 from chaosagent.replays.rerun import rerun_exact, rerun_schedule
 from chaosagent.statistics.intervals import wilson
 from chaosagent.study.chance.confirmation import Confirmation
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyProgress, StudyResult
 from chaosagent.study.sink import Sink
 from chaosagent.study.store.study_store import ANSWERS_NAME, StudyStore
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.targets.target import Run, Target, effect, target
 from chaosagent.vocabulary import Outcome, SystemConfig, Task, Verdict
 
@@ -426,7 +426,7 @@ def test_each_fresh_run_is_kept_as_soon_as_it_has_ended(tmp_path: Path) -> None:
 
     Study(plan, Counting(plan.workbench()), sinks=[Numbers()]).run()
 
-    assert numbers[:16] == list(range(16))  # as many at a time as trials are in flight
+    assert numbers[:16] == list(range(16))  # so many are made side by side
     assert {1, 2, 3, 15} <= set(kept)
 
 

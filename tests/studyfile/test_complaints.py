@@ -132,6 +132,7 @@ WRONG = [
     ("seeds: [0, x]\n", r"study\.yaml:2: entry 2 of seeds is 'x'; it must be a whole number"),
     ("cost:\n  c_hook: 0.0000001\n", r"study\.yaml:3: cost\.c_hook is 1e-07; it must be at least 1e-06"),
     ("search: {trials: 0}\n", r"search\.trials is 0; it must be at least 1"),
+    ("search: {until: '25:00'}\n", r"search\.until is '25:00'; it must be a time of day, such as '08:00'"),
     ("search: {error_share: 1.5}\n", r"search\.error_share is 1\.5; it must be at most 1"),
     ("run: 5\n", r"study\.yaml:2: run is 5; it must be a mapping\.$"),
     ("budget:\n", r"study\.yaml:2: budget is empty; it must be a number"),

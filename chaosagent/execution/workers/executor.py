@@ -33,6 +33,11 @@ class Executor(Protocol):
         """How many jobs it can make use of at a time, at least 1: those that run, and those that wait right behind."""
         ...
 
+    @property
+    def workers(self) -> int:
+        """How many jobs it runs at a time while the study does something else; 0 where it does nothing else then."""
+        ...
+
     def submit(self, ticket: int, job: Job) -> None:
         """Take a job; `ticket` is unique."""
         ...
@@ -70,6 +75,10 @@ class InlineExecutor:
     @property
     def capacity(self) -> int:
         return 1
+
+    @property
+    def workers(self) -> int:
+        return 0
 
     def submit(self, ticket: int, job: Job) -> None:
         self._waiting.append((ticket, job))

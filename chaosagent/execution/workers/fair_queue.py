@@ -34,6 +34,11 @@ class FairQueue:
         self._now = 0.0
         self._out = 0
 
+    @property
+    def idle_workers(self) -> int:
+        """How many workers have nothing to do and nothing waiting for them."""
+        return 0 if self._heads else max(0, self._executor.workers - self._out)
+
     def weigh(self, flow: Flow, weight: float) -> None:
         """Set the share of a flow, above 0; 1 is usual."""
         self._weights[flow] = weight

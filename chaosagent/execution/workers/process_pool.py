@@ -95,6 +95,10 @@ class ProcessExecutor:
     def capacity(self) -> int:
         return (self._ahead + 1) * len(self._workers)
 
+    @property
+    def workers(self) -> int:
+        return len(self._workers)
+
     def submit(self, ticket: int, job: Job) -> None:
         self._waiting.append((ticket, job))
         self._guarded(self._feed_idle)

@@ -110,6 +110,10 @@ class RayExecutor:
     def capacity(self) -> int:
         return len(self._actors) * self._ahead * min(BATCH_MAX, self._batch)
 
+    @property
+    def workers(self) -> int:
+        return len(self._actors)
+
     def submit(self, ticket: int, job: Job) -> None:
         self._waiting.append((ticket, job))
 

@@ -18,9 +18,10 @@ from chaosagent.statistics.sequential import (
     clean_share_max,
     confidence_sequence,
 )
-from chaosagent.study.evaluator import Evaluator, TaskSeed
+from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.plan import ErrorRates
 from chaosagent.study.shrinking.minimise import violates
+from chaosagent.study.task_seed import TaskSeed
 
 ALPHA = 0.05
 BETA_OF_PAIRS = 0.2

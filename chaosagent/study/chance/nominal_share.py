@@ -10,8 +10,8 @@ from chaosagent.faults.schedule import EMPTY
 from chaosagent.statistics.intervals import Interval
 from chaosagent.statistics.sequential import confidence_sequence
 from chaosagent.study.chance.confirmation import NOMINAL_RUNS, FreshRuns
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.shrinking.minimise import violates
+from chaosagent.study.task_seed import TaskSeed
 
 
 @dataclass(frozen=True, slots=True)

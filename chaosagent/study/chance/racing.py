@@ -23,10 +23,10 @@ from chaosagent.study.chance.confirmation import CleanRuns, Confirmation, FreshR
 from chaosagent.study.chance.equivalence_class import LOOKS_MAX, EquivalenceClass, world_effects_key
 from chaosagent.study.chance.nominal_share import NominalShare, nominal_share
 from chaosagent.study.chance.worlds import WORLDS_COMPARED, WORLDS_SEARCHED_MAX, CallSites, UnvisitedSites
-from chaosagent.study.evaluator import TaskSeed
-from chaosagent.study.plan import Plan
+from chaosagent.study.plan import ABREAST, Plan
 from chaosagent.study.searcher import SearchProgress
 from chaosagent.study.shrinking.minimise import violates
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.vocabulary import Severity, Verdict
 
 SCREENED_MIN = 2
@@ -238,7 +238,7 @@ class Racer:
         if not open_ones and (place := self._to_seek(cost_max)) is not None:
             self._seek(place)
         open_ones.sort(key=lambda one: (one.usual, not one.looks, one.runs, one.cost, one.schedule.text))
-        chosen = open_ones[: self._plan.lookahead]
+        chosen = open_ones[:ABREAST]
         for one in chosen:
             if one.runs < self.worlds_max:
                 self._fresh.evaluator.request(self._world(one.runs), one.schedule)
@@ -331,7 +331,7 @@ class Racer:
     def _seek(self, place: UnvisitedSites) -> None:
         """Run what leads to a place in a few more worlds."""
         first = 1 + self._sought[place.hook, place.operation]
-        numbers = range(first, min(first + self._plan.lookahead, self.worlds_max))
+        numbers = range(first, min(first + ABREAST, self.worlds_max))
         for number in numbers:
             self._fresh.evaluator.request(self._world(number), place.route)
         for number in numbers:

@@ -16,8 +16,9 @@ from chaosagent.faults.injection import Place
 from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
 from chaosagent.faults.space import Space
-from chaosagent.study.evaluator import Evaluator, TaskSeed
+from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.searcher import SearchProgress
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.vocabulary import Boundary
 
 WORLDS_COMPARED = 5

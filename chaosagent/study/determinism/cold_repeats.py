@@ -29,7 +29,8 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.certificate import ColdEvidence
 from chaosagent.study.determinism.repeats import faulty, kinds_of
 from chaosagent.study.divergence import Divergence, cause_of_cold_difference, divergence_of_repeat, listed_variables
-from chaosagent.study.evaluator import Evaluator, TaskSeed
+from chaosagent.study.evaluator import Evaluator
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.vocabulary import Ending
 
 SCHEDULES_MIN = 8

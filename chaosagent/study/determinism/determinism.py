@@ -16,7 +16,7 @@ from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.faults.written_file import WrittenFile
 from chaosagent.study.divergence import likely_cause
-from chaosagent.study.evaluator import TaskSeed
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.trace.diff import Difference, first_difference
 
 DECLARED = "the study says so"

@@ -26,7 +26,7 @@ from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.study.determinism.determinism import Determinism, examine
 from chaosagent.study.divergence import INTO_A_FRESH_FOLDER, REMEDIES, listed_files
-from chaosagent.study.evaluator import TaskSeed
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.vocabulary import Boundary, ClockKind, Ending, Verdict
 
 DOORS = "Give it doors: run.service(...), run.model(...) and so on, or an adapter; see README.md."

@@ -13,7 +13,8 @@ from itertools import cycle, islice
 from chaosagent.faults.chance_read import Chance, ChanceRead
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.study.evaluator import Evaluator, TaskSeed
+from chaosagent.study.evaluator import Evaluator
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.vocabulary import Ending
 
 WATCHED_MAX = 64

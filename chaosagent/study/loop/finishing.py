@@ -14,7 +14,7 @@ from chaosagent.study.counterexample import Counterexample, Signature, signature
 from chaosagent.study.determinism.cold_repeats import ColdRepeats
 from chaosagent.study.determinism.determinism import DETERMINISTIC
 from chaosagent.study.determinism.repeats import Repeats
-from chaosagent.study.evaluator import Evaluator, TaskSeed
+from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.loop.build_certificate import (
     build_certificate,
     contradicted_tasks,
@@ -27,6 +27,7 @@ from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult
 from chaosagent.study.shrinking.minimise import Rerun, minimise, necessity_of
 from chaosagent.study.sink import Sink
+from chaosagent.study.task_seed import TaskSeed
 
 
 class Finishing:

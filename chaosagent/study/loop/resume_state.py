@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
-from chaosagent.study.evaluator import TaskSeed
+from chaosagent.study.task_seed import TaskSeed
 
 
 @dataclass(frozen=True, slots=True)

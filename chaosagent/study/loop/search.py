@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 
 from chaosagent.contracts.contract import Contract
 from chaosagent.faults.evaluation import Evaluation, Status
@@ -13,11 +14,12 @@ from chaosagent.study.chance.racing import RACE_SHARE, Racer
 from chaosagent.study.chance.worlds import progress_of_both
 from chaosagent.study.checked_searcher import CheckedSearcher
 from chaosagent.study.counterexample import Signature
-from chaosagent.study.evaluator import Evaluator, TaskSeed
+from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.loop.violations import Violations
 from chaosagent.study.plan import Plan
 from chaosagent.study.searcher import Problem, Proposal, Purpose, SearchProgress
 from chaosagent.study.shrinking.minimise import WAITING_MAX, WAITING_MAX_ALL, Shrinker, violates
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial, unknown_reason
 from chaosagent.vocabulary import Verdict
 
@@ -123,6 +125,11 @@ class Search:
         self._is_torn = False
         for proposal in proposals:
             self._put(evaluator, proposal)
+
+    def likely(self) -> Iterator[Schedule]:
+        """Yield what it will probably ask next."""
+        if self.racer is None and not (self.limit_reached or self.found.satisfied or self._shrinker.busy):
+            yield from islice(self.searcher.likely(), max(0, self.plan.limits.trials_max - self._asked))
 
     @property
     def _may_shrink(self) -> bool:

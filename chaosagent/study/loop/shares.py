@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 from chaosagent.execution.workers.fair_queue import FairQueue
 from chaosagent.faults.evaluation import Evaluation
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.loop.search_group import SearchGroup
+from chaosagent.study.task_seed import TaskSeed
 
 FLOOR = 0.25
 """The least weight, where 1 is that of a task and seed with the least proved."""

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from chaosagent.canonical import DIGEST_BYTES
-from chaosagent.clock import monotonic
+from chaosagent.clock import monotonic, seconds_until
 from chaosagent.errors import SearcherError, StudyError
 from chaosagent.execution.workers.executor import Executor
 from chaosagent.faults.evaluation import Fingerprinting
@@ -15,7 +15,7 @@ from chaosagent.faults.schedule import EMPTY
 from chaosagent.study.chance.confirmation import FreshRuns
 from chaosagent.study.determinism.cold_repeats import ColdRepeats
 from chaosagent.study.determinism.determinism import compare_with, examine
-from chaosagent.study.evaluator import Evaluator, TaskSeed
+from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.loop.build_certificate import share_contradictions
 from chaosagent.study.loop.finishing import Finishing
 from chaosagent.study.loop.gc_pause import rare_full_collections
@@ -24,13 +24,16 @@ from chaosagent.study.loop.search import Search
 from chaosagent.study.loop.search_group import SearchGroup
 from chaosagent.study.loop.shares import Shares
 from chaosagent.study.loop.trace_rerunner import TraceRerunner
-from chaosagent.study.plan import Plan
+from chaosagent.study.plan import ABREAST, Plan
 from chaosagent.study.result import SearchResult, StudyProgress, StudyResult, without_disproved_claims
 from chaosagent.study.sink import Sink, Sinks
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.vocabulary import ClockKind, Severity
 
 ERRORS_MIN = 20
+LOOKED_AT_MAX = 64
+"""So many likely schedules are looked at for idle workers; more of them would be too far ahead."""
 REPORT_SECONDS = 0.05
 REPORT_SHARE = 0.02
 """Largest share of the time that goes into telling how far a study is, however many searches it has."""
@@ -65,11 +68,14 @@ class Study:
         self._evaluator.unlike.update(earlier.unlike)
         for at, evaluation in earlier.evaluations:
             self._evaluator.remember(at, evaluation)
-        self._fresh = FreshRuns(self._evaluator, self._sinks.drawn, self._sinks.judged, earlier.drawn, plan.lookahead)
+        self._fresh = FreshRuns(self._evaluator, self._sinks.drawn, self._sinks.judged, earlier.drawn, ABREAST)
         self._progress = StudyProgress()
         self._told_sum = 0
         self._checked: set[TaskSeed] = set()
         self._started = monotonic() - earlier.seconds
+        self._deadline = self._started + (float("inf") if plan.limits.seconds_max is None else plan.limits.seconds_max)
+        if plan.limits.until is not None:
+            self._deadline = min(self._deadline, monotonic() + seconds_until(plan.limits.until))
         self._report_at, self._stopped = float("-inf"), False
         self._afresh = TraceRerunner(plan, self._workbench, self._evaluator)
         self._cold_repeats = ColdRepeats(
@@ -126,6 +132,7 @@ class Study:
             executions=self._evaluator.executions,
             errors=self._evaluator.errors,
             unused_earlier=self._evaluator.unused_earlier,
+            unasked=self._evaluator.speculation.dropped,
             digest=f"{self._told_sum:0{2 * DIGEST_BYTES}x}",
             seconds=monotonic() - self._started,
             cold_repeats=self._cold_repeats.runs,
@@ -196,6 +203,7 @@ class Study:
             if not ready:
                 ready.extend(self._open[at] for at in self._evaluator.take_arrived() if at in self._open)
             if not ready:
+                self._speculate()
                 self._evaluator.wait()
                 continue
             group = ready.popleft()
@@ -209,6 +217,27 @@ class Study:
                 ready.append(group)
             self._shares.adjust(self._open.values())
             self._report()
+
+    def _speculate(self) -> None:
+        """Have idle workers run what searches will probably ask next, nearest first, each search in its turn."""
+        idle = self._evaluator.queue.idle_workers if self._may_speculate else 0
+        if not idle:
+            return
+        likely = deque((search.at, search.likely()) for group in self._open.values() for search in group.active)
+        for _ in range(LOOKED_AT_MAX):
+            if not (idle and likely):
+                return
+            at, following = likely.popleft()
+            schedule = next(following, None)
+            if schedule is not None:
+                idle -= self._evaluator.speculate(at, schedule)
+                likely.append((at, following))
+
+    @property
+    def _may_speculate(self) -> bool:
+        wanted = self._plan.speculate
+        is_free = self._plan.target.clock is ClockKind.VIRTUAL and not self._finishing.nature.stochastic
+        return is_free if wanted is None else wanted
 
     def _end(self, group: SearchGroup) -> None:
         """Finish the searches of a task when those with all its seeds are over."""
@@ -228,8 +257,7 @@ class Study:
 
     @property
     def _out_of_time(self) -> bool:
-        seconds_max = self._plan.limits.seconds_max
-        return seconds_max is not None and monotonic() - self._started > seconds_max
+        return monotonic() > self._deadline
 
     def _note(self, search: Search, trial: Trial) -> None:
         self._progress.trials += 1

@@ -16,9 +16,10 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.chance.confirmation import Confirmation
 from chaosagent.study.chance.racing import UnconfirmedViolation
 from chaosagent.study.divergence import Divergence, divergence_of_effective, divergence_of_repeat, likely_cause
-from chaosagent.study.evaluator import Evaluator, TaskSeed
+from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.plan import Plan
 from chaosagent.study.shrinking.minimise import Rerun, violates
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.vocabulary import ClockKind, Ending
 
 ATTEMPTS_MAX = 20

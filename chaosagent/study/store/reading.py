@@ -27,10 +27,10 @@ from chaosagent.sqlite_file import (
     replace_damaged,
     text_of,
 )
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.store.evaluation_codec import decode_evaluation
 from chaosagent.study.store.facts import Facts, read_facts, write_all
 from chaosagent.study.store.tables import KEYS, SCHEMA, row_place
+from chaosagent.study.task_seed import TaskSeed
 
 REMEDY = "`chaosagent search --resume` takes over what is sound, and runs the rest again."
 

@@ -16,7 +16,6 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
 from chaosagent.sqlite_file import DAMAGED, MENDING, SQLITE_ERRORS, remove_file
 from chaosagent.study.determinism.determinism import Determinism
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.loop.resume_state import ResumeState
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyProgress
@@ -33,6 +32,7 @@ from chaosagent.study.store.tables import (
     trial_row,
     version_of_store,
 )
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.targets.code import code_of
 

@@ -7,9 +7,9 @@ import math
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.sqlite_file import Value
 from chaosagent.study.counterexample import Counterexample
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.result import SearchResult
 from chaosagent.study.store.evaluation_codec import encode_evaluation
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.version import version
 

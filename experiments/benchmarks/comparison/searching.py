@@ -17,12 +17,12 @@ from chaosagent.experiments.benchmarks.comparison.results import EQUAL, Found, P
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.limits import StudyLimits
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.study.sink import Sink
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.studyfile import Overrides, load_study, plan_of
 from chaosagent.vocabulary import Severity
 

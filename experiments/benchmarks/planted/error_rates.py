@@ -24,9 +24,9 @@ from chaosagent.experiments.benchmarks.planted.rows import family_of
 from chaosagent.faults.schedule import Schedule
 from chaosagent.statistics.intervals import wilson
 from chaosagent.study.chance.confirmation import Confirmation
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.loop.study import Study
 from chaosagent.study.sink import Sink
+from chaosagent.study.task_seed import TaskSeed
 
 CAP = 5_000
 FLAKES = (0.02, 0.1, 0.3)

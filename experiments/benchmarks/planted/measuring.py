@@ -27,12 +27,12 @@ from chaosagent.faults.schedule import Schedule
 from chaosagent.limits import StudyLimits
 from chaosagent.seeds import derive
 from chaosagent.study.chance.confirmation import Confirmation
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyProgress
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.study.sink import Sink
+from chaosagent.study.task_seed import TaskSeed
 
 NEVER_PROVE = frozenset({"adversary", "bandit", "beam", "diversity", "evolutionary", "hypothesis", "random", "tpe"})
 """Searchers that end without a certificate; they are stopped at the minimum."""

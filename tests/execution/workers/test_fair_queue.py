@@ -22,7 +22,7 @@ class Recording:
     """
 
     def __init__(self, capacity: int = 1) -> None:
-        self.capacity, self.most = capacity, 0
+        self.capacity, self.workers, self.most = capacity, 1, 0
         self.order: list[str] = []
         self._waiting: list[int] = []
 

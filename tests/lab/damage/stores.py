@@ -15,13 +15,13 @@ from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.faults.space import Choices, Space
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.loop.resume_state import NOTHING_EARLIER
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
 from chaosagent.study.sink import Sink
 from chaosagent.study.store.study_store import ANSWERS_NAME, FILE_NAME, StudyStore
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.targets.target import Run, Target, effect, target
 from chaosagent.vocabulary import Outcome, SystemConfig, Task

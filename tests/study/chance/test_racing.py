@@ -24,7 +24,6 @@ from chaosagent.replays.record import ReplayRecord, record_of
 from chaosagent.seeds import derive
 from chaosagent.study.chance.confirmation import Confirmation, FreshRuns
 from chaosagent.study.chance.racing import Racer, without_violation
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.loop.search import Search
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import ErrorRates, Plan
@@ -32,6 +31,7 @@ from chaosagent.study.result import SearchResult
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.study.sink import Sink
 from chaosagent.study.store.study_store import ANSWERS_NAME, StudyStore
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.targets.target import Run, Target, effect, target
 from chaosagent.trace.trace import ContractVerdict

@@ -19,13 +19,13 @@ from chaosagent.report.findings import is_open
 from chaosagent.seeds import derive
 from chaosagent.study.chance import racing
 from chaosagent.study.chance.worlds import UnvisitedSites, describe_unseen, progress_of_both
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult
 from chaosagent.study.searcher import Purpose, SearchProgress
 from chaosagent.study.sink import Sink
 from chaosagent.study.store.study_store import ANSWERS_NAME, StudyStore
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Outcome, SystemConfig, Task, Verdict

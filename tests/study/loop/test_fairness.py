@@ -14,12 +14,12 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import StudyLimits
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.loop.shares import FLOOR
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
 from chaosagent.study.sink import Sink
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.targets.target import Run, effect, target
 from chaosagent.vocabulary import Outcome, SystemConfig, Task

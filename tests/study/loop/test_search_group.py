@@ -16,13 +16,13 @@ from chaosagent.faults.schedule import EMPTY, Schedule, parse, schedule
 from chaosagent.faults.space import Space
 from chaosagent.limits import StudyLimits
 from chaosagent.searchers.anytime import AnytimeSearcher
-from chaosagent.study.evaluator import TaskSeed
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
 from chaosagent.study.searcher import SEARCHERS, Problem, Proposal, Purpose, SearchProgress
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.study.sink import Sink
+from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.testing.bench import Bench
 from tests.lab.targets.programs import Pay, Program, Read, target_of

@@ -83,6 +83,10 @@ class Shuffled:
     def capacity(self) -> int:
         return 1_000
 
+    @property
+    def workers(self) -> int:
+        return 4
+
     def submit(self, ticket: int, job: Job) -> None:
         self.submitted.append(job)
         self._waiting.append((ticket, job))
@@ -139,11 +143,11 @@ def test_contracts_share_their_runs() -> None:
     result = Study(plan, executor).run()
 
     schedules = [job.schedule for job in executor.submitted]
-    assert len(set(schedules)) == result.executions
+    assert len(set(schedules)) == result.executions + result.unasked
     watched = [job for job in executor.submitted if job.watched]
-    assert len(schedules) - len(watched) <= 1.1 * result.executions  # some are run again, to see whether they repeat
+    assert len(schedules) - len(watched) <= 1.1 * len(set(schedules))  # some are run again, to see whether they repeat
     assert len(watched) <= 20  # one of each kind of fault is, and noted what it reads
-    assert result.trials > 2 * result.executions
+    assert result.trials > 1.5 * result.executions
 
 
 def test_a_search_ends_at_its_limit_of_trials_and_says_so() -> None:
@@ -172,7 +176,7 @@ def test_what_could_not_be_run_bounds_the_certificate() -> None:
     result = Study(plan, executor).run()
 
     search = search_for(result, "no-leak")
-    assert search.certificate.errors == result.errors > 0
+    assert 0 < search.certificate.errors <= result.errors  # some were asked for by the search for another contract
     assert search.certificate.lower_bound == 2.2
     assert not search.certificate.safe
     assert "ended as errors" in str(search.certificate)

@@ -1,0 +1,19 @@
+"""What a search is about, besides its contract."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class TaskSeed(NamedTuple):
+    """A task and a seed: searches for different contracts on them share their runs.
+
+    Attributes:
+        task_id: Which task.
+        seed: Of the runs.
+        world: Of a stochastic target: which frozen answers.
+    """
+
+    task_id: str
+    seed: int
+    world: int = 0
