@@ -27,9 +27,10 @@ STUDY_NAME = "study.yaml"
 LEVELS = ("C0", "C1", "C2", "C3", "C4", "S")
 
 _TRIALS = """
-SELECT trial.task, trial.seed, trial.contract, trial.number, trial.purpose, execution.schedule, execution.effective,
-       execution.cost, execution.status, execution.error, execution.ending, execution.success, execution.steps,
-       trial.verdict, trial.margin, trial.unfair, execution.digest
+SELECT trial.task, trial.seed, trial.contract, trial.number, trial.purpose, execution.schedule,
+       coalesce(execution.effective, execution.schedule), execution.cost, execution.status, execution.error,
+       execution.ending, execution.success, execution.steps, trial.verdict, trial.margin, trial.unfair,
+       lower(hex(execution.digest))
 FROM trial JOIN execution ON trial.execution = execution.id
 ORDER BY trial.task, CAST(trial.seed AS INTEGER), trial.contract, trial.number
 """

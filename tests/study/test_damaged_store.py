@@ -18,6 +18,7 @@ from chaosagent.faults.space import Choices, Space
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
+from chaosagent.study.store.packing import Packer, unpacked
 from chaosagent.study.store.reading import open_closed_store
 from chaosagent.study.store.study_store import ANSWERS_NAME, FILE_NAME, StudyStore
 from chaosagent.study.task_seed import TaskSeed
@@ -81,12 +82,17 @@ def said(result: StudyResult) -> list[object]:
 def flip_verdicts(path: Path) -> None:
     """Say in each run that each contract holds, as six flipped bytes once did."""
     with closing(sqlite3.connect(path)) as connection, connection:
-        rows = connection.execute("SELECT id, evaluation FROM execution").fetchall()
-        for number, data in rows:
+        known = {None: b"", **{number: unpacked(data) for number, data in connection.execute(DICTIONARIES)}}
+        rows = connection.execute("SELECT id, dictionary, evaluation FROM execution").fetchall()
+        for number, dictionary, packed in rows:
+            data = unpacked(packed, known[dictionary])
             changed = data.replace(b"at-most-once\x02", b"at-most-once\x00")
-            connection.execute("UPDATE execution SET evaluation = ? WHERE id = ?", (changed, number))
+            if changed != data:
+                again = Packer(dictionary, known[dictionary]).pack(changed).data
+                connection.execute("UPDATE execution SET evaluation = ? WHERE id = ?", (again, number))
 
 
+DICTIONARIES = "SELECT id, data FROM dictionary"
 SWAPPED = "(SELECT evaluation FROM execution WHERE id = 1)"
 
 

@@ -443,7 +443,8 @@ def test_a_study_of_a_target_with_secrets_begins_its_store_anew_when_it_is_gone_
 
     with closing(sqlite3.connect(tmp_path / "study.db")) as connection:
         rows = connection.execute(
-            "SELECT trial.task, trial.seed, contract, schedule, digest FROM trial JOIN execution ON execution = id"
+            "SELECT trial.task, trial.seed, contract, schedule, lower(hex(digest)) FROM trial JOIN execution "
+            "ON execution = id"
         )
         total = sum(int(_hashed("\0".join(map(str, row))), 16) for row in rows) % 256**16
     assert f"{total:032x}" == second.digest

@@ -6,7 +6,7 @@ import contextlib
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +29,7 @@ from chaosagent.sqlite_file import (
 )
 from chaosagent.study.store.evaluation_codec import decode_evaluation
 from chaosagent.study.store.facts import Facts, read_facts, write_all
+from chaosagent.study.store.packing import unpacked
 from chaosagent.study.store.tables import KEYS, SCHEMA, row_place
 from chaosagent.study.task_seed import TaskSeed
 
@@ -69,19 +70,31 @@ def checked_evaluations(
         StoredDataError: A row is damaged.
     """
     try:
+        dictionaries: dict[int | None, bytes] = {None: b""}
+        for row in connection.execute("SELECT * FROM dictionary"):
+            _check(facts, path, "dictionary", row)
+            dictionaries[row[0]] = unpacked(row[-2])
         for row in connection.execute(f"SELECT * FROM {table} ORDER BY {', '.join(KEYS[table])}"):
-            if not facts.checksums.match(table, row):
-                raise StoredDataError(str(path), row_place(table, row), "its checksum does not match", REMEDY)
+            _check(facts, path, table, row)
             if row[-2] is not None:
-                yield _decoded(row, path, table)
+                yield _decoded(row, path, table, dictionaries)
     except SQLITE_ERRORS as error:
         raise StoredDataError(str(path), f"table {table}", str(error), REMEDY) from error
 
 
-def _decoded(row: tuple[Any, ...], path: Path, table: str) -> StoredEvaluation:
-    task, seed, world = row[1:4] if table == "execution" else (*row[:2], 0)
+def _check(facts: Facts, path: Path, table: str, row: tuple[Any, ...]) -> None:
+    if not facts.checksums.match(table, row):
+        raise StoredDataError(str(path), row_place(table, row), "its checksum does not match", REMEDY)
+
+
+def _decoded(
+    row: tuple[Any, ...], path: Path, table: str, dictionaries: Mapping[int | None, bytes]
+) -> StoredEvaluation:
+    is_execution = table == "execution"
+    task, seed, world = row[1:4] if is_execution else (*row[:2], 0)
     try:
-        return StoredEvaluation(TaskSeed(task, int(seed), world), decode_evaluation(row[-2]))
+        data = unpacked(row[-2], dictionaries[row[-3]]) if is_execution else row[-2]
+        return StoredEvaluation(TaskSeed(task, int(seed), world), decode_evaluation(data))
     except (ChaosAgentError, ValueError, TypeError, LookupError, msgpack.exceptions.UnpackException) as error:
         what = f"its evaluation cannot be read, though its checksum matches: {type(error).__name__}: {error}"
         raise StoredDataError(str(path), row_place(table, row), what, REMEDY) from error
@@ -117,11 +130,12 @@ def read_only_uri(path: Path) -> str:
     return f"{path.resolve().as_uri()}?{mode}"
 
 
-COUNTED = ("execution", "trial", "search", "counterexample")
+DICTIONARIES = "SELECT id FROM dictionary"
+COUNTED = ("dictionary", "execution", "trial", "search", "counterexample")
 FOLLOWED = ("draw", "differing")
 """Tables with a fact that says how many rows they have at any moment."""
 
-TAKEN_OVER = ("execution", *FOLLOWED)
+TAKEN_OVER = ("dictionary", "execution", *FOLLOWED)
 """The others are left out: what trials and searches found is told again when the study is resumed."""
 
 
@@ -141,8 +155,10 @@ def damage_in(connection: sqlite3.Connection, facts: Facts) -> str:
         for row in connection.execute(f"SELECT * FROM {table}") if table != "study" else ():
             if not facts.checksums.match(table, row):
                 return f"{row_place(table, row)}: its checksum does not match"
-    if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
-        return "table trial: the run of a trial is missing"
+    missing = connection.execute("PRAGMA foreign_key_check").fetchone()
+    if missing is not None:
+        what = "the run of a trial" if missing[0] == "trial" else "the dictionary of a run"
+        return f"table {missing[0]}: {what} is missing"
     expected = {**json.loads(facts.get("counts", "{}")), **{table: int(facts.get(table, "0")) for table in FOLLOWED}}
     for table, count in expected.items():
         found = _count(connection, table)
@@ -181,6 +197,7 @@ def repair(connection: sqlite3.Connection, path: Path, facts: Facts, remedy: str
         fresh.execute("BEGIN")
         for table in TAKEN_OVER:
             _take_over(connection, path, fresh, table, facts)
+        fresh.execute(f"DELETE FROM execution WHERE dictionary IS NOT NULL AND dictionary NOT IN ({DICTIONARIES})")
         _drop_behind_gaps(fresh)
         if _count(fresh, "differing") != int(facts.get("differing", "0")):
             lost = "a row is damaged or missing that says which runs diverged, so nothing is proved for their task"

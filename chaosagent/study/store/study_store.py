@@ -20,14 +20,17 @@ from chaosagent.study.loop.resume_state import ResumeState
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyProgress
 from chaosagent.study.sink import Sink
+from chaosagent.study.store.evaluation_codec import encode_evaluation
 from chaosagent.study.store.lock import lock_folder
 from chaosagent.study.store.opening import OpenStore, begin, facts_in, resume
+from chaosagent.study.store.packing import Packed, Packer, unpacked
 from chaosagent.study.store.reading import checked_evaluations, counts_in
 from chaosagent.study.store.tables import (
     Row,
     counterexample_row,
     draw_row,
     execution_row,
+    run_key,
     search_row,
     trial_row,
     version_of_store,
@@ -74,7 +77,8 @@ class StudyStore(Sink):
         self._path, self._plan, self._lock = path, plan, lock
         self._code = tuple(code)
         self._committer = Committer(self._connection)
-        self._recent: dict[tuple[str, str, int, str], int] = {}
+        self._recent: dict[tuple[str, str, int, bytes], int] = {}
+        self._packers: dict[tuple[str, int], Packer] = {}
         self._next_id = 1 + int(self._execute("SELECT coalesce(max(id), 0) FROM execution").fetchone()[0])
         self._marked: AnswersOnDisk | None = None
         self._inserts: dict[tuple[str, str], str] = {}
@@ -264,22 +268,40 @@ class StudyStore(Sink):
             self._lock.close()
 
     def _execution(self, at: TaskSeed, evaluation: Evaluation) -> int:
-        key = (at.task_id, str(at.seed), at.world, str(evaluation.schedule))
+        key = run_key(at, str(evaluation.schedule))
         recent = self._recent.get(key)  # most runs are told soon; asking for each would double the statements
         if recent is not None:
             return recent
         self._mark_answers()
         number, cost = self._next_id, evaluation.effective.declared_cost(self._plan.space.model)
-        row = execution_row(key, evaluation, cost, is_secret=bool(self._plan.target.secrets))
+        packed = Packed(None, None) if self._plan.target.secrets else self._packed(at, evaluation)
+        row = execution_row(at, evaluation, cost, packed.dictionary, packed.data)
         if len(self._recent) >= RECENT_MAX:
             self._recent.clear()
         if self._insert("IGNORE", "execution", (number, *row)).rowcount:
             self._next_id += 1
         else:  # it was kept before
-            where = "task = ? AND seed = ? AND world = ? AND schedule = ?"
+            where = "task = ? AND seed = ? AND world = ? AND mark = ?"
             number = int(self._execute(f"SELECT id FROM execution WHERE {where}", key).fetchone()[0])
         self._recent[key] = number
         return number
+
+    def _packed(self, at: TaskSeed, evaluation: Evaluation) -> Packed:
+        """Compress what a run told, and make a dictionary of the first ones."""
+        packer = self._packers.get(at[:2])
+        if packer is None:
+            where = "task = ? AND seed = ? ORDER BY id DESC LIMIT 1"
+            kept = self._execute(
+                f"SELECT id, data FROM dictionary WHERE {where}", (at.task_id, str(at.seed))
+            ).fetchone()
+            packer = self._packers[at[:2]] = Packer() if kept is None else Packer(kept[0], unpacked(kept[1]))
+        packed = packer.pack(encode_evaluation(evaluation))
+        dictionary = packer.next_dictionary
+        if dictionary is not None:
+            number = 1 + int(self._execute("SELECT coalesce(max(id), 0) FROM dictionary").fetchone()[0])
+            self._insert("REPLACE", "dictionary", (number, at.task_id, str(at.seed), Packer().pack(dictionary).data))
+            packer.use(number, dictionary)
+        return packed
 
     def _mark_answers(self) -> None:
         """Keep how far the frozen answers are before a run that relies on them, so that missing ones are missed."""

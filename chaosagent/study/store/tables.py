@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from hashlib import blake2b
 
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.sqlite_file import Value
@@ -16,27 +17,38 @@ from chaosagent.version import version
 Row = tuple[Value, ...]
 
 
-def execution_row(key: tuple[str, str, int, str], evaluation: Evaluation, cost: float, *, is_secret: bool) -> Row:
+def execution_row(
+    at: TaskSeed, evaluation: Evaluation, cost: float, dictionary: int | None, packed: bytes | None
+) -> Row:
     """Return the row of a run, without its id.
 
     Args:
-        key: Task, seed, world and schedule.
+        at: Task, seed and world.
         evaluation: What the run told.
         cost: Of what landed.
-        is_secret: What searchers learn from is left out.
+        dictionary: With which the evaluation was compressed.
+        packed: The evaluation, compressed; `None` to leave out what searchers learn from.
     """
+    schedule, effective = str(evaluation.schedule), str(evaluation.effective)
     return (
-        *key,
+        *run_key(at, schedule),
+        schedule,
         evaluation.status.value,
         _text(evaluation.error),
-        str(evaluation.effective),
+        None if effective == schedule else effective,
         float(cost),
-        evaluation.digest,
+        bytes.fromhex(evaluation.digest),
         evaluation.ending.value,
         _flag(evaluation.success),
         evaluation.step_count,
-        None if is_secret else encode_evaluation(evaluation),
+        dictionary,
+        packed,
     )
+
+
+def run_key(at: TaskSeed, schedule: str) -> tuple[str, str, int, bytes]:
+    """Return what tells a run from others: its task, seed and world, and a digest of its schedule, which is shorter."""
+    return at.task_id, str(at.seed), at.world, blake2b(schedule.encode(), digest_size=SCHEDULE_DIGEST_BYTES).digest()
 
 
 def draw_row(at: TaskSeed, number: int, evaluation: Evaluation) -> Row:
@@ -108,9 +120,10 @@ def _real(value: float) -> float | None:
     return None if math.isnan(value) else value + 0.0
 
 
-FORMAT = 3
+FORMAT = 4
 """Of the store; another one is not read. Since 2 evaluations hold when each injection began to act, since 3 rows hold
-their checksums."""
+their checksums, since 4 evaluations are compressed."""
+SCHEDULE_DIGEST_BYTES = 10
 
 
 def version_of_store() -> str:
@@ -120,23 +133,32 @@ def version_of_store() -> str:
 
 SCHEMA = """
 CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE dictionary (
+    id INTEGER PRIMARY KEY,
+    task TEXT NOT NULL,
+    seed TEXT NOT NULL,
+    data BLOB NOT NULL,
+    checksum BLOB NOT NULL
+);
 CREATE TABLE execution (
     id INTEGER PRIMARY KEY,
     task TEXT NOT NULL,
     seed TEXT NOT NULL,
     world INTEGER NOT NULL,
+    mark BLOB NOT NULL,
     schedule TEXT NOT NULL,
     status TEXT NOT NULL,
     error TEXT NOT NULL,
-    effective TEXT NOT NULL,
+    effective TEXT,
     cost REAL NOT NULL,
-    digest TEXT NOT NULL,
+    digest BLOB NOT NULL,
     ending TEXT NOT NULL,
     success INTEGER,
     steps INTEGER NOT NULL,
+    dictionary INTEGER REFERENCES dictionary (id),
     evaluation BLOB,
     checksum BLOB NOT NULL,
-    UNIQUE (task, seed, world, schedule)
+    UNIQUE (task, seed, world, mark)
 );
 CREATE TABLE draw (
     task TEXT NOT NULL,
@@ -194,13 +216,16 @@ CREATE TABLE counterexample (
     checksum BLOB NOT NULL
 ) WITHOUT ROWID;
 """
-"""Of the table `counterexample`: all that searches found; the row of a search names its cheapest."""
+"""Of the table `execution`: `mark` is a digest of the schedule, `effective` is left out where all of it landed, and
+`dictionary` says with what `evaluation` is compressed. Of the table `counterexample`: all that searches found; the row
+of a search names its cheapest."""
 
 FORGET_SEARCHES = ("DELETE FROM trial", "DELETE FROM search", "DELETE FROM counterexample")
-FORGET_RUNS = (*FORGET_SEARCHES, "DELETE FROM execution", "DELETE FROM draw")
+FORGET_RUNS = (*FORGET_SEARCHES, "DELETE FROM execution", "DELETE FROM dictionary", "DELETE FROM draw")
 
 KEYS = {
     "study": ("key",),
+    "dictionary": ("id",),
     "execution": ("id",),
     "draw": ("task", "seed", "schedule", "number"),
     "differing": ("task", "seed"),
