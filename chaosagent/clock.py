@@ -7,6 +7,7 @@ import datetime
 import time as real_time
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from chaosagent.event_loop.virtual_time import VirtualLoop
@@ -63,6 +64,16 @@ class Clock:
 def monotonic() -> float:
     """Return real seconds for progress and limits of real time; never part of a trace."""
     return real_time.monotonic()
+
+
+def pause(seconds: float) -> None:
+    """Wait for some real seconds."""
+    real_time.sleep(seconds)
+
+
+def age(path: Path) -> float:
+    """Return the real seconds since a file was last written, at least 0."""
+    return max(0.0, real_time.time() - path.stat().st_mtime)
 
 
 def seconds_until(time_of_day: str) -> float:

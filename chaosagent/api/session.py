@@ -13,6 +13,7 @@ from chaosagent.api.records import RecordSink
 from chaosagent.errors import ChaosAgentError, OtherStudyError, SearcherError, UsageError
 from chaosagent.execution.captured_output import CapturedOutput
 from chaosagent.execution.workers.executor import Executor, InlineExecutor
+from chaosagent.execution.workers.memory_limit import resident_megabytes
 from chaosagent.execution.workers.process_pool import ProcessExecutor
 from chaosagent.execution.workers.second_process import open_second_process
 from chaosagent.extras import require
@@ -22,8 +23,9 @@ from chaosagent.report.stale_records import StaleRecords
 from chaosagent.study.checked_searcher import CheckedSearcher
 from chaosagent.study.loop.resume_state import NOTHING_EARLIER
 from chaosagent.study.loop.study import Study
-from chaosagent.study.plan import Plan
+from chaosagent.study.plan import WHOLE, Plan, Shard
 from chaosagent.study.sink import Sink
+from chaosagent.study.store.progress_file import ProgressFile
 from chaosagent.study.store.study_store import ANSWERS_NAME, StudyStore
 from chaosagent.studyfile import StudyFile, difference_of, plan_of, worker_setup
 from chaosagent.vocabulary import Severity
@@ -108,7 +110,13 @@ class Listeners:
 
 
 def run_study(
-    study: StudyFile, out: Path, audience: Listeners, workforce: WorkerSettings = INLINE, *, resume: bool = False
+    study: StudyFile,
+    out: Path,
+    audience: Listeners,
+    workforce: WorkerSettings = INLINE,
+    *,
+    resume: bool = False,
+    shard: Shard = WHOLE,
 ) -> Findings:
     """Run a study and store it; records of earlier runs of it that it no longer finds are removed.
 
@@ -118,6 +126,7 @@ def run_study(
         audience: Who hears of it.
         workforce: Where the runs happen.
         resume: Continue the unfinished study in the folder.
+        shard: Search only this part of it.
 
     Raises:
         OtherStudyError: The folder holds another study; the message says what differs.
@@ -128,7 +137,10 @@ def run_study(
     _refuse_workers(study, workforce)
     with contextlib.ExitStack() as stack:
         printed = audience.printed
-        plan = plan_of(study)
+        plan = replace(plan_of(study), shard=shard)
+        pairs = len(plan.tasks) * len(plan.seeds)
+        if shard.number > pairs:
+            raise UsageError(f"--shard {shard}: the study has {pairs} pairs of a task and a seed, and no part for it.")
         _try_searcher(study, plan)
         workforce.check_installed()
         if not workforce.ray_address:
@@ -143,7 +155,8 @@ def run_study(
         if isinstance(executor, ProcessExecutor):
             stack.callback(_leave_out, printed, executor)
         records, notes = RecordSink(plan, out), Notes()
-        sinks: list[Sink] = [store, records, notes, *audience.sinks]
+        progress_file = ProgressFile(out, plan, lambda: resident_megabytes(os.getpid()) or 0.0)
+        sinks: list[Sink] = [store, records, notes, progress_file, *audience.sinks]
         if audience.display is not None:
             display = audience.display(plan)
             stack.callback(display.close)
@@ -160,11 +173,13 @@ def run_study(
             result = work.run()
         except ChaosAgentError as error:
             store.give_up()
+            progress_file.close("failed")
             if isinstance(error, SearcherError):
                 audience.remark(_kept(out, len(records.written)))
             raise
         removed = [] if result.interrupted else records.remove_stale(result)
         digest = "" if result.interrupted else result.digest
+        progress_file.close("interrupted" if result.interrupted else "ended")
     return Findings(
         plan,
         result,

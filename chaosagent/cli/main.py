@@ -19,10 +19,12 @@ from chaosagent.cli.demo import demo
 from chaosagent.cli.doctor import doctor
 from chaosagent.cli.init import init
 from chaosagent.cli.listing import list_kind
+from chaosagent.cli.merge import merge
 from chaosagent.cli.proxy import proxy
 from chaosagent.cli.replay import replay
 from chaosagent.cli.search import search
 from chaosagent.cli.show import show
+from chaosagent.cli.status import status
 from chaosagent.errors import ChaosAgentError
 from chaosagent.version import version
 
@@ -44,6 +46,8 @@ VERBS: Mapping[str, tuple[Callable[..., int], str]] = {
     "init": (init, "Write a study and a small agent to begin with."),
     "doctor": (doctor, "Look at a target before it is searched."),
     "search": (search, "Find the cheapest schedules that break a target, with proof."),
+    "status": (status, "Say how far a study is, while it runs or later."),
+    "merge": (merge, "Put together a study that was searched in parts (--shard)."),
     "replay": (replay, "Run stored counterexamples again."),
     "proxy": (proxy, "Put faults between an agent in any language and its model and services."),
     "show": (show, "Tell the story of a counterexample."),

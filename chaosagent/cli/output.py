@@ -26,9 +26,9 @@ def answer(page: Page) -> None:
     sys.stdout.flush()
 
 
-def answer_json(data: Mapping[str, Plain]) -> None:
+def answer_json(data: Mapping[str, Plain], *, on_one_line: bool = False) -> None:
     """Print one JSON object; characters that a terminal could act on are escaped."""
-    print(json.dumps(data, indent=2, ensure_ascii=True, allow_nan=False))
+    print(json.dumps(data, indent=None if on_one_line else 2, ensure_ascii=True, allow_nan=False), flush=on_one_line)
 
 
 def remark(text: str) -> None:

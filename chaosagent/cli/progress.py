@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, TextIO
 from chaosagent.api.session import Display
 from chaosagent.clock import monotonic
 from chaosagent.report.printable import printable
+from chaosagent.report.status_page import bar, readable
 from chaosagent.study.plan import Plan
-from chaosagent.study.result import StudyProgress
+from chaosagent.study.result import SearchResult, StudyProgress
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 SECONDS_BETWEEN_LINES = 5.0
 FRAMES_PER_SECOND = 8
+SECONDS_FOR_RATE = 4.0
+"""So long after the last run without injections the rate of runs is known well enough to be told."""
 
 
 def display_for(plan: Plan, title: str, stream: TextIO | None = None) -> Display:
@@ -27,14 +30,35 @@ def display_for(plan: Plan, title: str, stream: TextIO | None = None) -> Display
     return LineDisplay(plan, title, stream)
 
 
-class LineDisplay(Display):
-    """Prints a line at the beginning, every few seconds, and nothing more."""
+class _SpaceDisplay(Display):
+    """Tells, once all runs without injections were made, how large the space is and how long that may take."""
+
+    def __init__(self, plan: Plan, title: str) -> None:
+        self._plan, self._title = plan, title
+        self._begun: tuple[float, int] | None = None
+        self._has_told_space = False
+
+    def _tell_space(self, progress: StudyProgress) -> None:
+        if self._has_told_space or progress.nominals_left or not progress.levels:
+            return
+        self._begun = self._begun or (progress.seconds, progress.executions)
+        seconds, runs = progress.seconds - self._begun[0], progress.executions - self._begun[1]
+        if seconds >= SECONDS_FOR_RATE and runs:
+            self._has_told_space = True
+            for line in space_lines(progress, self._plan, runs / seconds):
+                self.say(f"{self._title}: {line}")
+
+
+class LineDisplay(_SpaceDisplay):
+    """Prints a line every few seconds, and nothing more."""
 
     def __init__(self, plan: Plan, title: str, stream: TextIO, *, every: float = SECONDS_BETWEEN_LINES) -> None:
-        self._plan, self._title, self._stream, self._every = plan, title, stream, every
+        super().__init__(plan, title)
+        self._stream, self._every = stream, every
         self._printed = monotonic()
 
     def progress(self, progress: StudyProgress) -> None:
+        self._tell_space(progress)
         now = monotonic()
         if now - self._printed >= self._every:
             self._printed = now
@@ -45,15 +69,16 @@ class LineDisplay(Display):
         self._stream.flush()
 
 
-class LiveDisplay(Display):
-    """Keeps two lines up to date, also while a long run lets nothing be told."""
+class LiveDisplay(_SpaceDisplay):
+    """Keeps some lines up to date, also while a long run lets nothing be told; counterexamples scroll above them."""
 
     def __init__(self, plan: Plan, title: str, stream: TextIO) -> None:
         from rich.console import Console
         from rich.live import Live
 
-        self._plan, self._title = plan, title
+        super().__init__(plan, title)
         self._progress = StudyProgress()
+        self._shown: set[str] = set()
         self._started = monotonic()
         self._live = Live(
             console=Console(file=stream, highlight=False),
@@ -67,6 +92,13 @@ class LiveDisplay(Display):
 
     def progress(self, progress: StudyProgress) -> None:
         self._progress = progress
+        self._tell_space(progress)
+
+    def search_over(self, result: SearchResult) -> None:
+        for found in result.counterexamples:
+            if found.id not in self._shown:
+                self._shown.add(found.id)
+                self.say(f"{found.contract} broken in {found.task_id}, seed {found.seed}: cost {found.cost:g}")
 
     def say(self, line: str) -> None:
         from rich.text import Text
@@ -87,6 +119,7 @@ class LiveDisplay(Display):
             "\n",
             "  ".join(_work(self._progress, self._plan)),
             "\n",
+            *(f"{line}\n" for line in _level_lines(self._progress)),
             (printable(_repeats(self._progress) or self._progress.current, characters_max=200), "dim"),
             no_wrap=True,
             overflow="ellipsis",
@@ -97,6 +130,39 @@ def summary_of(progress: StudyProgress, plan: Plan) -> str:
     """Return how far a study is in one line."""
     repeats = [] if progress.repeats is None else [_repeats(progress)]
     return "  ".join([*_found(progress, plan), *_work(progress, plan), *repeats])
+
+
+def space_lines(progress: StudyProgress, plan: Plan, rate: float) -> list[str]:
+    """Return how many schedules there are at each level of cost, how long they may take, and what limits leave out.
+
+    Args:
+        progress: Of a study whose runs without injections were made.
+        plan: Of the study.
+        rate: Runs a second.
+    """
+    lines, before = [], 0
+    for level in progress.levels:
+        before += level.schedules
+        lines.append(
+            f"cost {level.cost} to {level.cost + 1}: at least {level.schedules:,} schedules; up to there at most "
+            f"{readable(before / rate)} at {rate:,.0f} runs a second, and less as rules spare runs"
+        )
+    places = len(plan.tasks) * len(plan.seeds)
+    short = [level.cost for level in progress.levels if level.schedules / places > plan.limits.trials_max]
+    if short:
+        lines.append(
+            f"each search ends after {plan.limits.trials_max:,} trials (search.trials), perhaps before all that costs "
+            f"{short[0]} to {short[0] + 1} was tried: raise it with --trials, or name fewer operators"
+        )
+    return lines
+
+
+def _level_lines(progress: StudyProgress) -> list[str]:
+    return [
+        f"cost {level.cost} to {level.cost + 1}  {bar(level.searches_over, progress.searches)}  "
+        f"{level.searches_over}/{progress.searches} searches through, {level.trials:,} trials"
+        for level in progress.levels
+    ]
 
 
 def _found(progress: StudyProgress, plan: Plan) -> list[str]:
@@ -138,10 +204,4 @@ def _of_seconds(plan: Plan) -> str:
     Nothing is said of how long it will take: most searches end long before their limits, and one that has ended does
     not tell when another will, whose proof may take ten times as many runs.
     """
-    return "" if plan.limits.seconds_max is None else f" of at most {_readable(plan.limits.seconds_max)}"
-
-
-def _readable(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3600:.1f} h"
+    return "" if plan.limits.seconds_max is None else f" of at most {readable(plan.limits.seconds_max)}"

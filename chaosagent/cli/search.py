@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar
 
 import typer
 
@@ -11,7 +11,11 @@ from chaosagent.cli import output
 from chaosagent.errors import UnknownNameError
 from chaosagent.limits import WORKERS_MAX
 
+if TYPE_CHECKING:
+    from chaosagent.study.plan import Shard
+
 OUT = Path("chaosagent-out")
+SHARDS_MAX = 10_000
 T = TypeVar("T")
 Where: TypeAlias = Annotated[
     str,
@@ -56,6 +60,14 @@ def search(
         str, typer.Option(help="Of a running Ray cluster; a local one is started otherwise.", show_default=False)
     ] = "",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a study that was ended before its end.")] = False,
+    shard: Annotated[
+        str,
+        typer.Option(
+            help="Search only this part of the tasks and seeds, such as 1/4; `chaosagent merge` puts parts together.",
+            metavar="I/N",
+            show_default=False,
+        ),
+    ] = "",
     out: Annotated[
         Path | None, typer.Option(help="Folder of the study; chaosagent-out/NAME by default.", show_default=False)
     ] = None,
@@ -82,7 +94,8 @@ def search(
     """Find the cheapest schedule of faults that breaks each contract, and prove that nothing cheaper does.
 
     Options take the place of the keys of the study file. The folder holds study.db with every trial,
-    study.yaml as run, and replays/ with a record of each counterexample. The result is the same whatever the executor.
+    study.yaml as run, progress.json (see `chaosagent status`), and replays/ with a record of each
+    counterexample. The result is the same whatever the executor.
 
     Exit code: 1 counterexamples were found, 0 none exists within the budget, 3 none was found but some may exist, or a
     named operator or pattern could not be tested, 4 the target or the executor failed.
@@ -96,6 +109,8 @@ def search(
     chaosagent search study.yaml --searcher random --out baseline
 
     chaosagent search study.yaml --resume
+
+    chaosagent search study.yaml --shard 1/4
 
     chaosagent search study.yaml --all-minimal --trials 20000
 
@@ -113,13 +128,35 @@ def search(
     file = load_study(study, asked)
     name = f"{file.name}-{config}" if config else file.name
     findings = run_study(
-        file, out or OUT / name, WorkerSettings(executor, workers, ray_address), title=file.name, resume=resume
+        file,
+        out or OUT / (f"{name}-{shard.replace('/', '-of-')}" if shard else name),
+        WorkerSettings(executor, workers, ray_address),
+        title=file.name,
+        resume=resume,
+        shard=_shard(shard),
     )
     if json:
         output.answer_json(findings_json(findings))
     else:
         output.answer(findings_page(findings, every=every).add(next_page(findings)))
     return exit_code_of(findings)
+
+
+def _shard(text: str) -> Shard:
+    """Return which part of a study is meant.
+
+    Raises:
+        UsageError: It is not written as `2/4`, or there is no such part.
+    """
+    from chaosagent.errors import UsageError
+    from chaosagent.study.plan import WHOLE, Shard
+
+    if not text:
+        return WHOLE
+    number, slash, of = text.partition("/")
+    if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of) <= SHARDS_MAX):
+        raise UsageError(f"--shard {text}: write it as 2/4, for the second of four parts, of at most {SHARDS_MAX}.")
+    return Shard(int(number), int(of))
 
 
 def _tuple(values: list[T] | None) -> tuple[T, ...] | None:

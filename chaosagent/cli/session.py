@@ -13,6 +13,7 @@ from chaosagent.api.session import run_study as run_study_for
 from chaosagent.cli.output import remark, stdout_for_answers
 from chaosagent.cli.progress import display_for
 from chaosagent.report.findings import Findings
+from chaosagent.study.plan import WHOLE, Shard
 from chaosagent.studyfile import StudyFile
 
 __all__ = ["EXECUTORS", "WorkerSettings", "exit_code_of", "run_study"]
@@ -21,7 +22,13 @@ EXIT_HELD, EXIT_VIOLATED, EXIT_INCONCLUSIVE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 
 
 
 def run_study(
-    study: StudyFile, out: Path, workforce: WorkerSettings = INLINE, *, title: str | None = None, resume: bool = False
+    study: StudyFile,
+    out: Path,
+    workforce: WorkerSettings = INLINE,
+    *,
+    title: str | None = None,
+    resume: bool = False,
+    shard: Shard = WHOLE,
 ) -> Findings:
     """Run a study and store it; SIGTERM ends it as Ctrl-C does.
 
@@ -31,6 +38,7 @@ def run_study(
         workforce: Where the runs happen.
         title: What the progress display calls it; `None` shows no progress.
         resume: Continue the unfinished study in the folder.
+        shard: Search only this part of it.
 
     Raises:
         ChaosAgentError: As `chaosagent.api.session.run_study`.
@@ -44,7 +52,7 @@ def run_study(
             lambda text: remark(f"chaosagent: {text}"),
             None if title is None else lambda plan: display_for(plan, title, printed.original),
         )
-        return run_study_for(study, out, audience, workforce, resume=resume)
+        return run_study_for(study, out, audience, workforce, resume=resume, shard=shard)
 
 
 def exit_code_of(findings: Findings) -> int:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from chaosagent.canonical import Plain, digest_of
 from chaosagent.contracts.contract import Contract, judges_outcome_only, sees_faults
@@ -45,6 +46,24 @@ class ErrorRates:
     runs_max: int = 200
 
 
+class Shard(NamedTuple):
+    """A part of a study.
+
+    Attributes:
+        number: From 1.
+        of: How many parts there are.
+    """
+
+    number: int = 1
+    of: int = 1
+
+    def __str__(self) -> str:
+        return "" if self.of == 1 else f"{self.number}/{self.of}"
+
+
+WHOLE = Shard()
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """One study: for each (task, seed, contract) the cheapest schedule that breaks it.
@@ -80,6 +99,8 @@ class Plan:
         answers: The file in which frozen answers are kept, for this process and all workers; what the result depends on
             are the answers, not the file.
         fresh: Each run has a process of its own.
+        shard: Which part of the study is searched, and of how many: of the (task, seed) pairs in their order, every so
+            many-th. No part of what the result of a search depends on.
         opened: Databases that the target has opened while it was loaded.
     """
 
@@ -110,6 +131,7 @@ class Plan:
     answers: Path | None = None
     fresh: bool = False
     opened: tuple[WrittenFile, ...] = ()
+    shard: Shard = WHOLE
 
     def workbench(self) -> Workbench:
         """Return a workbench of this process."""

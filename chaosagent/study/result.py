@@ -12,6 +12,7 @@ from chaosagent.study.certificate import Certificate
 from chaosagent.study.chance.racing import UnconfirmedViolation
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.determinism.determinism import DETERMINISTIC, Determinism
+from chaosagent.study.levels import Level
 
 
 class AboveBudget(NamedTuple):
@@ -144,6 +145,9 @@ class StudyProgress:
         seconds: Real time since the start.
         trials_max: At most so many trials will be told.
         stochastic: Answers come by chance, so the bound is no proof.
+        levels: How far the searches are at each level of cost.
+        nominals_left: How many tasks and seeds have not had their run without injections yet; until then the sizes of
+            the levels are not complete.
     """
 
     searches: int = 0
@@ -159,3 +163,5 @@ class StudyProgress:
     seconds: float = 0.0
     trials_max: int = 0
     stochastic: bool = False
+    levels: tuple[Level, ...] = ()
+    nominals_left: int = 0

@@ -16,6 +16,7 @@ from chaosagent.study.chance.confirmation import FreshRuns
 from chaosagent.study.determinism.cold_repeats import ColdRepeats
 from chaosagent.study.determinism.determinism import compare_with, examine
 from chaosagent.study.evaluator import Evaluator
+from chaosagent.study.levels import Levels
 from chaosagent.study.loop.build_certificate import share_contradictions
 from chaosagent.study.loop.finishing import Finishing
 from chaosagent.study.loop.gc_pause import rare_full_collections
@@ -92,7 +93,7 @@ class Study:
         )
         self._groups = self._make_groups()
         self._open = {group.at: group for group in self._groups}
-        self._shares = Shares(self._evaluator.queue)
+        self._shares, self._levels = Shares(self._evaluator.queue), Levels(plan.space, plan.budget)
         self._results: dict[TaskSeed, list[SearchResult]] = {}
 
     def run(self) -> StudyResult:
@@ -181,6 +182,7 @@ class Study:
         """Return the searches by task and seed; soft contracts are checked in every run, but not searched."""
         hard = [(place, one) for place, one in enumerate(self._plan.contracts) if one.severity is Severity.HARD]
         places = [TaskSeed(task.id, seed) for task in self._plan.tasks for seed in self._plan.seeds] if hard else []
+        places = places[self._plan.shard.number - 1 :: self._plan.shard.of]
         self._progress.searches = len(places) * len(hard)
         return [
             SearchGroup(
@@ -265,6 +267,8 @@ class Study:
         if trial.schedule == EMPTY and at not in self._checked:
             self._checked.add(at)
             compare_with(self._workbench, at, self._finishing.nature.answering, evaluation)
+            self._levels.note_nominal(evaluation)
+        self._levels.note_trial(trial.schedule)
         told = trial.hashed([at.task_id, str(at.seed), search.contract.id])
         self._told_sum = (self._told_sum + told) % 256**DIGEST_BYTES
         self._sinks.trial(at, search.contract.id, trial)
@@ -290,8 +294,13 @@ class Study:
         found = [one.found for group in self._unfinished() for one in group.searches if one.found.count]
         progress.found = len(self._finishing.costs) + sum(one.count for one in found)
         progress.best_cost = min([*self._finishing.costs, *(one.best_cost for one in found)], default=None)
+        bounds = [search.lower_bound for search in active]
+        progress.levels = self._levels.told(bounds, progress.searches)
+        progress.nominals_left = len(self._groups) - len(self._checked)
         if active:
-            progress.lower_bound, at, contract = min((one.lower_bound, one.at, one.contract.id) for one in active)
+            progress.lower_bound, at, contract = min(
+                (bound, one.at, one.contract.id) for bound, one in zip(bounds, active, strict=True)
+            )
             progress.current = f"{at.task_id}, seed {at.seed}: {contract}"
         self._sinks.progress(progress)
         now = monotonic()

@@ -21,9 +21,9 @@ class Facts(dict[str, str]):
     """The facts of a store, and its checksums.
 
     Among them: `id` of the file; `plan` and `runs`, digests of what is searched and of all that runs depend on;
-    `chaosagent`, who has written it; `stochastic`, `code` and `seconds`; `draw` and `differing`, how many rows these
-    tables have; `answers`, how far the file of frozen answers was; and, once it was closed, `counts` of the other
-    tables, so that rows that are missing are missed.
+    `shard`, where it holds a part of the study; `chaosagent`, who has written it; `stochastic`, `code` and `seconds`;
+    `draw` and `differing`, how many rows these tables have; `answers`, how far the file of frozen answers was; and,
+    once it was closed, `counts` of the other tables, so that rows that are missing are missed.
     """
 
     def __init__(self, values: Mapping[str, str]) -> None:
@@ -60,6 +60,7 @@ def new_facts(plan: Plan) -> Facts:
             "target": plan.target_reference,
             "config": plan.config.name,
             "begun": timestamp(),
+            **({"shard": str(plan.shard)} if str(plan.shard) else {}),
         }
     )
 

@@ -14,6 +14,18 @@ from chaosagent.errors import StudyError, UsageError
 LOCK_NAME = "study.lock"
 
 
+def is_locked(folder: Path) -> bool:
+    """Whether a process of this machine works on the study in a folder; nothing is written and nothing is locked."""
+    try:
+        with (folder / LOCK_NAME).open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def lock_folder(folder: Path) -> IO[str]:
     """Lock a folder for this process; the lock ends with the process, however that ends.
 

@@ -144,6 +144,11 @@ def _opened(path: Path, plan: Plan, remedy: str) -> OpenStore:
 def _check_is_same(facts: Facts, folder: Path, plan: Plan, remedy: str) -> None:
     if facts["plan"] != plan.digest and facts["runs"] != plan.runs_digest:
         raise OtherStudyError(str(folder))
+    if facts.get("shard", "") != str(plan.shard):
+        held, option = "a whole study", "without --shard"
+        if "shard" in facts:
+            held, option = f"shard {facts['shard']} of a study", f"with --shard {facts['shard']}"
+        raise UsageError(f"{folder} holds {held}. Go on with it {option}, or choose another --out for another part.")
     changed = changed_code(json.loads(facts.get("code", "{}")))
     if changed:
         raise UsageError(

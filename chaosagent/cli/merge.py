@@ -1,0 +1,50 @@
+"""`chaosagent merge`: one study of its shards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from chaosagent.cli import output
+
+OK = 0
+
+
+def merge(
+    out: Annotated[Path, typer.Argument(help="New folder of the whole study.", metavar="OUT", show_default=False)],
+    folders: Annotated[
+        list[Path], typer.Argument(help="The folders of all its shards.", metavar="FOLDER...", show_default=False)
+    ],
+    *,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Put the shards of a study together, which were searched with `chaosagent search --shard 1/4`, 2/4 and so on.
+
+    The new folder holds all their runs, and `chaosagent search --resume` ends the study with them: the result is that
+    of a search without shards.
+
+    Exit code: 0; 2 where these are not all shards of one study.
+
+    [bold]Examples[/bold]
+
+    chaosagent search study.yaml --shard 1/2 --out part-1
+
+    chaosagent search study.yaml --shard 2/2 --out part-2
+
+    chaosagent merge whole part-1 part-2
+
+    chaosagent search study.yaml --resume --out whole
+    """
+    from chaosagent.report.page import Page
+    from chaosagent.study.store.merging import merge_stores
+
+    runs = merge_stores(out, folders)
+    if json:
+        output.answer_json({"folder": str(out), "runs": runs})
+        return OK
+    page = Page().line(f"{out} holds {runs:,} runs of {len(folders)} shards.")
+    page.line(f"Now `chaosagent search STUDY.yaml --resume --out {out}` tells what they come to; none is made again.")
+    output.answer(page)
+    return OK

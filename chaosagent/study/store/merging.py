@@ -1,0 +1,148 @@
+"""Makes one store of those of the shards of a study."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from chaosagent.errors import UsageError
+from chaosagent.sqlite_file import SQLITE_ERRORS, Checksums, new_file_id, open_private
+from chaosagent.study.store.facts import ID, Facts, write_all
+from chaosagent.study.store.lock import lock_folder
+from chaosagent.study.store.reading import ClosedStore, open_closed_store
+from chaosagent.study.store.study_store import FILE_NAME
+from chaosagent.study.store.tables import SCHEMA, version_of_store
+
+STUDY_NAME = "study.yaml"
+SAME = ("plan", "runs", "chaosagent", "target", "config", "code")
+
+
+def merge_stores(out: Path, folders: Sequence[Path]) -> int:
+    """Put what the shards of a study have run into one new store, from which the whole study is resumed.
+
+    What they have proved is not taken over: the resumed study tells the searchers all runs again, without making any,
+    so that proofs rest on all shards.
+
+    Args:
+        out: Folder of the whole study; must hold none.
+        folders: Those of its shards, each once.
+
+    Returns:
+        How many runs there are.
+
+    Raises:
+        UsageError: A folder holds no shard, they are of different studies, one is missing or given twice, runs cannot
+            be taken over (answers come by chance, or hold secrets), or the new folder cannot be written to; nothing was
+            written.
+        StoredDataError: A store is damaged, of another version, or its study is at work or was killed.
+        StudyError: Another process works in the new folder.
+    """
+    with contextlib.ExitStack() as stack:
+        stores = [stack.enter_context(open_closed_store(_store_in(folder))) for folder in folders]
+        _check(stores, folders)
+        text = (folders[0] / STUDY_NAME).read_text("utf-8")
+        stack.enter_context(lock_folder(out))
+        path = out / FILE_NAME
+        if path.exists():
+            raise UsageError(f"{out} holds a study already. Name another folder, or delete it.")
+        fresh = path.with_name(f".writing-{FILE_NAME}")
+        try:
+            with contextlib.closing(open_private(fresh)) as connection:
+                count = _write(connection, stores)
+            (out / STUDY_NAME).write_text(text, "utf-8")
+            fresh.replace(path)
+        except (OSError, *SQLITE_ERRORS) as error:
+            raise UsageError(
+                f"{out}: the study cannot be stored there: {error}. Make room, or name another folder."
+            ) from error
+        finally:
+            fresh.unlink(missing_ok=True)
+    return count
+
+
+def _store_in(folder: Path) -> Path:
+    path = folder / FILE_NAME
+    if not path.is_file():
+        raise UsageError(
+            f"{folder} holds no study: there is no {FILE_NAME}. Name the folders that --shard has written."
+        )
+    return path
+
+
+def _check(stores: Sequence[ClosedStore], folders: Sequence[Path]) -> None:
+    """Refuse what are not all shards of one study."""
+    first = stores[0].facts
+    given: dict[str, Path] = {}
+    for store, folder in zip(stores, folders, strict=True):
+        facts, shard = store.facts, store.facts.get("shard", "")
+        if not shard:
+            raise UsageError(f"{folder} holds a whole study and no shard of one: it was searched without --shard.")
+        different = next((key for key in SAME if facts.get(key) != first.get(key)), None)
+        if different is not None:
+            what = {"plan": "another study file or other options", "code": "another version of the target's code"}
+            raise UsageError(
+                f"{folder} and {folders[0]} are no shards of one study: they were searched with "
+                f"{what.get(different, f'another {different}')}."
+            )
+        if facts.get("stochastic") == "yes":
+            raise UsageError(
+                f"{folder}: the target's answers come by chance, and each shard has frozen its own. Such a study "
+                "cannot be merged; search it whole, or each task as a study of its own."
+            )
+        if store.connection.execute("SELECT 1 FROM execution WHERE evaluation IS NULL LIMIT 1").fetchone() is not None:
+            raise UsageError(
+                f"{folder}: the target has secrets, so what runs told was not stored. Such a study cannot be merged."
+            )
+        if shard in given:
+            raise UsageError(f"{folder} and {given[shard]} are both shard {shard}. Give each once.")
+        given[shard] = folder
+    number = int(first["shard"].partition("/")[2])
+    missing = [f"{one}/{number}" for one in range(1, number + 1) if f"{one}/{number}" not in given]
+    if missing:
+        raise UsageError(
+            f"of the {number} shards {', '.join(missing)} is missing. Search it (--shard), and merge then."
+        )
+
+
+def _write(connection: sqlite3.Connection, stores: Sequence[ClosedStore]) -> int:
+    facts = _facts_of(stores)
+    connection.executescript(f"BEGIN; {SCHEMA}")
+    dictionaries = executions = differing = 0
+    for store in stores:
+        numbers: dict[int | None, int | None] = {None: None}
+        for number, *row in _rows(store, "dictionary"):
+            dictionaries += 1
+            numbers[number] = dictionaries
+            _insert(connection, facts.checksums, "dictionary", (dictionaries, *row))
+        for _, *row in _rows(store, "execution"):
+            executions += 1
+            *told, dictionary, evaluation = row
+            _insert(connection, facts.checksums, "execution", (executions, *told, numbers[dictionary], evaluation))
+        for diverged in _rows(store, "differing"):
+            differing += 1
+            _insert(connection, facts.checksums, "differing", diverged)
+    facts["differing"] = str(differing)
+    write_all(connection, facts)
+    connection.execute("COMMIT")
+    return executions
+
+
+def _rows(store: ClosedStore, table: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a table without their checksums, which are of one file."""
+    for row in store.connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2"):
+        yield row[:-1]
+
+
+def _insert(connection: sqlite3.Connection, checksums: Checksums, table: str, row: Sequence[object]) -> None:
+    marks = "?, " * len(row)
+    connection.execute(f"INSERT INTO {table} VALUES ({marks}?)", (*row, checksums.of(table, row)))
+
+
+def _facts_of(stores: Sequence[ClosedStore]) -> Facts:
+    first: Mapping[str, str] = stores[0].facts
+    kept = {key: first[key] for key in (*SAME, "begun", "stochastic") if key in first}
+    seconds = sum(float(store.facts.get("seconds", "0")) for store in stores)
+    return Facts({**kept, ID: new_file_id(), "chaosagent": version_of_store(), "seconds": f"{seconds:.1f}"})

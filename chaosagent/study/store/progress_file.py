@@ -1,0 +1,241 @@
+"""How far a study is, in a file of its folder that others can read while it runs: `progress.json`."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections import deque
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias, cast
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from chaosagent.canonical import Plain
+from chaosagent.clock import monotonic, timestamp
+from chaosagent.errors import UsageError
+from chaosagent.study.counterexample import Counterexample
+from chaosagent.study.plan import Plan
+from chaosagent.study.result import SearchResult, StudyProgress
+from chaosagent.study.sink import Sink
+
+NAME = "progress.json"
+FORMAT = 1
+WRITE_SECONDS = 1.0
+RECENT_SECONDS = 60.0
+FOUND_MAX = 1_000
+BYTES_MAX = 4_000_000
+
+Count: TypeAlias = Annotated[int, Field(ge=0)]
+Amount: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+State: TypeAlias = Literal["running", "ended", "interrupted", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A counterexample of a search that is over."""
+
+    task: str
+    seed: int
+    contract: str
+    cost: Amount
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class LevelSnapshot:
+    """How far the searches are at one level of cost; see `chaosagent.study.levels.Level`."""
+
+    cost: Count
+    schedules: Count
+    trials: Count
+    searches_over: Count
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """How far a study was at a moment.
+
+    Attributes:
+        target: Its reference.
+        config: The configuration's name.
+        budget: Up to which cost is searched.
+        shard: Which part of the study, as `2/8`; empty for all of it.
+        state: `running`, `ended`, `interrupted` or `failed`, as the process that works on it says.
+        process: Its number.
+        host: On which machine.
+        begun: When this session began, in UTC.
+        written: When this was written, in UTC.
+        seconds: Real time of all sessions.
+        seconds_max: Limit of that; `None` for none.
+        until: Time of day at which the session ends; empty for none.
+        searches: How many there are.
+        searches_over: How many have ended.
+        trials: Told so far.
+        trials_max: At most so many will be told.
+        executions: Runs so far.
+        errors: Of those, ended as errors.
+        rate: Trials a second in the last minute.
+        found: Violations known so far; those of searches that are not over are not minimised yet.
+        best_cost: Of the cheapest.
+        lower_bound: Least bound proved by a search that is not over.
+        current: What that search is, for people.
+        megabytes: Resident memory of the process.
+        levels: Of cost.
+        counterexamples: Of the searches that are over, the first thousand.
+    """
+
+    target: str
+    config: str
+    budget: Amount
+    shard: str
+    state: State
+    process: Count
+    host: str
+    begun: str
+    written: str
+    seconds: Amount
+    seconds_max: Amount | None
+    until: str
+    searches: Count
+    searches_over: Count
+    trials: Count
+    trials_max: Count
+    executions: Count
+    errors: Count
+    rate: Amount
+    found: Count
+    best_cost: Amount | None
+    lower_bound: Amount | None
+    current: str
+    megabytes: Amount
+    levels: list[LevelSnapshot] = field(default_factory=list)
+    counterexamples: list[Found] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Plain]:
+        """Return it as plain data."""
+        return cast("dict[str, Plain]", {"format": FORMAT, **asdict(self)})
+
+
+class ProgressFile(Sink):
+    """Writes it, at most once a second, each time in place of the last one, so that no reader sees half of it.
+
+    Args:
+        folder: Of the study.
+        plan: Of the study.
+        megabytes: Returns the resident memory of this process.
+    """
+
+    def __init__(self, folder: Path, plan: Plan, megabytes: Callable[[], float]) -> None:
+        self._path, self._plan, self._megabytes = folder / NAME, plan, megabytes
+        self._begun, self._next = timestamp(), float("-inf")
+        self._recent: deque[tuple[float, int]] = deque()
+        self._progress = StudyProgress()
+        self._found: dict[tuple[str, int, str], list[Found]] = {}
+
+    def search_over(self, result: SearchResult) -> None:
+        where = (result.task_id, result.seed, result.contract)
+        self._found[where] = [_found(one) for one in result.counterexamples]
+
+    def progress(self, progress: StudyProgress) -> None:
+        self._progress, now = progress, monotonic()
+        if now < self._next:
+            return
+        while self._recent and now - self._recent[0][0] > RECENT_SECONDS:
+            self._recent.popleft()
+        self._recent.append((now, progress.trials))
+        self._write("running")
+        self._next = now + WRITE_SECONDS
+
+    def close(self, state: State) -> None:
+        """Write it once more.
+
+        Args:
+            state: How the study ended: `ended`, `interrupted` or `failed`.
+        """
+        self._write(state)
+
+    def _rate(self) -> float:
+        if len(self._recent) < 2:
+            return 0.0
+        (begun, before), (now, told) = self._recent[0], self._recent[-1]
+        return (told - before) / (now - begun) if now > begun else 0.0
+
+    def _write(self, state: State) -> None:
+        text = json.dumps(self._snapshot(state).to_json(), allow_nan=False)
+        fresh = self._path.with_name(f".writing-{NAME}")
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        fresh.replace(self._path)
+
+    def _snapshot(self, state: State) -> Snapshot:
+        plan, progress = self._plan, self._progress
+        bound = progress.lower_bound if progress.searches_over < progress.searches else float("inf")
+        found = [one for of_search in self._found.values() for one in of_search]
+        return Snapshot(
+            target=plan.target_reference,
+            config=plan.config.name,
+            budget=plan.budget,
+            shard=str(plan.shard),
+            state=state,
+            process=os.getpid(),
+            host=platform.node(),
+            begun=self._begun,
+            written=timestamp(),
+            seconds=round(progress.seconds, 1),
+            seconds_max=plan.limits.seconds_max,
+            until=plan.limits.until or "",
+            searches=progress.searches,
+            searches_over=progress.searches_over,
+            trials=progress.trials,
+            trials_max=plan.limits.trials_max * progress.searches,
+            executions=progress.executions,
+            errors=progress.errors,
+            rate=round(self._rate(), 1),
+            found=progress.found,
+            best_cost=progress.best_cost,
+            lower_bound=bound if bound < float("inf") else None,
+            current=progress.current,
+            megabytes=round(self._megabytes(), 1),
+            levels=[LevelSnapshot(*level) for level in progress.levels],
+            counterexamples=found[:FOUND_MAX],
+        )
+
+
+def _found(one: Counterexample) -> Found:
+    return Found(one.task_id, one.seed, one.contract, one.cost, one.id)
+
+
+def read_progress(folder: Path) -> Snapshot:
+    """Return how far the study in a folder is, or was.
+
+    Raises:
+        UsageError: There is none that says so, or the file is damaged or of another version.
+    """
+    path = folder / NAME
+    try:
+        with path.open("rb") as file:
+            data = file.read(BYTES_MAX + 1)
+        told = json.loads(data)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}. {_REMEDY}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: it is damaged: {error!s:.100}. {_ANEW}") from error
+    if isinstance(told, dict) and told.get("format", FORMAT) != FORMAT:
+        raise UsageError(
+            f"{path}: it has format {told['format']!r:.20}; this version of chaosagent reads {FORMAT}. Look at it with "
+            "the version that searches."
+        )
+    try:
+        return TypeAdapter(Snapshot).validate_json(data, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{path}: it is damaged: {where:.60}: {first['msg']:.100}. {_ANEW}") from error
+
+
+_REMEDY = "Name the folder of a study, such as chaosagent-out/NAME, or its study file."
+_ANEW = "A study that runs writes it anew every second; --resume does."
