@@ -14,6 +14,7 @@ from chaosagent.faults.evaluation import Act, Evaluation, Fingerprint, Status, U
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.schedule import Schedule, parse
 from chaosagent.faults.schedule import schedule as make_schedule
+from chaosagent.trace.summary import FailureMet, MediatorDecision, RunSummary, ViolationAt
 from chaosagent.trace.trace import ContractVerdict, Violation
 from chaosagent.vocabulary import Boundary, Ending, Verdict
 
@@ -65,6 +66,7 @@ def _plain_rest(evaluation: Evaluation) -> tuple[Any, ...]:
         evaluation.detail,
         evaluation.undeclared,
         evaluation.tied,
+        evaluation.summary,
     )
 
 
@@ -136,7 +138,7 @@ def _fingerprint(stored: list[Any]) -> Fingerprint:
 
 
 def _rest(stored: list[Any]) -> dict[str, Any]:
-    crashed_at, asked, support, spent, detail, undeclared, tied = stored
+    crashed_at, asked, support, spent, detail, undeclared, tied, summary = stored
     return {
         "crashed_at": crashed_at,
         "asked": asked,
@@ -148,7 +150,23 @@ def _rest(stored: list[Any]) -> dict[str, Any]:
             for number, place, variables in undeclared
         ),
         "tied": tied,
+        "summary": None if summary is None else _summary(summary),
     }
+
+
+def _summary(stored: list[Any]) -> RunSummary:
+    path, effects, refused, virtual_seconds, failures, decisions, notes, violations, tokens = stored
+    return RunSummary(
+        tuple(path),
+        tuple(effects),
+        refused,
+        virtual_seconds,
+        tuple(FailureMet(*one) for one in failures),
+        tuple(MediatorDecision(*one) for one in decisions),
+        tuple(notes),
+        tuple(ViolationAt(*one) for one in violations),
+        tokens,
+    )
 
 
 def encode_shared(evaluation: Evaluation, number_of: NumberOf) -> bytes:

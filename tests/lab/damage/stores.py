@@ -35,8 +35,8 @@ ROWS = {
     "steps FROM execution",
     "draw": "SELECT task, seed, schedule, number, evaluation FROM draw",
     "differing": "SELECT task, seed, difference FROM differing",
-    "trial": "SELECT task.text, seed.text, contract.text, number, purpose, verdict, margin, unfair, execution.schedule, "
-    "execution.digest FROM trial JOIN execution ON execution.id = trial.execution "
+    "trial": "SELECT task.text, seed.text, contract.text, number, purpose, verdict, margin, unfair, "
+    "execution.schedule, execution.digest FROM trial JOIN execution ON execution.id = trial.execution "
     "JOIN name AS task ON task.id = trial.task JOIN name AS seed ON seed.id = trial.seed "
     "JOIN name AS contract ON contract.id = trial.contract",
     "search": "SELECT task, seed, contract, trials, violated_nominally, certificate, certified, lower_bound, "
