@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from chaosagent.api.arguments import whole_of
 from chaosagent.api.counterexample import Counterexample
 from chaosagent.api.rows import Certificate, Trial, frame_of, rows_in
+from chaosagent.api.stored_runs import StoredRun, stored_runs
 from chaosagent.errors import UsageError
 from chaosagent.limits import RUNS_MAX
 from chaosagent.report.page import Page, folded_html, page_html, table_html
@@ -54,6 +55,14 @@ class TrialSource:
             self._trials = rows.trials
         return self._trials
 
+    def read_runs(self) -> tuple[StoredRun, ...]:
+        """Return the runs, each with its summary.
+
+        Raises:
+            UsageError: The folder holds no study any more, or another one.
+        """
+        return stored_runs(self._folder, self._file_id)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StudyResult:
@@ -94,6 +103,19 @@ class StudyResult:
             UsageError: The folder holds no study any more, or another one.
         """
         return self._trials.read()
+
+    @property
+    def runs(self) -> tuple[StoredRun, ...]:
+        """Every run with its summary, in the order in which they were made; read from the folder each time.
+
+        None for a target that declares secrets.
+
+        Raises:
+            UsageError: The study was not kept in a folder, or the folder holds none any more, or another one.
+        """
+        if self.folder is None:
+            raise UsageError("the study was not kept in a folder, so its runs cannot be read. Search with out=...")
+        return self._trials.read_runs()
 
     @property
     def violated(self) -> bool:

@@ -27,15 +27,19 @@ STUDY_NAME = "study.yaml"
 LEVELS = ("C0", "C1", "C2", "C3", "C4", "S")
 
 _TRIALS = """
-SELECT trial.task, trial.seed, trial.contract, trial.number, trial.purpose, execution.schedule,
-       coalesce(execution.effective, execution.schedule), execution.cost, execution.status, execution.error,
-       execution.ending, execution.success, execution.steps, trial.verdict, trial.margin, trial.unfair,
-       lower(hex(execution.digest))
-FROM trial JOIN execution ON trial.execution = execution.id
-ORDER BY trial.task, CAST(trial.seed AS INTEGER), trial.contract, trial.number
+SELECT task.text, seed.text, contract.text, trial.number, trial.purpose, execution.schedule,
+       coalesce(execution.effective, execution.schedule),
+       execution.cost, execution.status, execution.error, execution.ending, execution.success, execution.steps,
+       trial.verdict, trial.margin, trial.unfair, execution.digest
+FROM trial JOIN execution ON trial.execution = execution.id JOIN name AS task ON trial.task = task.id
+JOIN name AS seed ON trial.seed = seed.id JOIN name AS contract ON trial.contract = contract.id
+ORDER BY task.text, CAST(seed.text AS INTEGER), contract.text, trial.number
 """
 _SEARCHES = "SELECT * FROM search ORDER BY task, CAST(seed AS INTEGER), contract"
-_DISTURBED = "SELECT DISTINCT task, seed FROM execution WHERE schedule != ''"
+_DISTURBED = """
+SELECT DISTINCT task.text, seed.text FROM execution JOIN name AS task ON execution.task = task.id
+JOIN name AS seed ON execution.seed = seed.id WHERE schedule != ''
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.targets.target import Target
 from chaosagent.trace.redact import Redactor
+from chaosagent.trace.summary import summary_of
 from chaosagent.trace.trace import BEYOND, Trace
 from chaosagent.vocabulary import LIMITS_REACHED, ClockKind, Ending, Outcome, SystemConfig, Task, Verdict
 
@@ -265,6 +266,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         declares_effects=usage.declares_effects,
         tied=usage.tied,
         detail=trace.ending_detail,
+        summary=summary_of(trace),
     )
     return Execution(trace, evaluation, doors=doors)
 

@@ -11,6 +11,7 @@ from chaosagent.faults.dry import RecordedCrossing
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.written_file import WrittenFile
+from chaosagent.trace.summary import RunSummary
 from chaosagent.trace.trace import ContractVerdict
 from chaosagent.vocabulary import Ending
 
@@ -119,6 +120,8 @@ class Evaluation:
             surveyed. Neither compared nor stored.
         written: The files that the target's code opened for writing and that outlive the run; only of a run that was
             watched or among the first. Neither compared nor stored.
+        summary: What tables need of the run; `None` where there is no trace. It follows from the trace, so it is not
+            compared.
     """
 
     schedule: Schedule
@@ -146,6 +149,7 @@ class Evaluation:
     reads: tuple[ChanceRead, ...] = field(default=(), compare=False)
     changed: tuple[str, ...] = field(default=(), compare=False)
     written: tuple[WrittenFile, ...] = field(default=(), compare=False)
+    summary: RunSummary | None = field(default=None, compare=False)
 
     @property
     def acted(self) -> int:

@@ -10,6 +10,7 @@ import pytest
 
 import chaosagent
 from chaosagent.api.study import SearchKeys
+from chaosagent.vocabulary import Verdict
 
 
 @chaosagent.target
@@ -121,3 +122,20 @@ def test_a_loaded_study_says_of_proofs_what_the_search_said(
 
     assert proofs(str(result).partition("By contract")[0]) == expected[:1]  # those of one kind of failure share a row
     assert proofs(str(chaosagent.load(tmp_path)).partition("By search")[0]) == expected
+
+
+def test_every_run_of_a_loaded_study_has_a_summary(study: Path) -> None:
+    loaded = chaosagent.load(study)
+
+    runs = loaded.runs
+
+    assert {(one.task, one.seed, one.schedule, one.digest) for one in runs} >= {
+        (one.task, one.seed, one.schedule, one.digest) for one in loaded.trials
+    }
+    summaries = [one.summary for one in runs if one.summary is not None]
+    assert len(summaries) == len(runs)
+    assert all(one.path and sum(one.calls.values()) == len(one.path) for one in summaries)
+    assert any(one.failures for one in summaries)
+    broken = {one.digest: {at.contract for at in one.summary.violations} for one in runs if one.summary is not None}
+    for trial in loaded.trials:
+        assert (trial.contract in broken[trial.digest]) == (trial.verdict is Verdict.VIOLATED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import zlib
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +19,6 @@ from chaosagent.faults.space import Choices, Space
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
-from chaosagent.study.store.packing import Packer, unpacked
 from chaosagent.study.store.reading import open_closed_store
 from chaosagent.study.store.study_store import ANSWERS_NAME, FILE_NAME, StudyStore
 from chaosagent.study.task_seed import TaskSeed
@@ -82,17 +82,12 @@ def said(result: StudyResult) -> list[object]:
 def flip_verdicts(path: Path) -> None:
     """Say in each run that each contract holds, as six flipped bytes once did."""
     with closing(sqlite3.connect(path)) as connection, connection:
-        known = {None: b"", **{number: unpacked(data) for number, data in connection.execute(DICTIONARIES)}}
-        rows = connection.execute("SELECT id, dictionary, evaluation FROM execution").fetchall()
-        for number, dictionary, packed in rows:
-            data = unpacked(packed, known[dictionary])
-            changed = data.replace(b"at-most-once\x02", b"at-most-once\x00")
-            if changed != data:
-                again = Packer(dictionary, known[dictionary]).pack(changed).data
-                connection.execute("UPDATE execution SET evaluation = ? WHERE id = ?", (again, number))
+        rows = connection.execute("SELECT id, data FROM part").fetchall()
+        for number, data in rows:
+            changed = zlib.compress(zlib.decompress(data).replace(b"at-most-once\x02", b"at-most-once\x00"))
+            connection.execute("UPDATE part SET data = ? WHERE id = ?", (changed, number))
 
 
-DICTIONARIES = "SELECT id, data FROM dictionary"
 SWAPPED = "(SELECT evaluation FROM execution WHERE id = 1)"
 
 
@@ -101,7 +96,12 @@ SWAPPED = "(SELECT evaluation FROM execution WHERE id = 1)"
     [
         flip_verdicts,
         lambda path: change(path, f"UPDATE execution SET evaluation = {SWAPPED} WHERE id = 2"),
-        lambda path: change(path, "UPDATE execution SET task = 'other' WHERE id = 2"),
+        lambda path: change(path, "UPDATE execution SET task = seed WHERE id = 2"),
+        lambda path: change(path, "UPDATE name SET text = 'other' WHERE text = 'only'"),
+        lambda path: change(path, "DELETE FROM name WHERE text = 'only'"),
+        lambda path: change(path, "DELETE FROM part WHERE id = (SELECT max(id) FROM part)"),
+        lambda path: change(path, "UPDATE part SET id = 1000 WHERE id = 1"),
+        lambda path: change(path, "UPDATE part SET count = count + 1"),
         lambda path: change(path, "UPDATE execution SET evaluation = NULL WHERE id = 2"),
         lambda path: change(path, "UPDATE execution SET id = 1000 WHERE id = 2"),
         lambda path: change(path, "DELETE FROM execution WHERE id = 2"),
@@ -287,7 +287,7 @@ def test_an_unfinished_study_of_another_version_is_not_thrown_away(
 ) -> None:
     plan = plan_in(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr("chaosagent.study.store.facts.version_of_store", lambda: "0.0.9, store format 4")
+        patch.setattr("chaosagent.study.store.facts.version_of_store", lambda: "0.0.9, store format 5")
         complete(tmp_path, plan)
         StudyStore.resume(tmp_path, plan).close()
 

@@ -426,7 +426,7 @@ def test_each_fresh_run_is_kept_as_soon_as_it_has_ended(tmp_path: Path) -> None:
 
     Study(plan, Counting(plan.workbench()), sinks=[Numbers()]).run()
 
-    assert numbers[:16] == list(range(16))  # so many are made side by side
+    assert numbers[:16] == list(range(16))  # as many at a time as trials are in flight
     assert {1, 2, 3, 15} <= set(kept)
 
 
@@ -443,8 +443,9 @@ def test_a_study_of_a_target_with_secrets_begins_its_store_anew_when_it_is_gone_
 
     with closing(sqlite3.connect(tmp_path / "study.db")) as connection:
         rows = connection.execute(
-            "SELECT trial.task, trial.seed, contract, schedule, lower(hex(digest)) FROM trial JOIN execution "
-            "ON execution = id"
+            "SELECT task.text, seed.text, contract.text, schedule, digest FROM trial "
+            "JOIN execution ON execution = execution.id JOIN name AS task ON task.id = trial.task "
+            "JOIN name AS seed ON seed.id = trial.seed JOIN name AS contract ON contract.id = trial.contract"
         )
         total = sum(int(_hashed("\0".join(map(str, row))), 16) for row in rows) % 256**16
     assert f"{total:032x}" == second.digest

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from chaosagent.errors import UsageError
 from chaosagent.sqlite_file import SQLITE_ERRORS, Checksums, new_file_id, open_private
+from chaosagent.study.store.evaluation_codec import encode_shared
 from chaosagent.study.store.facts import ID, Facts, write_all
 from chaosagent.study.store.lock import lock_folder
+from chaosagent.study.store.parts import PartWriter
 from chaosagent.study.store.reading import ClosedStore, open_closed_store
 from chaosagent.study.store.study_store import FILE_NAME
 from chaosagent.study.store.tables import SCHEMA, version_of_store
@@ -110,30 +111,33 @@ def _check(stores: Sequence[ClosedStore], folders: Sequence[Path]) -> None:
 def _write(connection: sqlite3.Connection, stores: Sequence[ClosedStore]) -> int:
     facts = _facts_of(stores)
     connection.executescript(f"BEGIN; {SCHEMA}")
-    dictionaries = executions = differing = 0
+    parts, names, count = PartWriter(connection), dict[str, int](), 0
     for store in stores:
-        numbers: dict[int | None, int | None] = {None: None}
-        for number, *row in _rows(store, "dictionary"):
-            dictionaries += 1
-            numbers[number] = dictionaries
-            _insert(connection, facts.checksums, "dictionary", (dictionaries, *row))
-        for _, *row in _rows(store, "execution"):
-            executions += 1
-            *told, dictionary, evaluation = row
-            _insert(connection, facts.checksums, "execution", (executions, *told, numbers[dictionary], evaluation))
-        for diverged in _rows(store, "differing"):
-            differing += 1
-            _insert(connection, facts.checksums, "differing", diverged)
-    facts["differing"] = str(differing)
+        texts = dict(store.connection.execute("SELECT id, text FROM name"))
+        evaluations = store.evaluations("execution")
+        rows = store.connection.execute("SELECT * FROM execution ORDER BY id")
+        for (_, key, task, seed, *told, _, _), (_, evaluation) in zip(rows, evaluations, strict=True):
+            count += 1
+            place = [_name(connection, facts.checksums, names, texts[number]) for number in (task, seed)]
+            data = encode_shared(evaluation, parts.number_of)
+            new = parts.new_row()
+            if new is not None:
+                _insert(connection, facts.checksums, "part", new)
+            _insert(connection, facts.checksums, "execution", (count, key, *place, *told, data))
+    differing = [row[:-1] for store in stores for row in store.connection.execute("SELECT * FROM differing")]
+    for row in differing:
+        _insert(connection, facts.checksums, "differing", row)
+    facts["differing"] = str(len(differing))
     write_all(connection, facts)
     connection.execute("COMMIT")
-    return executions
+    return count
 
 
-def _rows(store: ClosedStore, table: str) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a table without their checksums, which are of one file."""
-    for row in store.connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2"):
-        yield row[:-1]
+def _name(connection: sqlite3.Connection, checksums: Checksums, names: dict[str, int], text: str) -> int:
+    if text not in names:
+        names[text] = len(names) + 1
+        _insert(connection, checksums, "name", (names[text], text))
+    return names[text]
 
 
 def _insert(connection: sqlite3.Connection, checksums: Checksums, table: str, row: Sequence[object]) -> None:

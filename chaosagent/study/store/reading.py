@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -27,13 +28,17 @@ from chaosagent.sqlite_file import (
     replace_damaged,
     text_of,
 )
-from chaosagent.study.store.evaluation_codec import decode_evaluation
+from chaosagent.study.store.evaluation_codec import decode_evaluation, decode_shared, part_numbers
 from chaosagent.study.store.facts import Facts, read_facts, write_all
-from chaosagent.study.store.packing import unpacked
+from chaosagent.study.store.parts import PartReader, parts_present
 from chaosagent.study.store.tables import KEYS, SCHEMA, row_place
 from chaosagent.study.task_seed import TaskSeed
 
 REMEDY = "`chaosagent search --resume` takes over what is sound, and runs the rest again."
+
+
+UNREADABLE = (zlib.error, ValueError, TypeError, LookupError, msgpack.exceptions.UnpackException)
+"""What decoding raises for bytes that this version did not write."""
 
 
 class StoredEvaluation(NamedTuple):
@@ -69,33 +74,29 @@ def checked_evaluations(
     Raises:
         StoredDataError: A row is damaged.
     """
+    parts = PartReader(connection, path, facts.checksums, REMEDY)
     try:
-        dictionaries: dict[int | None, bytes] = {None: b""}
-        for row in connection.execute("SELECT * FROM dictionary"):
-            _check(facts, path, "dictionary", row)
-            dictionaries[row[0]] = unpacked(row[-2])
+        names = dict(connection.execute("SELECT id, text FROM name"))
         for row in connection.execute(f"SELECT * FROM {table} ORDER BY {', '.join(KEYS[table])}"):
-            _check(facts, path, table, row)
+            if not facts.checksums.match(table, row):
+                raise StoredDataError(str(path), row_place(table, row), "its checksum does not match", REMEDY)
             if row[-2] is not None:
-                yield _decoded(row, path, table, dictionaries)
+                yield _decoded(row, path, table, names, parts)
     except SQLITE_ERRORS as error:
         raise StoredDataError(str(path), f"table {table}", str(error), REMEDY) from error
 
 
-def _check(facts: Facts, path: Path, table: str, row: tuple[Any, ...]) -> None:
-    if not facts.checksums.match(table, row):
-        raise StoredDataError(str(path), row_place(table, row), "its checksum does not match", REMEDY)
-
-
 def _decoded(
-    row: tuple[Any, ...], path: Path, table: str, dictionaries: Mapping[int | None, bytes]
+    row: tuple[Any, ...], path: Path, table: str, names: Mapping[int, str], parts: PartReader
 ) -> StoredEvaluation:
-    is_execution = table == "execution"
-    task, seed, world = row[1:4] if is_execution else (*row[:2], 0)
     try:
-        data = unpacked(row[-2], dictionaries[row[-3]]) if is_execution else row[-2]
-        return StoredEvaluation(TaskSeed(task, int(seed), world), decode_evaluation(data))
-    except (ChaosAgentError, ValueError, TypeError, LookupError, msgpack.exceptions.UnpackException) as error:
+        if table == "draw":
+            return StoredEvaluation(TaskSeed(row[0], int(row[1]), 0), decode_evaluation(row[-2]))
+        at = TaskSeed(names[row[2]], int(names[row[3]]), row[4])
+        return StoredEvaluation(at, decode_shared(row[5:14], row[-2], parts.part))
+    except StoredDataError:
+        raise
+    except (*UNREADABLE, ChaosAgentError) as error:
         what = f"its evaluation cannot be read, though its checksum matches: {type(error).__name__}: {error}"
         raise StoredDataError(str(path), row_place(table, row), what, REMEDY) from error
 
@@ -130,12 +131,11 @@ def read_only_uri(path: Path) -> str:
     return f"{path.resolve().as_uri()}?{mode}"
 
 
-DICTIONARIES = "SELECT id FROM dictionary"
-COUNTED = ("dictionary", "execution", "trial", "search", "counterexample")
+COUNTED = ("name", "part", "execution", "trial", "search", "counterexample")
 FOLLOWED = ("draw", "differing")
 """Tables with a fact that says how many rows they have at any moment."""
 
-TAKEN_OVER = ("dictionary", "execution", *FOLLOWED)
+TAKEN_OVER = ("name", "part", "execution", *FOLLOWED)
 """The others are left out: what trials and searches found is told again when the study is resumed."""
 
 
@@ -155,10 +155,11 @@ def damage_in(connection: sqlite3.Connection, facts: Facts) -> str:
         for row in connection.execute(f"SELECT * FROM {table}") if table != "study" else ():
             if not facts.checksums.match(table, row):
                 return f"{row_place(table, row)}: its checksum does not match"
-    missing = connection.execute("PRAGMA foreign_key_check").fetchone()
-    if missing is not None:
-        what = "the run of a trial" if missing[0] == "trial" else "the dictionary of a run"
-        return f"table {missing[0]}: {what} is missing"
+    dangling = connection.execute("PRAGMA foreign_key_check").fetchone()
+    if dangling is not None:
+        return f"table {dangling[0]}: a row of table {dangling[2]} that one refers to is missing"
+    if next(_without_parts(connection), None) is not None:
+        return "table part: a row that a run refers to is missing"
     expected = {**json.loads(facts.get("counts", "{}")), **{table: int(facts.get(table, "0")) for table in FOLLOWED}}
     for table, count in expected.items():
         found = _count(connection, table)
@@ -197,7 +198,7 @@ def repair(connection: sqlite3.Connection, path: Path, facts: Facts, remedy: str
         fresh.execute("BEGIN")
         for table in TAKEN_OVER:
             _take_over(connection, path, fresh, table, facts)
-        fresh.execute(f"DELETE FROM execution WHERE dictionary IS NOT NULL AND dictionary NOT IN ({DICTIONARIES})")
+        _drop_dangling(fresh)
         _drop_behind_gaps(fresh)
         if _count(fresh, "differing") != int(facts.get("differing", "0")):
             lost = "a row is damaged or missing that says which runs diverged, so nothing is proved for their task"
@@ -216,6 +217,23 @@ def _take_over(connection: sqlite3.Connection, path: Path, fresh: sqlite3.Connec
             if facts.checksums.match(table, row):
                 marks = ", ".join("?" * len(row))
                 fresh.execute(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", row)
+
+
+def _without_parts(connection: sqlite3.Connection) -> Iterator[int]:
+    """Yield the ids of runs a part of which is missing."""
+    present: set[int] = set()
+    for numbers in parts_present(connection.execute("SELECT id, count FROM part")):
+        present.update(numbers)
+    for number, data in connection.execute("SELECT id, evaluation FROM execution WHERE evaluation IS NOT NULL"):
+        if not present.issuperset(part_numbers(data)):
+            yield number
+
+
+def _drop_dangling(fresh: sqlite3.Connection) -> None:
+    """Drop runs whose names or parts are missing."""
+    named = "task NOT IN (SELECT id FROM name) OR seed NOT IN (SELECT id FROM name)"
+    fresh.execute(f"DELETE FROM execution WHERE {named}")
+    fresh.executemany("DELETE FROM execution WHERE id = ?", [(number,) for number in _without_parts(fresh)])
 
 
 def _drop_behind_gaps(fresh: sqlite3.Connection) -> None:

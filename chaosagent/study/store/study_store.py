@@ -20,10 +20,10 @@ from chaosagent.study.loop.resume_state import ResumeState
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyProgress
 from chaosagent.study.sink import Sink
-from chaosagent.study.store.evaluation_codec import encode_evaluation
+from chaosagent.study.store.evaluation_codec import encode_shared
 from chaosagent.study.store.lock import lock_folder
 from chaosagent.study.store.opening import OpenStore, begin, facts_in, resume
-from chaosagent.study.store.packing import Packed, Packer, unpacked
+from chaosagent.study.store.parts import PartWriter
 from chaosagent.study.store.reading import checked_evaluations, counts_in
 from chaosagent.study.store.tables import (
     Row,
@@ -77,13 +77,16 @@ class StudyStore(Sink):
         self._path, self._plan, self._lock = path, plan, lock
         self._code = tuple(code)
         self._committer = Committer(self._connection)
-        self._recent: dict[tuple[str, str, int, bytes], int] = {}
-        self._packers: dict[tuple[str, int], Packer] = {}
-        self._next_id = 1 + int(self._execute("SELECT coalesce(max(id), 0) FROM execution").fetchone()[0])
-        self._marked: AnswersOnDisk | None = None
         self._inserts: dict[tuple[str, str], str] = {}
         self._failed = False
         self._seconds = 0.0
+        self._recent: dict[bytes, int] = {}
+        self._names: dict[str, int] = {text: number for number, text in self._execute("SELECT id, text FROM name")}
+        self._parts = PartWriter(self._connection)
+        self._next_id = 1 + int(self._execute("SELECT coalesce(max(id), 0) FROM execution").fetchone()[0])
+        for text in (*(task.id for task in plan.tasks), *map(str, plan.seeds), *(one.id for one in plan.contracts)):
+            self._name(text)
+        self._marked: AnswersOnDisk | None = None
 
     @classmethod
     def create(cls, folder: Path, plan: Plan, study_text: str, *, code: Iterable[Path] = ()) -> StudyStore:
@@ -235,7 +238,8 @@ class StudyStore(Sink):
 
     def trial(self, at: TaskSeed, contract: str, trial: Trial) -> None:
         """Keep one trial; one that an earlier session has kept stays as it is."""
-        self._insert("IGNORE", "trial", trial_row(at, contract, trial, self._execution(at, trial.evaluation)))
+        search = self._name(at.task_id), self._name(str(at.seed)), self._name(contract)
+        self._insert("IGNORE", "trial", trial_row(search, contract, trial, self._execution(at, trial.evaluation)))
 
     def search_over(self, result: SearchResult) -> None:
         """Keep how one search ended."""
@@ -274,34 +278,36 @@ class StudyStore(Sink):
             return recent
         self._mark_answers()
         number, cost = self._next_id, evaluation.effective.declared_cost(self._plan.space.model)
-        packed = Packed(None, None) if self._plan.target.secrets else self._packed(at, evaluation)
-        row = execution_row(at, evaluation, cost, packed.dictionary, packed.data)
         if len(self._recent) >= RECENT_MAX:
             self._recent.clear()
-        if self._insert("IGNORE", "execution", (number, *row)).rowcount:
+        kept = self._execute("SELECT id FROM execution WHERE key = ?", (key,)).fetchone()
+        if kept is None:
+            place = self._name(at.task_id), self._name(str(at.seed)), at.world
+            with self._committer.lock:  # parts and the run that has them are committed together
+                parts = self._shared(evaluation)
+                row = execution_row(key, place, evaluation, cost, parts)
+                self._insert("ABORT", "execution", (number, *row))
             self._next_id += 1
-        else:  # it was kept before
-            where = "task = ? AND seed = ? AND world = ? AND mark = ?"
-            number = int(self._execute(f"SELECT id FROM execution WHERE {where}", key).fetchone()[0])
+        else:
+            number = int(kept[0])
         self._recent[key] = number
         return number
 
-    def _packed(self, at: TaskSeed, evaluation: Evaluation) -> Packed:
-        """Compress what a run told, and make a dictionary of the first ones."""
-        packer = self._packers.get(at[:2])
-        if packer is None:
-            where = "task = ? AND seed = ? ORDER BY id DESC LIMIT 1"
-            kept = self._execute(
-                f"SELECT id, data FROM dictionary WHERE {where}", (at.task_id, str(at.seed))
-            ).fetchone()
-            packer = self._packers[at[:2]] = Packer() if kept is None else Packer(kept[0], unpacked(kept[1]))
-        packed = packer.pack(encode_evaluation(evaluation))
-        dictionary = packer.next_dictionary
-        if dictionary is not None:
-            number = 1 + int(self._execute("SELECT coalesce(max(id), 0) FROM dictionary").fetchone()[0])
-            self._insert("REPLACE", "dictionary", (number, at.task_id, str(at.seed), Packer().pack(dictionary).data))
-            packer.use(number, dictionary)
-        return packed
+    def _shared(self, evaluation: Evaluation) -> bytes | None:
+        if self._plan.target.secrets:
+            return None
+        data = encode_shared(evaluation, self._parts.number_of)
+        new = self._parts.new_row()
+        if new is not None:
+            self._insert("ABORT", "part", new)
+        return data
+
+    def _name(self, text: str) -> int:
+        number = self._names.get(text)
+        if number is None:
+            number = self._names[text] = 1 + max(self._names.values(), default=0)
+            self._insert("ABORT", "name", (number, text))
+        return number
 
     def _mark_answers(self) -> None:
         """Keep how far the frozen answers are before a run that relies on them, so that missing ones are missed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from hashlib import blake2b
 
+from chaosagent.canonical import DIGEST_BYTES, pack_plain
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.sqlite_file import Value
 from chaosagent.study.counterexample import Counterexample
@@ -17,38 +18,38 @@ from chaosagent.version import version
 Row = tuple[Value, ...]
 
 
+def run_key(at: TaskSeed, schedule: str) -> bytes:
+    """Return what a run is found by: a digest of its task, seed, world and schedule."""
+    return blake2b(pack_plain([at.task_id, str(at.seed), at.world, schedule]), digest_size=DIGEST_BYTES).digest()
+
+
 def execution_row(
-    at: TaskSeed, evaluation: Evaluation, cost: float, dictionary: int | None, packed: bytes | None
+    key: bytes, place: tuple[int, int, int], evaluation: Evaluation, cost: float, parts: bytes | None
 ) -> Row:
     """Return the row of a run, without its id.
 
     Args:
-        at: Task, seed and world.
+        key: Of the run; see `run_key`.
+        place: Numbers of the names of its task and seed, and the world in which it was made.
         evaluation: What the run told.
         cost: Of what landed.
-        dictionary: With which the evaluation was compressed.
-        packed: The evaluation, compressed; `None` to leave out what searchers learn from.
+        parts: What searchers learn from; `None` for a target that declares secrets.
     """
     schedule, effective = str(evaluation.schedule), str(evaluation.effective)
     return (
-        *run_key(at, schedule),
+        key,
+        *place,
         schedule,
         evaluation.status.value,
         _text(evaluation.error),
         None if effective == schedule else effective,
         float(cost),
-        bytes.fromhex(evaluation.digest),
+        evaluation.digest,
         evaluation.ending.value,
         _flag(evaluation.success),
         evaluation.step_count,
-        dictionary,
-        packed,
+        parts,
     )
-
-
-def run_key(at: TaskSeed, schedule: str) -> tuple[str, str, int, bytes]:
-    """Return what tells a run from others: its task, seed and world, and a digest of its schedule, which is shorter."""
-    return at.task_id, str(at.seed), at.world, blake2b(schedule.encode(), digest_size=SCHEDULE_DIGEST_BYTES).digest()
 
 
 def draw_row(at: TaskSeed, number: int, evaluation: Evaluation) -> Row:
@@ -56,18 +57,18 @@ def draw_row(at: TaskSeed, number: int, evaluation: Evaluation) -> Row:
     return at.task_id, str(at.seed), str(evaluation.schedule), number, encode_evaluation(evaluation)
 
 
-def trial_row(at: TaskSeed, contract: str, trial: Trial, execution: int) -> Row:
+def trial_row(search: tuple[int, int, int], contract: str, trial: Trial, execution: int) -> Row:
     """Return the row of a trial.
 
     Args:
-        at: Task and seed.
+        search: Numbers of the names of task, seed and contract.
         contract: Id of the contract that is searched.
         trial: What was run.
         execution: Id of its run.
     """
     verdict = trial.evaluation.verdict(contract)
     told = (None, None, None) if verdict is None else (int(verdict.verdict), _real(verdict.margin), int(verdict.unfair))
-    return at.task_id, str(at.seed), contract, trial.number, trial.purpose.value, execution, *told
+    return *search, trial.number, trial.purpose.value, execution, *told
 
 
 def search_row(result: SearchResult) -> Row:
@@ -122,8 +123,7 @@ def _real(value: float) -> float | None:
 
 FORMAT = 4
 """Of the store; another one is not read. Since 2 evaluations hold when each injection began to act, since 3 rows hold
-their checksums, since 4 evaluations are compressed."""
-SCHEDULE_DIGEST_BYTES = 10
+their checksums, since 4 runs share names and the parts of their evaluations."""
 
 
 def version_of_store() -> str:
@@ -133,32 +133,30 @@ def version_of_store() -> str:
 
 SCHEMA = """
 CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE dictionary (
+CREATE TABLE name (id INTEGER PRIMARY KEY, text TEXT NOT NULL, checksum BLOB NOT NULL);
+CREATE TABLE part (
     id INTEGER PRIMARY KEY,
-    task TEXT NOT NULL,
-    seed TEXT NOT NULL,
+    count INTEGER NOT NULL,
     data BLOB NOT NULL,
     checksum BLOB NOT NULL
 );
 CREATE TABLE execution (
     id INTEGER PRIMARY KEY,
-    task TEXT NOT NULL,
-    seed TEXT NOT NULL,
+    key BLOB NOT NULL UNIQUE,
+    task INTEGER NOT NULL REFERENCES name (id),
+    seed INTEGER NOT NULL REFERENCES name (id),
     world INTEGER NOT NULL,
-    mark BLOB NOT NULL,
     schedule TEXT NOT NULL,
     status TEXT NOT NULL,
     error TEXT NOT NULL,
     effective TEXT,
     cost REAL NOT NULL,
-    digest BLOB NOT NULL,
+    digest TEXT NOT NULL,
     ending TEXT NOT NULL,
     success INTEGER,
     steps INTEGER NOT NULL,
-    dictionary INTEGER REFERENCES dictionary (id),
     evaluation BLOB,
-    checksum BLOB NOT NULL,
-    UNIQUE (task, seed, world, mark)
+    checksum BLOB NOT NULL
 );
 CREATE TABLE draw (
     task TEXT NOT NULL,
@@ -177,9 +175,9 @@ CREATE TABLE differing (
     PRIMARY KEY (task, seed)
 ) WITHOUT ROWID;
 CREATE TABLE trial (
-    task TEXT NOT NULL,
-    seed TEXT NOT NULL,
-    contract TEXT NOT NULL,
+    task INTEGER NOT NULL REFERENCES name (id),
+    seed INTEGER NOT NULL REFERENCES name (id),
+    contract INTEGER NOT NULL REFERENCES name (id),
     number INTEGER NOT NULL,
     purpose TEXT NOT NULL,
     execution INTEGER NOT NULL REFERENCES execution (id),
@@ -216,16 +214,20 @@ CREATE TABLE counterexample (
     checksum BLOB NOT NULL
 ) WITHOUT ROWID;
 """
-"""Of the table `execution`: `mark` is a digest of the schedule, `effective` is left out where all of it landed, and
-`dictionary` says with what `evaluation` is compressed. Of the table `counterexample`: all that searches found; the row
-of a search names its cheapest."""
+"""The tables of a store.
+
+`name` holds the texts that runs and trials refer to by number: tasks, seeds and contracts. `part` holds the parts of
+evaluations, each once; a row has `count` of them, numbered from its id. `execution.effective` is null where all of the
+schedule landed. `counterexample` holds all that searches found; the row of a search names its cheapest.
+"""
 
 FORGET_SEARCHES = ("DELETE FROM trial", "DELETE FROM search", "DELETE FROM counterexample")
-FORGET_RUNS = (*FORGET_SEARCHES, "DELETE FROM execution", "DELETE FROM dictionary", "DELETE FROM draw")
+FORGET_RUNS = (*FORGET_SEARCHES, "DELETE FROM execution", "DELETE FROM part", "DELETE FROM draw")
 
 KEYS = {
     "study": ("key",),
-    "dictionary": ("id",),
+    "name": ("id",),
+    "part": ("id",),
     "execution": ("id",),
     "draw": ("task", "seed", "schedule", "number"),
     "differing": ("task", "seed"),

@@ -20,7 +20,7 @@ from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
 from chaosagent.study.sink import Sink
-from chaosagent.study.store.packing import unpacked
+from chaosagent.study.store.reading import open_closed_store
 from chaosagent.study.store.study_store import ANSWERS_NAME, FILE_NAME, StudyStore
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
@@ -31,12 +31,14 @@ from tests.lab.targets.programs import Pay, Program, Read, target_of
 STATES = ("ended", "interrupted", "killed", "diverged")
 CONTRACTS = tuple(one for one in default_contracts() if one.id in {"at-most-once", "no-extra-effects"})
 ROWS = {
-    "execution": "SELECT task, seed, world, schedule, status, error, effective, cost, digest, ending, success, steps, "
-    "unpacked(evaluation, dictionary) FROM execution",
+    "execution": "SELECT key, world, schedule, status, error, effective, cost, digest, ending, success, "
+    "steps FROM execution",
     "draw": "SELECT task, seed, schedule, number, evaluation FROM draw",
     "differing": "SELECT task, seed, difference FROM differing",
-    "trial": "SELECT trial.task, trial.seed, contract, number, purpose, verdict, margin, unfair, execution.schedule, "
-    "execution.digest FROM trial JOIN execution ON execution.id = trial.execution",
+    "trial": "SELECT task.text, seed.text, contract.text, number, purpose, verdict, margin, unfair, "
+    "execution.schedule, execution.digest FROM trial JOIN execution ON execution.id = trial.execution "
+    "JOIN name AS task ON task.id = trial.task JOIN name AS seed ON seed.id = trial.seed "
+    "JOIN name AS contract ON contract.id = trial.contract",
     "search": "SELECT task, seed, contract, trials, violated_nominally, certificate, certified, lower_bound, "
     "counterexample, schedule, cost FROM search",
     "counterexample": "SELECT id, task, seed, contract, schedule, cost, signature, certified FROM counterexample",
@@ -170,12 +172,9 @@ def _note_divergence(folder: Path, plan: Plan) -> None:
 def rows_in(folder: Path) -> dict[str, list[str]]:
     """Return what a store holds."""
     with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
-        dictionaries = {None: b"", **dict(connection.execute("SELECT id, data FROM dictionary"))}
-        dictionaries = {number: data and unpacked(data) for number, data in dictionaries.items()}
-        connection.create_function(
-            "unpacked", 2, lambda data, number: data and unpacked(data, dictionaries[number]), deterministic=True
-        )
-        return {name: sorted(map(repr, connection.execute(query))) for name, query in ROWS.items()}
+        rows = {name: sorted(map(repr, connection.execute(query))) for name, query in ROWS.items()}
+    with open_closed_store(folder / FILE_NAME) as store:
+        return {**rows, "evaluations": sorted(map(repr, store.evaluations("execution")))}
 
 
 def run(folder: Path, plan: Plan, *, resume: bool, sinks: Sinks = lambda _: ()) -> StudyResult:

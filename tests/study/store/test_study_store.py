@@ -20,6 +20,11 @@ from chaosagent.study.result import StudyResult
 from chaosagent.study.store.study_store import FILE_NAME, StudyStore
 from tests.lab.targets.programs import Pay, Program, Read, target_of
 
+TRIALS_OF_SEARCHES = """
+SELECT task.text, seed.text, contract.text, count(*) FROM trial JOIN name AS task ON task.id = trial.task
+JOIN name AS seed ON seed.id = trial.seed JOIN name AS contract ON contract.id = trial.contract GROUP BY 1, 2, 3
+"""
+
 
 @pytest.fixture
 def plan() -> Plan:
@@ -49,7 +54,7 @@ def test_every_trial_and_every_search_is_in_the_store(tmp_path: Path, plan: Plan
     with closing(sqlite3.connect(tmp_path / "out" / FILE_NAME)) as database:
         (sound,) = database.execute("PRAGMA integrity_check").fetchone()
         orphans = database.execute("PRAGMA foreign_key_check").fetchall()
-        trials = database.execute("SELECT task, seed, contract, count(*) FROM trial GROUP BY 1, 2, 3").fetchall()
+        trials = database.execute(TRIALS_OF_SEARCHES).fetchall()
         numbers = database.execute("SELECT min(number), max(number), count(*) FROM trial GROUP BY task, seed, contract")
         searches = database.execute("SELECT task, seed, contract, trials, certified, cost, schedule FROM search")
         told = {(search.task_id, str(search.seed), search.contract): search for search in result.searches}
