@@ -137,10 +137,7 @@ def run_study(
     _refuse_workers(study, workforce)
     with contextlib.ExitStack() as stack:
         printed = audience.printed
-        plan = replace(plan_of(study), shard=shard)
-        pairs = len(plan.tasks) * len(plan.seeds)
-        if shard.number > pairs:
-            raise UsageError(f"--shard {shard}: the study has {pairs} pairs of a task and a seed, and no part for it.")
+        plan = _part_of(plan_of(study), shard)
         _try_searcher(study, plan)
         workforce.check_installed()
         if not workforce.ray_address:
@@ -177,8 +174,7 @@ def run_study(
             if isinstance(error, SearcherError):
                 audience.remark(_kept(out, len(records.written)))
             raise
-        removed = [] if result.interrupted else records.remove_stale(result)
-        digest = "" if result.interrupted else result.digest
+        removed, digest = ([], "") if result.interrupted else (records.remove_stale(result), result.digest)
         progress_file.close("interrupted" if result.interrupted else "ended")
     return Findings(
         plan,
@@ -197,6 +193,14 @@ def _refuse_workers(study: StudyFile, workforce: WorkerSettings) -> None:
             f"{study.located.where()}: {study.only_here[0]}, and worker processes import it by name. Put it at the top "
             "level of a module, such as agent.py, and import it from there; or leave out executor and workers."
         )
+
+
+def _part_of(plan: Plan, shard: Shard) -> Plan:
+    """Return the plan of a part of a study."""
+    pairs = len(plan.tasks) * len(plan.seeds)
+    if shard.number > pairs:
+        raise UsageError(f"--shard {shard}: the study has {pairs} pairs of a task and a seed, and no part for it.")
+    return replace(plan, shard=shard)
 
 
 def _try_searcher(study: StudyFile, plan: Plan) -> None:

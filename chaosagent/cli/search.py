@@ -42,6 +42,15 @@ Signatures: TypeAlias = Annotated[
     ),
 ]
 
+Part: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--shard",
+        help="Search only this part of the tasks and seeds, such as 1/4; `chaosagent merge` puts parts together.",
+        metavar="I/N",
+        show_default=False,
+    ),
+]
 Searcher: TypeAlias = Annotated[
     str | None,
     typer.Option(help="Another searcher; see `chaosagent list searchers`.", metavar="NAME", show_default=False),
@@ -60,14 +69,7 @@ def search(
         str, typer.Option(help="Of a running Ray cluster; a local one is started otherwise.", show_default=False)
     ] = "",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a study that was ended before its end.")] = False,
-    shard: Annotated[
-        str,
-        typer.Option(
-            help="Search only this part of the tasks and seeds, such as 1/4; `chaosagent merge` puts parts together.",
-            metavar="I/N",
-            show_default=False,
-        ),
-    ] = "",
+    shard: Part = "",
     out: Annotated[
         Path | None, typer.Option(help="Folder of the study; chaosagent-out/NAME by default.", show_default=False)
     ] = None,

@@ -53,7 +53,7 @@ def rows(folder: Path) -> dict[str, list[Any]]:
                 "substr(certificate, 1, 2) FROM search ORDER BY 1, 2, 3"
             ).fetchall(),
             "counterexamples": store.execute("SELECT id FROM counterexample ORDER BY 1").fetchall(),
-            "runs": store.execute("SELECT task, seed, schedule, digest FROM execution ORDER BY 1, 2, 3").fetchall(),
+            "runs": store.execute("SELECT key, digest FROM execution ORDER BY 1").fetchall(),
             "digest": store.execute("SELECT value FROM study WHERE key = 'digest'").fetchall(),
         }
 

@@ -24,6 +24,7 @@ from chaosagent.study.store.evaluation_codec import encode_shared
 from chaosagent.study.store.lock import lock_folder
 from chaosagent.study.store.opening import OpenStore, begin, facts_in, resume
 from chaosagent.study.store.parts import PartWriter
+from chaosagent.study.store.progress_file import NAME as PROGRESS_NAME
 from chaosagent.study.store.reading import checked_evaluations, counts_in
 from chaosagent.study.store.tables import (
     Row,
@@ -51,7 +52,7 @@ def _clear(folder: Path, *others: str) -> None:
         remove_file(folder / name)
         remove_file(folder / f"{name}{DAMAGED}")
         remove_file(folder / f"{name}{MENDING}")
-    for name in others:
+    for name in (PROGRESS_NAME, *others):
         remove_file(folder / name)
 
 
