@@ -91,6 +91,8 @@ class SearchGroup:
             told = True
             self._on_trial(search, trial)
             search.top_up(evaluator)
+            while search.due_for_race:  # at once: it must not depend on whether the next run has ended already
+                search.race()
         return search.do_what_is_due(evaluator) or told
 
     def _take_turns(self, evaluator: Evaluator) -> bool:
