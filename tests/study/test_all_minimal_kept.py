@@ -135,7 +135,8 @@ def test_several_may_be_wanted_later_and_nothing_is_run_again(tmp_path: Path, wa
     resumed = Study(several, executor, sinks=[store], earlier=store.earlier()).run()
     store.close(resumed.digest)
 
-    assert executor.ran - executor.watched < expected.executions / 2  # a few are repeated and watched each time
+    again = expected.executions - cheapest.executions
+    assert executor.ran - executor.watched < again + cheapest.executions / 4  # a few are repeated each time
     assert essence(resumed) == essence(expected)
     assert rows(tmp_path / "one") == rows(tmp_path / "several")
     for first, later in zip(cheapest.searches, resumed.searches, strict=True):
