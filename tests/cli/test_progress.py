@@ -114,13 +114,13 @@ def test_a_terminal_gets_a_live_display_and_a_log_gets_lines(plan: Plan, monkeyp
 def test_an_interrupted_search_tells_what_it_has(chaosagent: Callable[..., Any], folder: Path) -> None:
     agent = folder / "agent.py"
     wait = "            await run.clock.sleep(1)\n"
-    interrupt = '            if task.id == "lost":\n                __import__("signal").raise_signal(2)\n'
-    text = agent.read_text("utf-8").replace(wait, interrupt)
-    agent.write_text(text, encoding="utf-8")
+    interrupt = '            if task.id == "lost" and next(RETRIES) == 2:\n                signal.raise_signal(2)\n'
+    text = agent.read_text("utf-8").replace(wait, f"{interrupt}{wait}")
+    agent.write_text(f"{text}\n\nimport itertools, signal\n\nRETRIES = itertools.count()\n", encoding="utf-8")
 
     answer = chaosagent("search", "study.yaml")
 
     assert answer.code == 130
     assert "One counterexample" in answer.out
-    assert "searches had not finished." in answer.out
+    assert "had not finished." in answer.out
     assert len(list(folder.rglob("*.replay"))) == 1

@@ -362,6 +362,8 @@ def test_an_interrupted_study_tells_how_many_runs_of_an_earlier_session_it_did_n
 class OneLong(InlineExecutor):
     """Keeps one run back until nothing else can be done, and then until it is let go."""
 
+    capacity = 100
+
     def __init__(self, workbench: Workbench) -> None:
         super().__init__(workbench)
         self.finished: set[Schedule] = set()
@@ -386,7 +388,7 @@ class OneLong(InlineExecutor):
 
 @pytest.mark.slow
 def test_a_run_is_soon_on_disk_although_an_earlier_one_takes_long(tmp_path: Path) -> None:
-    doing = replace(plan(), seeds=(0,), budget=1.1)
+    doing = replace(plan(), seeds=(0,), budget=1.1, lookahead=16)
     store, executor = StudyStore.create(tmp_path / "out", doing, ""), OneLong(bench())
     seen: list[tuple[int, int]] = []
 
