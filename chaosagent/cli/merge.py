@@ -38,13 +38,13 @@ def merge(
     chaosagent search study.yaml --resume --out whole
     """
     from chaosagent.report.page import Page
-    from chaosagent.study.store.merging import merge_stores
+    from chaosagent.study.store.merge_stores import merge_stores
 
     runs = merge_stores(out, folders)
     if json:
         output.answer_json({"folder": str(out), "runs": runs})
         return OK
     page = Page().line(f"{out} holds {runs:,} runs of {len(folders)} shards.")
-    page.line(f"Now `chaosagent search STUDY.yaml --resume --out {out}` tells what they come to; none is made again.")
+    page.line(f"Now `chaosagent search STUDY.yaml --resume --out {out}` prints the result; none is made again.")
     output.answer(page)
     return OK

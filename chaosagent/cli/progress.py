@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SECONDS_BETWEEN_LINES = 5.0
 FRAMES_PER_SECOND = 8
 SECONDS_FOR_RATE = 4.0
-"""So long after the last run without injections the rate of runs is known well enough to be told."""
+"""The rate of runs is known well enough this long after the last run without injections."""
 
 
 def display_for(plan: Plan, title: str, stream: TextIO | None = None) -> Display:
@@ -70,7 +70,7 @@ class LineDisplay(_SpaceDisplay):
 
 
 class LiveDisplay(_SpaceDisplay):
-    """Keeps some lines up to date, also while a long run lets nothing be told; counterexamples scroll above them."""
+    """Keeps a few lines up to date, even during a long run; counterexamples scroll above them."""
 
     def __init__(self, plan: Plan, title: str, stream: TextIO) -> None:
         from rich.console import Console
@@ -133,7 +133,7 @@ def summary_of(progress: StudyProgress, plan: Plan) -> str:
 
 
 def space_lines(progress: StudyProgress, plan: Plan, rate: float) -> list[str]:
-    """Return how many schedules there are at each level of cost, how long they may take, and what limits leave out.
+    """Return how many schedules there are at each level of cost, how long they take, and what limits leave out.
 
     Args:
         progress: Of a study whose runs without injections were made.
@@ -144,8 +144,8 @@ def space_lines(progress: StudyProgress, plan: Plan, rate: float) -> list[str]:
     for level in progress.levels:
         before += level.schedules
         lines.append(
-            f"cost {level.cost} to {level.cost + 1}: at least {level.schedules:,} schedules; up to there at most "
-            f"{readable(before / rate)} at {rate:,.0f} runs a second, and less as rules spare runs"
+            f"cost {level.cost} to {level.cost + 1}: at least {level.schedules:,} schedules; all up to there take "
+            f"{readable(before / rate)} at {rate:,.0f} runs a second; rules spare runs, and faults open further calls"
         )
     places = len(plan.tasks) * len(plan.seeds)
     short = [level.cost for level in progress.levels if level.schedules / places > plan.limits.trials_max]

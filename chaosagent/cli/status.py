@@ -48,9 +48,9 @@ def status(
 
     folder = folder_of(path)
     while True:
-        told, state, heard = look_at(folder)
-        _show(told, state, heard, json=json, again=watch)
-        if not watch or state != "running":
+        told, heard = look_at(folder)
+        _show(told, heard, json=json, again=watch)
+        if not watch or told.state != "running":
             return OK
         pause(REFRESH_SECONDS)
 
@@ -73,12 +73,16 @@ def folder_of(path: Path) -> Path:
     return path
 
 
-def look_at(folder: Path) -> tuple[Snapshot, str, float | None]:
-    """Return how far the study in a folder is, what it does, and, if it runs, how many seconds ago it said so.
+def look_at(folder: Path) -> tuple[Snapshot, float]:
+    """Return how far the study in a folder is, and how many seconds ago it said so.
+
+    A study whose process has ended without a word counts as interrupted.
 
     Raises:
         UsageError: The folder holds none, or one that does not say how far it is.
     """
+    from dataclasses import replace
+
     from chaosagent.clock import age
     from chaosagent.errors import UsageError
     from chaosagent.study.store.progress_file import NAME, read_progress
@@ -92,11 +96,9 @@ def look_at(folder: Path) -> tuple[Snapshot, str, float | None]:
         raise UsageError(f"{folder} holds {what} (there is no {NAME}). Name the folder of a study.")
     told = read_progress(folder)
     heard = age(folder / NAME)
-    if told.state != "running":
-        return told, "interrupted; go on with --resume" if told.state == "interrupted" else str(told.state), None
-    if not _runs(folder, told, heard):
-        return told, "interrupted: its process has ended without a word; go on with --resume", None
-    return told, "running", heard
+    if told.state == "running" and not _runs(folder, told, heard):
+        told = replace(told, state="interrupted")
+    return told, heard
 
 
 def _runs(folder: Path, told: Snapshot, heard: float) -> bool:
@@ -117,16 +119,12 @@ def _runs(folder: Path, told: Snapshot, heard: float) -> bool:
     return True
 
 
-def _show(told: Snapshot, state: str, heard: float | None, *, json: bool, again: bool) -> None:
+def _show(told: Snapshot, heard: float, *, json: bool, again: bool) -> None:
     from chaosagent.report.status_page import left_range, status_page
 
     if json:
-        left = left_range(told)
-        output.answer_json(
-            {**told.to_json(), "state": state, "left_seconds": None if left is None else tuple(left)},
-            on_one_line=again,
-        )
+        output.answer_json({**told.to_json(), "left_seconds": left_range(told)}, on_one_line=again)
         return
     if again and sys.stdout.isatty():
         sys.stdout.write(CLEAR)
-    output.answer(status_page(told, state, heard))
+    output.answer(status_page(told, heard))

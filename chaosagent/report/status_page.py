@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chaosagent.clock import seconds_until
 from chaosagent.report.page import Page, bad, faint, good, notice, strong
 from chaosagent.report.story import quantity
 from chaosagent.study.store.progress_file import LevelSnapshot, Snapshot
@@ -10,18 +11,18 @@ BAR = 20
 FOUND_SHOWN = 20
 
 
-def status_page(told: Snapshot, state: str, age: float | None) -> Page:
+def status_page(told: Snapshot, age: float) -> Page:
     """Return how far a study is.
 
     Args:
-        told: What it has said last.
-        state: What it is doing, in a word or two.
-        age: Seconds since it has said that; `None` for a study that does not run.
+        told: Its last snapshot.
+        age: Of that, in seconds.
     """
+    state = "interrupted; continue it with --resume" if told.state == "interrupted" else told.state
     shard = f", shard {told.shard}" if told.shard else ""
     title = f"{told.target}, configuration {told.config}, budget {told.budget:g}{shard}: "
-    page = Page().line(strong(title), (good if state == "ended" else notice)(state))
-    if age is not None and age > STALE_SECONDS:
+    page = Page().line(strong(title), (good if told.state == "ended" else notice)(state))
+    if told.state == "running" and age > STALE_SECONDS:
         page.line(faint(f"last heard of {readable(age)} ago: one run takes long, or the machine is busy"))
     page.table(
         ("", ""),
@@ -98,20 +99,24 @@ def left_range(told: Snapshot) -> tuple[float, float] | None:
     """Return how many more seconds a study takes at least and at most; `None` where nobody can tell.
 
     At least, as the rest of its searches may end with the next trial; at most, as each may use all trials that it is
-    allowed to, at the rate of the last minute. A limit of time lowers both.
+    allowed to, at the rate of the last minute, or as a limit of time ends the session before.
     """
     if told.state != "running" or told.rate <= 0:
         return None
     most = max(0, told.trials_max - told.trials) / told.rate
     if told.seconds_max is not None:
         most = min(most, max(0.0, told.seconds_max - told.seconds))
+    if told.until:
+        most = min(most, seconds_until(told.until))
     return 0.0, most
 
 
 def left_text(told: Snapshot) -> str:
     """Say how long a study takes at most."""
     found = left_range(told)
-    return "-" if found is None else f"at most {readable(found[1])}, and less where searches end before their limits"
+    if found is None:
+        return "-"
+    return f"at most {readable(found[1])} at this rate, and less if searches end before their limits"
 
 
 def readable(seconds: float) -> str:

@@ -235,7 +235,7 @@ class Evaluator:
         return arrived
 
     def wait(self, urgent: TaskSeed | None = None) -> None:
-        """Take the next run that ends; the runs of a task and seed that cannot go on without are made before others."""
+        """Take the next run that ends; runs of `urgent`, which cannot continue without them, are made first."""
         finished = self.queue.next_finished(None if urgent is None else urgent[:2])
         key = self._tickets.pop(finished.ticket, None)
         self.speculation.end(finished.ticket, finished.evaluation)

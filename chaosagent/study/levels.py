@@ -27,7 +27,7 @@ class Level(NamedTuple):
         cost: The least cost there, a whole number.
         schedules: How many schedules there are at least, for one contract of each task and seed: combinations of faults
             at the calls of the runs without injections. Faults open further calls, and rules spare most runs.
-        trials: How many were told.
+        trials: How many trials the searches were told of.
         searches_over: How many searches have ended, or proved that nothing breaks their contract there.
     """
 
@@ -49,7 +49,6 @@ class Levels:
         self._space, self._budget = space, budget
         self._schedules: Counter[int] = Counter()
         self._trials: Counter[int] = Counter()
-        self._costs: dict[Schedule, int] = {}
 
     def note_nominal(self, nominal: Evaluation) -> None:
         """Count what could be injected into a run without injections."""
@@ -63,7 +62,7 @@ class Levels:
         """Return the levels up to the budget.
 
         Args:
-            bounds: What is proved in each search that is not over: nothing cheaper than this breaks its contract.
+            bounds: The lower bound of each search that is not over.
             searches: How many there are in all.
         """
         over = searches - len(bounds)

@@ -170,7 +170,7 @@ class ForeseesTrials(Protocol):
     """A searcher that can say what it will probably ask; workers that have nothing else to do run it ahead."""
 
     def likely(self) -> Iterator[Schedule]:
-        """Yield what it will probably ask, what comes first first; that changes nothing of what it does ask.
+        """Yield what it will probably ask, soonest first, without changing what it does ask.
 
         The iterator is not used any more after the next call of any other method.
         """

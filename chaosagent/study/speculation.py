@@ -46,11 +46,11 @@ class Speculation:
             self.dropped += 1
 
     def take_told(self, key: tuple[TaskSeed, Schedule]) -> Evaluation | None:
-        """Return what the run of a schedule told, which is asked for now; `None` where none has ended."""
+        """Hand over the result of a schedule that is requested now; `None` if its run has not ended."""
         return self._told[key[0]].pop(key[1], None)
 
     def take_ticket(self, key: tuple[TaskSeed, Schedule]) -> int | None:
-        """Return the ticket of the run of a schedule, which is asked for now; `None` where none is under way."""
+        """Hand over the ticket of a run that is under way and requested now; `None` if there is none."""
         ticket = self._out.pop(key, None)
         if ticket is not None:
             del self._tickets[ticket]

@@ -71,17 +71,11 @@ VIRTUAL_SECONDS_MAX = 365 * 86_400.0
 class Keeping:
     """Hands jobs on to another executor and keeps what they told, by ticket."""
 
+    capacity, workers = 1, 0
+
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self.told: dict[int, Evaluation] = {}
-
-    @property
-    def capacity(self) -> int:
-        return 1
-
-    @property
-    def workers(self) -> int:
-        return 0
 
     def submit(self, ticket: int, job: Job) -> None:
         self._executor.submit(ticket, job)
@@ -101,17 +95,11 @@ class Keeping:
 class Ready:
     """Does nothing: what each job told is known."""
 
+    capacity, workers = 1, 0
+
     def __init__(self, told: dict[int, Evaluation]) -> None:
         self._told = told
         self._waiting: deque[int] = deque()
-
-    @property
-    def capacity(self) -> int:
-        return 1
-
-    @property
-    def workers(self) -> int:
-        return 0
 
     def submit(self, ticket: int, job: Job) -> None:
         del job

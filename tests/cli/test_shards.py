@@ -129,9 +129,9 @@ def test_a_shard_is_gone_on_with_as_that_shard(copy: Path, capsys: pytest.Captur
     study = str(copy / "small.yaml")
 
     assert main(["search", study, "--out", str(copy / "part-1"), "--resume"]) == 2
-    assert "holds shard 1/2 of a study. Go on with it with --shard 1/2" in capsys.readouterr().err
+    assert "holds shard 1/2 of a study. Resume it with --shard 1/2" in capsys.readouterr().err
     assert main(["search", study, "--out", str(copy / "whole"), "--resume", "--shard", "1/2"]) == 2
-    assert "holds a whole study. Go on with it without --shard" in capsys.readouterr().err
+    assert "holds a whole study. Resume it without --shard" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", "-1/3", "1/3/5", "7/9"])

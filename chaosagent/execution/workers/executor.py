@@ -67,18 +67,12 @@ class InlineExecutor:
         warn: Called, from another thread, with a line on each run that takes longer than its limit of real time.
     """
 
+    capacity, workers = 1, 0
+
     def __init__(self, workbench: Workbench, warn: Callable[[str], object] | None = None) -> None:
         self._workbench = workbench
         self._waiting: deque[tuple[int, Job]] = deque()
         self._slow_runs = None if warn is None else SlowRuns(workbench.limits.wall_seconds_max, warn)
-
-    @property
-    def capacity(self) -> int:
-        return 1
-
-    @property
-    def workers(self) -> int:
-        return 0
 
     def submit(self, ticket: int, job: Job) -> None:
         self._waiting.append((ticket, job))

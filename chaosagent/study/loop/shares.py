@@ -35,7 +35,7 @@ class Shares:
         self._told = 0
 
     def note(self, at: TaskSeed, evaluation: Evaluation) -> None:
-        """Note a trial that was told."""
+        """Count a trial, and whether it took a new path."""
         self._told += 1
         places = tuple([crossing.place for crossing in evaluation.crossings])
         path = hash((evaluation.ending, evaluation.success, places))

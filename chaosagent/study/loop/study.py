@@ -1,4 +1,4 @@
-"""The loop of a study: all searches side by side, and what becomes of those that have ended."""
+"""The loop of a study: all searches side by side, and the results of those that have ended."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chaosagent.study.determinism.determinism import compare_with, examine
 from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.levels import Levels
 from chaosagent.study.loop.build_certificate import share_contradictions
-from chaosagent.study.loop.finishing import Finishing
+from chaosagent.study.loop.finisher import Finisher
 from chaosagent.study.loop.gc_pause import rare_full_collections
 from chaosagent.study.loop.resume_state import NOTHING_EARLIER, ResumeState
 from chaosagent.study.loop.search import Search
@@ -82,7 +82,7 @@ class Study:
         self._cold_repeats = ColdRepeats(
             self._evaluator, elsewhere, self._afresh.nominal_of, fresh=plan.fresh, on_progress=self._report_repeats
         )
-        self._finishing = Finishing(
+        self._finisher = Finisher(
             plan,
             self._evaluator,
             self._afresh,
@@ -114,21 +114,21 @@ class Study:
         try:
             self._examine([group.at for group in self._groups])
             self._search_all()
-            results = self._finishing.withdrawn(self._results_in_order())
+            results = self._finisher.withdrawn(self._results_in_order())
         except KeyboardInterrupt:
             self._stop_at_once()
             for group in self._unfinished():
                 share_contradictions(group.searches)
-                self._results[group.at] = self._finishing.finish(group.searches)
+                self._results[group.at] = self._finisher.finish(group.searches)
             results = self._results_in_order()
         except SearcherError:
             self._stop_at_once()
             for group in self._unfinished():
                 if any(search.found.count for search in group.searches):
-                    self._finishing.finish(group.searches)
+                    self._finisher.finish(group.searches)
             raise
         return StudyResult(
-            searches=without_disproved_claims(self._finishing.withdrawn(results)),
+            searches=without_disproved_claims(self._finisher.withdrawn(results)),
             trials=self._progress.trials,
             executions=self._evaluator.executions,
             errors=self._evaluator.errors,
@@ -138,14 +138,14 @@ class Study:
             seconds=monotonic() - self._started,
             cold_repeats=self._cold_repeats.runs,
             cold_seconds=self._cold_repeats.seconds,
-            interrupted=self._finishing.interrupted,
-            nature=self._finishing.nature,
+            interrupted=self._finisher.interrupted,
+            nature=self._finisher.nature,
             unlike=self._evaluator.diverged,
         )
 
     def _stop_at_once(self) -> None:
         """Have nothing run any more but what shows what was found."""
-        self._finishing.interrupted = True
+        self._finisher.interrupted = True
         self._evaluator.abandon()
 
     def _unfinished(self) -> list[SearchGroup]:
@@ -173,7 +173,7 @@ class Study:
                 "processes of one machine share (Plan.answers), so it cannot be searched on a cluster: leave out "
                 "--ray-address."
             )
-        self._finishing.nature = nature
+        self._finisher.nature = nature
         self._evaluator.answering = self._afresh.answering = nature.answering
         self._progress.stochastic = nature.stochastic
         self._sinks.examined(nature)
@@ -186,7 +186,7 @@ class Study:
         self._progress.searches = len(places) * len(hard)
         return [
             SearchGroup(
-                [Search(self._plan, at, contract, place, self._finishing.signature) for place, contract in hard],
+                [Search(self._plan, at, contract, place, self._finisher.signature) for place, contract in hard],
                 self._note,
             )
             for at in places
@@ -209,7 +209,7 @@ class Study:
                 self._evaluator.wait()
                 continue
             group = ready.popleft()
-            if self._finishing.nature.stochastic and group.at not in begun:
+            if self._finisher.nature.stochastic and group.at not in begun:
                 begun.add(group.at)
                 group.expect_chance(self._plan, self._evaluator, self._fresh)
             has_moved = group.advance(self._evaluator)
@@ -238,7 +238,7 @@ class Study:
     @property
     def _may_speculate(self) -> bool:
         wanted = self._plan.speculate
-        is_free = self._plan.target.clock is ClockKind.VIRTUAL and not self._finishing.nature.stochastic
+        is_free = self._plan.target.clock is ClockKind.VIRTUAL and not self._finisher.nature.stochastic
         return is_free if wanted is None else wanted
 
     def _end(self, group: SearchGroup) -> None:
@@ -250,9 +250,9 @@ class Study:
             return
         self._report()
         together = [one for one in self._groups if one.at.task_id == task_id]
-        self._finishing.repeat([one.searches for one in together])
+        self._finisher.repeat([one.searches for one in together])
         for one in together:
-            self._results[one.at] = self._finishing.finish(one.searches)
+            self._results[one.at] = self._finisher.finish(one.searches)
         for one in together:
             self._evaluator.forget(one.at)
             one.forget()
@@ -266,7 +266,7 @@ class Study:
         evaluation, at = trial.evaluation, search.at
         if trial.schedule == EMPTY and at not in self._checked:
             self._checked.add(at)
-            compare_with(self._workbench, at, self._finishing.nature.answering, evaluation)
+            compare_with(self._workbench, at, self._finisher.nature.answering, evaluation)
             self._levels.note_nominal(evaluation)
         self._levels.note_trial(trial.schedule)
         told = trial.hashed([at.task_id, str(at.seed), search.contract.id])
@@ -292,8 +292,8 @@ class Study:
         progress.executions, progress.errors = self._evaluator.executions, self._evaluator.errors
         progress.seconds = begun - self._started
         found = [one.found for group in self._unfinished() for one in group.searches if one.found.count]
-        progress.found = len(self._finishing.costs) + sum(one.count for one in found)
-        progress.best_cost = min([*self._finishing.costs, *(one.best_cost for one in found)], default=None)
+        progress.found = len(self._finisher.costs) + sum(one.count for one in found)
+        progress.best_cost = min([*self._finisher.costs, *(one.best_cost for one in found)], default=None)
         bounds = [search.lower_bound for search in active]
         progress.levels = self._levels.told(bounds, progress.searches)
         progress.nominals_left = len(self._groups) - len(self._checked)

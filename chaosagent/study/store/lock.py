@@ -15,7 +15,7 @@ LOCK_NAME = "study.lock"
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether a process of this machine works on the study in a folder; nothing is written and nothing is locked."""
+    """Whether a process of this machine works on the study in a folder; it tries the lock for a moment."""
     try:
         with (folder / LOCK_NAME).open("rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)

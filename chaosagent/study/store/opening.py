@@ -148,7 +148,7 @@ def _check_is_same(facts: Facts, folder: Path, plan: Plan, remedy: str) -> None:
         held, option = "a whole study", "without --shard"
         if "shard" in facts:
             held, option = f"shard {facts['shard']} of a study", f"with --shard {facts['shard']}"
-        raise UsageError(f"{folder} holds {held}. Go on with it {option}, or choose another --out for another part.")
+        raise UsageError(f"{folder} holds {held}. Resume it {option}, or choose another --out for another part.")
     changed = changed_code(json.loads(facts.get("code", "{}")))
     if changed:
         raise UsageError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, cast
@@ -127,9 +127,3 @@ class PartReader:
         if len(self._data) >= KNOWN_MAX:
             self._data.clear()
         self._data.update(enumerate(_unpacked(row[2]), row[0]))
-
-
-def parts_present(rows: Iterable[Sequence[Any]]) -> Iterator[range]:
-    """Yield the numbers of the parts that rows (id, count) hold."""
-    for first, count in rows:
-        yield range(first, first + count)

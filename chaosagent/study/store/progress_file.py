@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -166,10 +167,11 @@ class ProgressFile(Sink):
     def _write(self, state: State) -> None:
         text = json.dumps(self._snapshot(state).to_json(), allow_nan=False)
         fresh = self._path.with_name(f".writing-{NAME}")
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        fresh.replace(self._path)
+        with contextlib.suppress(OSError):  # such as a full disk, of which the store says what it means
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+            fresh.replace(self._path)
 
     def _snapshot(self, state: State) -> Snapshot:
         plan, progress = self._plan, self._progress
@@ -238,4 +240,4 @@ def read_progress(folder: Path) -> Snapshot:
 
 
 _REMEDY = "Name the folder of a study, such as chaosagent-out/NAME, or its study file."
-_ANEW = "A study that runs writes it anew every second; --resume does."
+_ANEW = "A running study writes it every second, and so does --resume."

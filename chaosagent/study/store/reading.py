@@ -30,7 +30,7 @@ from chaosagent.sqlite_file import (
 )
 from chaosagent.study.store.evaluation_codec import decode_evaluation, decode_shared, part_numbers
 from chaosagent.study.store.facts import Facts, read_facts, write_all
-from chaosagent.study.store.parts import PartReader, parts_present
+from chaosagent.study.store.parts import PartReader
 from chaosagent.study.store.tables import KEYS, SCHEMA, row_place
 from chaosagent.study.task_seed import TaskSeed
 
@@ -222,8 +222,8 @@ def _take_over(connection: sqlite3.Connection, path: Path, fresh: sqlite3.Connec
 def _without_parts(connection: sqlite3.Connection) -> Iterator[int]:
     """Yield the ids of runs a part of which is missing."""
     present: set[int] = set()
-    for numbers in parts_present(connection.execute("SELECT id, count FROM part")):
-        present.update(numbers)
+    for first, count in connection.execute("SELECT id, count FROM part"):
+        present.update(range(first, first + count))
     for number, data in connection.execute("SELECT id, evaluation FROM execution WHERE evaluation IS NOT NULL"):
         if not present.issuperset(part_numbers(data)):
             yield number

@@ -343,7 +343,7 @@ def test_where_answers_come_by_chance_the_searcher_that_is_told_says_what_matter
 ) -> None:
     plan = plan_of(Model(0.0, 0.0, 0), tmp_path, "anytime")
     study = Study(plan, InlineExecutor(plan.workbench()))
-    search = Search(plan, TaskSeed("pay", 0), PAID_ONCE, 0, study._finishing.signature)
+    search = Search(plan, TaskSeed("pay", 0), PAID_ONCE, 0, study._finisher.signature)
     before = search.searcher
     search.expect_chance(Racer(plan, search.at, PAID_ONCE, study._fresh))
 

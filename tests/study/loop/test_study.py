@@ -72,20 +72,14 @@ class Shuffled:
         breaks: Which schedules cannot be run.
     """
 
+    capacity, workers = 1_000, 4
+
     def __init__(
         self, workbench: Workbench, seed: int = 0, breaks: Callable[[Schedule], bool] = lambda _: False
     ) -> None:
         self._workbench, self._rng, self._breaks = workbench, random.Random(seed), breaks
         self._waiting: list[tuple[int, Job]] = []
         self.submitted: list[Job] = []
-
-    @property
-    def capacity(self) -> int:
-        return 1_000
-
-    @property
-    def workers(self) -> int:
-        return 4
 
     def submit(self, ticket: int, job: Job) -> None:
         self.submitted.append(job)

@@ -1,4 +1,4 @@
-"""What becomes of what searches have found: it is minimised, repeated, confirmed and certified."""
+"""Minimises, repeats, confirms and certifies the violations that searches have found."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from chaosagent.study.sink import Sink
 from chaosagent.study.task_seed import TaskSeed
 
 
-class Finishing:
+class Finisher:
     """Turns ended searches into results.
 
     Args:
@@ -40,7 +40,7 @@ class Finishing:
         fresh: Makes fresh runs of schedules of a stochastic target.
         cold_repeats: Repeats runs in processes of their own.
         out_of_time: Whether the study has reached its limit of time.
-        sink: Is told the results.
+        sink: Receives the results.
 
     Attributes:
         costs: Of the counterexamples so far.
