@@ -109,7 +109,7 @@ class AdversarySearcher:
         self._belief = Belief(noise)
         self._arms, self._choices = Arms(problem.space), plain_choices(problem.space)
         self._expander = Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
-        self._told, self._ceiling, self._foresight = TrialLog(), Ceiling(problem), Foresight()
+        self._told, self._ceiling, self._foresight = TrialLog(problem.log), Ceiling(problem), Foresight()
         self._references: list[Evaluation] = []
         self._usable: dict[str, set[int]] = {}
         self._useless: dict[str, set[int]] = {}

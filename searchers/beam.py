@@ -96,7 +96,7 @@ class BeamSearcher:
         self._levels = [_Level() for _ in range(depth)]
         self._expander = Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
         self._known = Ceiling(problem)
-        self._told = TrialLog()
+        self._told = TrialLog(problem.log)
         self._marks: set[State] = set()
         self._wanted: dict[Schedule, float] = {EMPTY: 0.0}
         self._next_level = 0

@@ -77,7 +77,7 @@ class HypothesisSearcher:
         self._shrinks = shrinker in ("on", True)
         require("hypothesis", extra="search", needed_by="searcher hypothesis")
         self._pool = Pool(problem)
-        self._told = TrialLog()
+        self._told = TrialLog(problem.log)
         self._rounds = self._idle_rounds = 0
         self._test: _Test | None = None
         self._talk: Conversation[Schedule, None] | None = None

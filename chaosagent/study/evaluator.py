@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
+from itertools import chain
 
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.workers.executor import Executor
@@ -21,7 +22,9 @@ from chaosagent.faults.online import Policy, Scores
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.written_file import WrittenFile
 from chaosagent.study.divergence import Divergence, divergence_of_effective, divergence_of_repeat, is_equal_run
-from chaosagent.study.interning import Interning
+from chaosagent.study.memory.evaluation_log import EvaluationLog
+from chaosagent.study.memory.interning import Interning
+from chaosagent.study.memory.spill import Spill
 from chaosagent.study.speculation import Speculation
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.vocabulary import Ending
@@ -48,6 +51,7 @@ class Evaluator:
         on_differing: Called for the first repeat of a task and seed that diverged, with how it did; once more when a
             watched run has told more of the cause.
         judge_hung: Says what contracts make of a run that the limit of real time has ended, and why it did.
+        spill: Where runs go for which there is no room in memory; `None` keeps all of them there.
 
     Attributes:
         queue: Shares the executor between tasks and seeds.
@@ -71,11 +75,13 @@ class Evaluator:
         on_executed: Callable[[TaskSeed, Evaluation], None] | None = None,
         on_differing: Callable[[TaskSeed, str], None] | None = None,
         judge_hung: Callable[[Job, str], Execution] | None = None,
+        *,
+        spill: Spill | None = None,
     ) -> None:
         self.queue, self._fingerprinting = FairQueue(executor), fingerprinting
         self._on_executed = on_executed or (lambda *_: None)
         self._on_differing, self._judge_hung = on_differing or (lambda *_: None), judge_hung
-        self._known: defaultdict[TaskSeed, dict[Schedule, Evaluation]] = defaultdict(dict)
+        self._known: defaultdict[TaskSeed, EvaluationLog] = defaultdict(lambda: EvaluationLog(spill))
         self._remembered: defaultdict[TaskSeed, dict[Schedule, Evaluation]] = defaultdict(dict)
         self._out: dict[tuple[TaskSeed, Schedule], int] = {}
         self._tickets: dict[int, tuple[TaskSeed, Schedule]] = {}
@@ -138,14 +144,13 @@ class Evaluator:
         """Have a policy play a run, unless executed runs tell what it would do."""
         if at not in self._foresights:
             self._foresights[at] = foresight = Foresight()
-            for evaluation in (*self._known[at].values(), *self._remembered[at].values()):
+            for evaluation in chain(self._known[at], self._remembered[at].values()):
                 foresight.add(evaluation)
         foreseen = self._foresights[at].of(Scores(policy, at.seed))
         if foreseen is None:
             self._plays[self._submit(at, EMPTY, self.answering, policy)] = (at, policy)
             return
-        self.request(at, foreseen.schedule)
-        self._played[at, policy] = self._known[at][foreseen.schedule]
+        self._played[at, policy] = self.evaluate(at, foreseen.schedule)
 
     def take_played(self, at: TaskSeed, policy: Policy) -> Evaluation | None:
         """Return what the run of a policy told, once, as an evaluation of what it chose; `None` while it is out."""
@@ -328,7 +333,7 @@ class Evaluator:
         self._check_what_landed(key[0], evaluation)
         self.note_written(key[0].task_id, evaluation.written)
         self._sharing.share(key[1], evaluation)
-        self._known[key[0]][key[1]] = evaluation
+        self._known[key[0]].add(key[1], evaluation)
         foresight = self._foresights.get(key[0])
         if foresight is not None:
             foresight.add(evaluation)
@@ -361,9 +366,9 @@ class Evaluator:
         """Return the files that runs of a task were seen to write."""
         return sorted(self._written.get(task_id, {}).values())
 
-    def known_of(self, at: TaskSeed) -> list[Evaluation]:
-        """Return all that is known of a task and seed, in no certain order."""
-        return list(self._known[at].values())
+    def log_of(self, at: TaskSeed) -> EvaluationLog:
+        """Return all that is known of a task and seed; it grows by each run that ends."""
+        return self._known[at]
 
     def evaluate(self, at: TaskSeed, schedule: Schedule) -> Evaluation:
         """Return what a schedule told, running it first if it was not."""
@@ -378,23 +383,18 @@ class Evaluator:
         """Drop what was told about a task and seed, in all worlds, whose searches are over."""
         self._sharing.forget()
         self.speculation.forget(at)
-        for kept in (self._known, self._foresights):
-            for world in [world for world in kept if world[:2] == at[:2]]:
-                del kept[world]
+        for world in [world for world in self._known if world[:2] == at[:2]]:
+            self._known.pop(world).forget()
+            self._foresights.pop(world, None)
 
     def abandon(self) -> None:
         """Drop what no worker has begun, and expect nothing of what is out any more."""
         self.queue.drop_waiting()
         self.speculation.abandon()
-        self._out.clear()
-        self._tickets.clear()
-        self._repeats.clear()
-        self._watched.clear()
-        self._naming.clear()
-        self._draws.clear()
-        self._plays.clear()
+        for out in (self._out, self._tickets, self._repeats, self._watched, self._naming, self._draws, self._plays):
+            out.clear()
 
     def repeats_out(self, task_id: str) -> bool:
         """Whether some repeat of a run of a task has not ended yet."""
-        repeats = (*self._repeats.values(), *self._watched.values(), *self._naming.values())
+        repeats = chain(self._repeats.values(), self._watched.values(), self._naming.values())
         return any(at.task_id == task_id for at, _ in repeats)

@@ -15,6 +15,7 @@ from chaosagent.faults.online import Policy
 from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.space import Space
 from chaosagent.registry import Registry
+from chaosagent.study.memory.evaluation_log import EvaluationLog
 
 
 class Purpose(enum.Enum):
@@ -69,6 +70,8 @@ class Problem:
         outcome_only: The contract judges the outcome of a run and nothing else of it.
         by_chance: Answers come by chance and are frozen: what is clean here may violate with other answers, so each
             kind of schedule has to be run once and not only inferred, for the study to race it.
+        log: Has each run before a searcher is told of it, and keeps those on disk for which there is no room in
+            memory, so that a searcher need not keep them; `None` where what a searcher is told is no such run.
     """
 
     contract: str
@@ -81,6 +84,7 @@ class Problem:
     all_minimal: bool = False
     outcome_only: bool = False
     by_chance: bool = False
+    log: EvaluationLog | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

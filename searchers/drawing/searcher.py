@@ -34,7 +34,7 @@ class DrawingSearcher(ABC):
         self._problem = problem
         self._streams = Streams(problem.search_seed, self.name, problem.contract)
         self._pool = Pool(problem)
-        self._told = TrialLog()
+        self._told = TrialLog(problem.log)
         self._exhausted = False
 
     @abstractmethod

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from chaosagent.faults.evaluation import Evaluation, Status
+from chaosagent.faults.injection import Injection
 from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import Schedule
 from chaosagent.searchers.proof.chains import Chains
@@ -122,6 +123,14 @@ class Audit:
     def keep(self, slot: int, sample: Sample) -> None:
         """Keep a sample in its slot."""
         self._kept[sample.rule][slot : slot + 1] = [sample]
+
+    def keep_converged(self, merged: Schedule, owner: Schedule, pruned: Iterable[Injection]) -> None:
+        """Keep some of what rule R3 does not add to a schedule, with what its owner does with the same injection."""
+        comparable = [one for one in pruned if not any(one.hook.overlaps(other.hook) for other in owner)]
+        for number, slot in self.slots("R3", len(comparable)):
+            injection = comparable[number]
+            twins = (owner.with_injection(injection),)
+            self.keep(slot, Sample("R3", merged.with_injection(injection), twins))
 
     def choose(self, count: int, told: TrialLog, below: Below) -> list[Proposal]:
         """Return the schedules to be run for an audit, as many for each rule.

@@ -86,7 +86,7 @@ class BisectingSearcher:
         self._problem, self._make = problem, make
         self._space = IntervalSpace(problem.space)
         self._affordable = problem.budget + COST_TOLERANCE
-        self._inner = make(replace(problem, space=self._space), rules)
+        self._inner = make(replace(problem, space=self._space, log=None), rules)
         self._is_used = True
         self._told: dict[Schedule, Evaluation] = {}
         self._out: set[Schedule] = set()
@@ -253,7 +253,7 @@ class BisectingSearcher:
         self._stand_ins.clear()
         self._pruned = sum(number for _, number in self._stood_for())
         space = self._space if self._is_used else self._problem.space
-        self._inner = self._make(replace(self._problem, space=space), rules)
+        self._inner = self._make(replace(self._problem, space=space, log=None), rules)
         for evaluation in self._told.values():
             self._hand_over(evaluation)
         self._inner.settle()

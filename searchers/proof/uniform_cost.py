@@ -30,7 +30,6 @@ hold it and are searched all the same.
 
 from __future__ import annotations
 
-import heapq
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,13 +39,14 @@ from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.searchers.proof.audit import ORDER, Audit, Sample, below, order_is_wrong
 from chaosagent.searchers.proof.chains import Chains
-from chaosagent.searchers.proof.frontier import Child, Family, Origin, in_order
+from chaosagent.searchers.proof.frontier import Child, Family, Frontier, Origin, revived
 from chaosagent.searchers.proof.limits import limit_share_max
 from chaosagent.searchers.proof.owners import Owners
 from chaosagent.searchers.seen.points import Candidate, Expander
 from chaosagent.searchers.seen.states import States, Stretch
 from chaosagent.searchers.seen.trial_log import TrialLog
 from chaosagent.seeds import derive
+from chaosagent.study.memory.evaluation_log import ScheduleSet
 from chaosagent.study.searcher import Problem, Proposal, Purpose, SearchProgress
 from chaosagent.study.shrinking.minimal_sets import MinimalSets
 from chaosagent.vocabulary import Verdict
@@ -76,7 +76,7 @@ class ExactSearcher:
         self._spent_max, self._near_limit = limit_share_max(problem), 0.0
         self._cheapest = problem.space.cost_min
         self.expander = self._new_expander()
-        self.told = TrialLog()
+        self.told = TrialLog(problem.log)
         self.states = States(problem.monitor, problem.space.model, problem.seed)
         self._chains = Chains(self.states, problem.space.model, problem.budget)
         self._audit = Audit(problem.contract, self._chains)
@@ -87,8 +87,13 @@ class ExactSearcher:
         problem = self._problem
         self._settled: Child | None = None  # the first of the frontier, once it is known that it needs a run
         self._settled_schedule = EMPTY
-        self._frontier = [Child(0.0, 0, "", 0, 0, -1, EMPTY, None, None)]
-        self._asked: set[Schedule] = set()
+        self._frontier = Frontier(
+            None
+            if problem.log is None
+            else lambda one: revived(one, self.told, self.expander, in_order=self._rules[ORDER])
+        )
+        self._frontier.push(Child(0.0, 0, "", 0, 0, -1, EMPTY, None, None))
+        self._asked = ScheduleSet(problem.log)
         self._waiting = 0
         self._open: dict[Schedule, float] = {}
         model, used, several = problem.space.model, self._rules["R3"], problem.all_minimal
@@ -111,7 +116,7 @@ class ExactSearcher:
         proposals: list[Proposal] = []
         while len(proposals) < count:
             self.settle()
-            if not self._frontier or self._decided(self._frontier[0].cost):
+            if not self._frontier or self._decided(self._frontier.first.cost):
                 break
             child, schedule = self._pop(), self._settled_schedule
             self._asked.add(schedule)
@@ -121,8 +126,8 @@ class ExactSearcher:
 
     def settle(self) -> None:
         """Take from the frontier what needs no run: what was told already, what was asked, and what R3 prunes."""
-        while self._frontier and not self._decided(self._frontier[0].cost):
-            child = self._frontier[0]
+        while self._frontier and not self._decided(self._frontier.first.cost):
+            child = self._frontier.first
             if child is self._settled:
                 return
             schedule = child.schedule
@@ -143,7 +148,7 @@ class ExactSearcher:
 
     def likely(self) -> Iterator[Schedule]:
         """Yield what is asked next unless a run before it says otherwise (`ForeseesTrials`)."""
-        for child in in_order(self._frontier):
+        for child in self._frontier.in_order():
             if self._decided(child.cost):
                 return
             schedule = child.schedule
@@ -151,7 +156,7 @@ class ExactSearcher:
                 yield schedule
 
     def _pop(self) -> Child:
-        child = heapq.heappop(self._frontier)
+        child = self._frontier.pop()
         self._waiting -= child.injection is not None
         self._push_next_of(child.family)
         return child
@@ -166,6 +171,7 @@ class ExactSearcher:
                 self._take_states(evaluation)
         cost = self._open.pop(schedule, None)
         if cost is not None:
+            self._asked.add(schedule)
             self._expand(evaluation, cost)
         if self._rules[ORDER] and order_is_wrong(evaluation, self.told):
             self._withdraw(ORDER)
@@ -189,7 +195,7 @@ class ExactSearcher:
 
     @property
     def finished(self) -> bool:
-        return not self._open and (not self._frontier or self._decided(self._frontier[0].cost))
+        return not self._open and (not self._frontier or self._decided(self._frontier.first.cost))
 
     @property
     def waiting(self) -> int:
@@ -200,9 +206,9 @@ class ExactSearcher:
     def next_is_unknown(self) -> bool:
         """Whether no run has shown what the schedule that comes next does up to the next checkpoint."""
         self.settle()
-        if not self._foresees or not self._frontier or self._decided(self._frontier[0].cost):
+        if not self._foresees or not self._frontier or self._decided(self._frontier.first.cost):
             return False
-        child = self._frontier[0]
+        child = self._frontier.first
         if child.injection is None or child.family is None:
             return False
         return self.states.foresee(child.family.origin.run, child.position, child.injection) is None
@@ -225,7 +231,7 @@ class ExactSearcher:
     @property
     def lower_bound(self) -> float:
         """Nothing cheaper than this breaks the contract, or no other minimal counterexample if all are wanted."""
-        next_cost = self._frontier[0].cost if self._frontier else float("inf")
+        next_cost = self._frontier.first.cost if self._frontier else float("inf")
         found = float("inf") if self._problem.all_minimal else self._best_cost
         return min(*self._open.values(), self._unknown_cost, found, next_cost)
 
@@ -338,7 +344,7 @@ class ExactSearcher:
     def _push_next_of(self, family: Family | None) -> None:
         child = None if family is None else family.next_child()
         if child is not None:
-            heapq.heappush(self._frontier, child)
+            self._frontier.push(child)
 
     def _converged(self, child: Child) -> bool:
         """Whether rule R3 makes it unnecessary to run a child."""
@@ -354,13 +360,7 @@ class ExactSearcher:
     def _note_converged(self, origin: Origin, owner: Schedule, pruned: Sequence[Candidate]) -> None:
         """Count what rule R3 leaves out, as what it does is known from an equal run before it in the order of cost."""
         self._pruned["R3"] += len(pruned)
-        comparable = [
-            one.injection for one in pruned if not any(one.injection.hook.overlaps(other.hook) for other in owner)
-        ]
-        for number, slot in self._audit.slots("R3", len(comparable)):
-            injection = comparable[number]
-            twins = (owner.with_injection(injection),)
-            self._audit.keep(slot, Sample("R3", origin.schedule.with_injection(injection), twins))
+        self._audit.keep_converged(origin.schedule, owner, [one.injection for one in pruned])
 
     def known_to_hold(self, schedule: Schedule) -> bool:
         """Whether other runs have shown that a run of a schedule does not break the contract."""

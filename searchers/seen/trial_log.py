@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from chaosagent.errors import UsageError
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import Schedule
+from chaosagent.study.memory.evaluation_log import EvaluationLog, ToldRuns
 from chaosagent.study.searcher import Proposal, Purpose
 
 
-class TrialLog:
+class TrialLog(ToldRuns):
     """The log of what a searcher was told.
+
+    Args:
+        log: That has the runs which the searcher is told of, so that they need not be kept here, too; `None` where
+            there is none.
 
     Attributes:
         out: What it asked for and was not told yet.
     """
 
-    def __init__(self) -> None:
-        self._evaluations: dict[Schedule, Evaluation] = {}
+    def __init__(self, log: EvaluationLog | None = None) -> None:
+        super().__init__(log)
         self.out: set[Schedule] = set()
-
-    def __contains__(self, schedule: Schedule) -> bool:
-        return schedule in self._evaluations
-
-    def __getitem__(self, schedule: Schedule) -> Evaluation:
-        return self._evaluations[schedule]
-
-    def __len__(self) -> int:
-        return len(self._evaluations)
-
-    def __iter__(self) -> Iterator[Evaluation]:
-        return iter(self._evaluations.values())
-
-    def get(self, schedule: Schedule) -> Evaluation | None:
-        """Return what a schedule told, `None` when it was not told of."""
-        return self._evaluations.get(schedule)
 
     def take(self, evaluation: Evaluation) -> bool:
         """Note an evaluation; return whether it is the first of its schedule.
@@ -45,9 +34,9 @@ class TrialLog:
         """
         schedule = evaluation.schedule
         self.out.discard(schedule)
-        known = self._evaluations.get(schedule)
+        known = self.get(schedule)
         if known is None:
-            self._evaluations[schedule] = evaluation
+            self.add(evaluation)
             return True
         if known.digest != evaluation.digest and Status.ERROR not in (known.status, evaluation.status):
             raise UsageError(
@@ -58,7 +47,7 @@ class TrialLog:
 
     def is_taken(self, schedule: Schedule) -> bool:
         """Whether a schedule was told of, or is out."""
-        return schedule in self._evaluations or schedule in self.out
+        return schedule in self.out or schedule in self
 
     def propose(self, schedule: Schedule, purpose: Purpose = Purpose.EXPLORE) -> Proposal:
         """Return a proposal, whose schedule is out from now on."""

@@ -24,6 +24,7 @@ from chaosagent.execution.workers.executor import Finished, InlineExecutor
 from chaosagent.execution.workers.process_pool import ProcessExecutor
 from chaosagent.execution.workers.workbench import Job, Workbench, load_workbench
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
+from chaosagent.faults.evaluation_codec import decode_evaluation, encode_evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.study.loop.study import Study
@@ -31,7 +32,6 @@ from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.study.sink import Sink
 from chaosagent.study.store import facts
-from chaosagent.study.store.evaluation_codec import decode_evaluation, encode_evaluation
 from chaosagent.study.store.study_store import COMMIT_SECONDS, FILE_NAME, StudyStore
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial

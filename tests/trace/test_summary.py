@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.execution.execute import Experiment, execute
+from chaosagent.faults.evaluation_codec import decode_evaluation, encode_evaluation
 from chaosagent.faults.schedule import parse
-from chaosagent.study.store.evaluation_codec import decode_evaluation, encode_evaluation
 from chaosagent.targets.target import Run, effect, target
 from chaosagent.vocabulary import Outcome, SystemConfig, Task
 

@@ -27,7 +27,7 @@ from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.certificate import ColdEvidence
-from chaosagent.study.determinism.repeats import faulty, kinds_of
+from chaosagent.study.determinism.repeats import faulty_runs, kinds_of
 from chaosagent.study.divergence import Divergence, cause_of_cold_difference, divergence_of_repeat, listed_variables
 from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.task_seed import TaskSeed
@@ -201,7 +201,7 @@ class ColdRepeats:
 
     def _chosen(self, at: TaskSeed, found: Sequence[Schedule], *, hurried: bool) -> list[_Repeat]:
         """Return repeats, such that each schedule has as many hash seeds as there is room for."""
-        known = list(faulty(self._evaluator.known_of(at)))
+        known = faulty_runs(self._evaluator, at, found)
         schedules_max = SCHEDULES_MIN if hurried else min(max(SCHEDULES_MIN, len(known) // SHARE), RUNS_MAX)
         chosen = self._schedules(at, known, found, schedules_max)
         runs_max = HASH_SEEDS if hurried else max(HASH_SEEDS * SCHEDULES_MIN, min(len(known) // SHARE, RUNS_MAX))
@@ -215,10 +215,7 @@ class ColdRepeats:
     def _others(self, at: TaskSeed, chosen: Sequence[_Repeat]) -> list[_Repeat]:
         """Return a repeat of each schedule that none was chosen of, as far as there is room."""
         known = {one.told.schedule for one in chosen}
-        left = sorted(
-            (one for one in faulty(self._evaluator.known_of(at)) if one.schedule not in known),
-            key=lambda one: (len(one.schedule), one.schedule.text),
-        )
+        left = [one for one in faulty_runs(self._evaluator, at) if one.schedule not in known]
         spread = left[:: max(1, -(-len(left) // OTHERS_MAX))]
         return [_Repeat(at, one, number % HASH_SEEDS) for number, one in enumerate(spread)]
 

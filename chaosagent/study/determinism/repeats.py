@@ -8,7 +8,10 @@ draws random numbers, those runs are repeated many times more.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import nsmallest
 from itertools import cycle, islice
+from operator import attrgetter
+from typing import TypeGuard
 
 from chaosagent.faults.chance_read import Chance, ChanceRead
 from chaosagent.faults.evaluation import Evaluation, Status
@@ -25,6 +28,8 @@ hooks, up to `WATCHED_MIN` and one of so many runs in all."""
 READING_REPEATED = 32
 """So many repeats of runs that read the clock are to be equal: a branch that one in ten runs takes shows in 97 %."""
 PLACES_SHOWN = 2
+SAMPLE = 4_096
+"""Of more runs than this a sample is looked at, so that they need not all be in memory."""
 
 
 class Repeats:
@@ -51,7 +56,7 @@ class Repeats:
             hurried: The study has no time left: only these are repeated, and no more than it has executed.
         """
         evaluator = self._evaluator
-        known = sorted(faulty(evaluator.known_of(at)), key=lambda one: (len(one.schedule), one.schedule.text))
+        known = faulty_runs(evaluator, at, found)
         before = set(evaluator.reads.get(at, ()))
         for schedule in () if self._diverged(at) else self._worth_watching(at, known, found, hurried=hurried):
             if schedule not in before:
@@ -133,11 +138,49 @@ def _own(reads: Iterable[ChanceRead]) -> list[ChanceRead]:
     return [read for read in reads if not read.package and read.chance is not Chance.ADDRESS]
 
 
-def faulty(evaluations: Iterable[Evaluation]) -> Iterator[Evaluation]:
-    """Yield those in which some fault landed, and which came to an end."""
-    for evaluation in evaluations:
-        if evaluation.status is Status.OK and evaluation.ending is not Ending.HUNG and len(evaluation.effective):
-            yield evaluation
+def faulty_runs(evaluator: Evaluator, at: TaskSeed, found: Iterable[Schedule] = ()) -> list[Evaluation]:
+    """Return runs in which some fault landed and which came to an end, the smallest first.
+
+    Of many these are the smallest of each kind of fault and at each hook, what something is claimed of, what was
+    watched, and a sample, which is the same in whatever order the runs were made.
+
+    Args:
+        evaluator: That has them.
+        at: Task and seed.
+        found: Schedules of which something is claimed.
+    """
+    log = evaluator.log_of(at)
+    smallest: dict[object, Evaluation] = {}
+
+    def seen() -> Iterator[Evaluation]:
+        for run in log:
+            if _is_faulty(run):
+                for kind in (*kinds_of(run), *_hooks(run)) if len(log) > SAMPLE else ():
+                    known = smallest.get(kind)
+                    if known is None or _is_smaller(run, known):
+                        smallest[kind] = run
+                yield run
+
+    sample = nsmallest(SAMPLE, seen(), key=_digest)
+    special = [log.get(schedule) for schedule in (*found, *evaluator.reads.get(at, ()))]
+    runs = {run.schedule: run for run in (*sample, *smallest.values(), *filter(_is_faulty, special))}
+    return sorted(runs.values(), key=_size)
+
+
+def _is_smaller(run: Evaluation, other: Evaluation) -> bool:
+    more = len(run.schedule) - len(other.schedule)
+    return more < 0 or (more == 0 and run.schedule.text < other.schedule.text)
+
+
+def _is_faulty(run: Evaluation | None) -> TypeGuard[Evaluation]:
+    return run is not None and run.status is Status.OK and run.ending is not Ending.HUNG and len(run.effective) > 0
+
+
+_digest = attrgetter("digest")
+
+
+def _size(run: Evaluation) -> tuple[int, str]:
+    return len(run.schedule), run.schedule.text
 
 
 def kinds_of(evaluation: Evaluation) -> Iterator[object]:

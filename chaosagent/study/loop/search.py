@@ -16,6 +16,7 @@ from chaosagent.study.checked_searcher import CheckedSearcher
 from chaosagent.study.counterexample import Signature
 from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.loop.violations import Violations
+from chaosagent.study.memory.evaluation_log import EvaluationLog, ScheduleSet, ToldRuns
 from chaosagent.study.plan import Plan
 from chaosagent.study.searcher import Problem, Proposal, Purpose, SearchProgress
 from chaosagent.study.shrinking.minimise import WAITING_MAX, WAITING_MAX_ALL, Shrinker, violates
@@ -39,6 +40,7 @@ class Search:
         contract: What is to be broken.
         monitor: Place of the contract among the verdicts.
         signature_of: Says what kind of failure a violation is; asked where the plan wants a number of them.
+        log: Of the runs of this task and seed.
 
     Attributes:
         racer: Judges violations where answers come by chance; `None` where they do not.
@@ -58,21 +60,23 @@ class Search:
         contract: Contract,
         monitor: int,
         signature_of: Callable[[TaskSeed, Contract, Schedule], Signature],
+        *,
+        log: EvaluationLog | None = None,
     ) -> None:
         self.plan, self.at, self.contract, self._signature_of = plan, at, contract, signature_of
         self.racer: Racer | None = None
         self.given_up: dict[str, str] = {}
-        self._begin_with(plan.problem(contract, monitor, at.seed))
+        self._begin_with(replace(plan.problem(contract, monitor, at.seed), log=log))
         self.trials = self.heard = self.errors = 0
         self.unknown = self._unknown_size = 0
         self.unknown_reason = ""
         self._window: deque[Proposal] = deque()
         self._asked = self._shrinking = 0
         self._has_answered, self._audit_over, self.limit_reached = True, False, False
-        self._told: dict[Schedule, Evaluation] = {}
+        self._told = ToldRuns(log)
         self._before: SearchProgress | None = None  # of the worlds before this one
         self._known_elsewhere: deque[Schedule] = deque()  # minimal ones of those worlds, not run in this one yet
-        self._floor, self._known = 0.0, set[Schedule]()  # known: told, or in flight
+        self._floor, self._known = 0.0, ScheduleSet(log)  # known: told, or in flight
         self._is_torn = False  # an interrupt that leaves a searcher in the middle of something leaves it without proof
 
     def expect_chance(self, racer: Racer, world: int = 0) -> None:
@@ -82,8 +86,8 @@ class Search:
             racer: Judges them.
             world: Of frozen answers, in which is searched.
         """
-        self.racer, self.at = racer, self.at._replace(world=world)
-        self._begin_with(replace(self._problem, by_chance=True))
+        self.racer, self.at, self._told = racer, self.at._replace(world=world), ToldRuns()
+        self._begin_with(replace(self._problem, by_chance=True, log=None))  # what is told was judged first
 
     def _begin_with(self, problem: Problem) -> None:
         """Make the searcher for a problem, and what goes with it; nothing was asked yet."""
@@ -272,7 +276,7 @@ class Search:
         self._begin_with(self._problem)
         found.shrink_with(self._shrinker)
         if self.plan.wants_several:
-            self._told.clear()
+            self._told = ToldRuns()
             self._known_elsewhere = deque(minimal.effective for minimal in self._shrinker.minimal)
         self.found, self._audit_over, self._has_answered = found, False, True
 
@@ -309,7 +313,7 @@ class Search:
         (tell or self.searcher.tell)(evaluation)
         self._is_torn = False
         if self.plan.wants_several:
-            self._told[evaluation.schedule] = evaluation
+            self._told.add(evaluation)
         self.found.keep_best(evaluation)
 
     def audit(self, evaluator: Evaluator) -> None:

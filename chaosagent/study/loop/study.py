@@ -25,6 +25,7 @@ from chaosagent.study.loop.search import Search
 from chaosagent.study.loop.search_group import SearchGroup
 from chaosagent.study.loop.shares import Shares
 from chaosagent.study.loop.trace_rerunner import TraceRerunner
+from chaosagent.study.memory.spill import Spill
 from chaosagent.study.plan import ABREAST, Plan
 from chaosagent.study.result import SearchResult, StudyProgress, StudyResult, without_disproved_claims
 from chaosagent.study.sink import Sink, Sinks
@@ -64,7 +65,10 @@ class Study:
         self._elsewhere, self._earlier = elsewhere, earlier
         depth = Fingerprinting.STATE_AND_HISTORY if plan.space.reads_history else Fingerprinting.STATE
         self._workbench = plan.workbench()
-        self._evaluator = Evaluator(executor, depth, self._sinks.executed, self._sinks.differed, self._workbench.hung)
+        spill = None if plan.target.secrets else Spill()  # what is secret is not to be on any disk
+        self._evaluator = Evaluator(
+            executor, depth, self._sinks.executed, self._sinks.differed, self._workbench.hung, spill=spill
+        )
         self._evaluator.in_real_time = plan.target.clock is ClockKind.WALL
         self._evaluator.unlike.update(earlier.unlike)
         for at, evaluation in earlier.evaluations:
@@ -186,7 +190,10 @@ class Study:
         self._progress.searches = len(places) * len(hard)
         return [
             SearchGroup(
-                [Search(self._plan, at, contract, place, self._finisher.signature) for place, contract in hard],
+                [
+                    Search(self._plan, at, contract, place, self._finisher.signature, log=self._evaluator.log_of(at))
+                    for place, contract in hard
+                ],
                 self._note,
             )
             for at in places

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from chaosagent.errors import UsageError
+from chaosagent.faults.evaluation_codec import encode_shared
 from chaosagent.sqlite_file import SQLITE_ERRORS, Checksums, new_file_id, open_private
-from chaosagent.study.store.evaluation_codec import encode_shared
 from chaosagent.study.store.facts import ID, Facts, write_all
 from chaosagent.study.store.lock import lock_folder
 from chaosagent.study.store.parts import PartWriter

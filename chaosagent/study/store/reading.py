@@ -15,6 +15,7 @@ import msgpack
 
 from chaosagent.errors import ChaosAgentError, StoredDataError
 from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.evaluation_codec import decode_evaluation, decode_shared, part_numbers
 from chaosagent.sqlite_file import (
     MENDING,
     SQLITE_ERRORS,
@@ -28,7 +29,6 @@ from chaosagent.sqlite_file import (
     replace_damaged,
     text_of,
 )
-from chaosagent.study.store.evaluation_codec import decode_evaluation, decode_shared, part_numbers
 from chaosagent.study.store.facts import Facts, read_facts, write_all
 from chaosagent.study.store.parts import PartReader
 from chaosagent.study.store.tables import KEYS, SCHEMA, row_place

@@ -13,6 +13,7 @@ from chaosagent.clock import timestamp
 from chaosagent.errors import OtherStudyError, StudyError, UsageError
 from chaosagent.execution.answers_on_disk import AnswersOnDisk
 from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.evaluation_codec import encode_shared
 from chaosagent.faults.schedule import Schedule
 from chaosagent.sqlite_file import DAMAGED, MENDING, SQLITE_ERRORS, remove_file
 from chaosagent.study.determinism.determinism import Determinism
@@ -20,7 +21,6 @@ from chaosagent.study.loop.resume_state import ResumeState
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyProgress
 from chaosagent.study.sink import Sink
-from chaosagent.study.store.evaluation_codec import encode_shared
 from chaosagent.study.store.lock import lock_folder
 from chaosagent.study.store.opening import OpenStore, begin, facts_in, resume
 from chaosagent.study.store.parts import PartWriter

@@ -7,10 +7,10 @@ from hashlib import blake2b
 
 from chaosagent.canonical import DIGEST_BYTES, pack_plain
 from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.evaluation_codec import encode_evaluation
 from chaosagent.sqlite_file import Value
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.result import SearchResult
-from chaosagent.study.store.evaluation_codec import encode_evaluation
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.version import version

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from chaosagent.execution.run.outcome import origins
+from chaosagent.faults.evaluation_codec import decode_evaluation, encode_evaluation
 from chaosagent.faults.injection import Place
 from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, parse
-from chaosagent.study.store.evaluation_codec import decode_evaluation, encode_evaluation
 from chaosagent.trace.step import Link
 from tests.lab.targets.derivations import Derivations
 

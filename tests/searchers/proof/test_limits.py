@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.evaluation_codec import decode_evaluation, encode_evaluation
 from chaosagent.faults.injection import hook_at, inject
 from chaosagent.faults.schedule import EMPTY, Schedule, parse, schedule
 from chaosagent.faults.space import Choices, Space
@@ -24,7 +25,6 @@ from chaosagent.searchers.proof.bisection import Certifying
 from chaosagent.searchers.proof.limits import limit_share_max
 from chaosagent.searchers.seen.states import States
 from chaosagent.study.searcher import Problem, Searcher
-from chaosagent.study.store.evaluation_codec import decode_evaluation, encode_evaluation
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.testing.bench import Bench
 from chaosagent.vocabulary import Ending, Outcome, Task

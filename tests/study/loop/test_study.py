@@ -22,6 +22,7 @@ from chaosagent.faults.operator import OPERATORS, Domain
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import StudyLimits
+from chaosagent.searchers.proof.frontier import Frontier
 from chaosagent.searchers.proof.uniform_cost import ExactSearcher
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
@@ -418,7 +419,7 @@ def test_an_interrupt_in_the_middle_of_a_searcher_leaves_no_false_proof(
         calls += 1
         if calls == 3:
             if method == "tell":
-                self._frontier.clear()  # as if the interrupt came before the children of a run were pushed
+                self._frontier = Frontier()  # as if the interrupt came before the children of a run were pushed
                 self._open.clear()
             raise KeyboardInterrupt
         return whole(self, given)

@@ -14,13 +14,13 @@ from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.errors import StoredDataError
 from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.evaluation_codec import decode_evaluation, encode_evaluation
 from chaosagent.faults.schedule import parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.sqlite_file import Checksums
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.sink import Sink
-from chaosagent.study.store.evaluation_codec import decode_evaluation, encode_evaluation
 from chaosagent.study.store.parts import PartReader
 from chaosagent.study.store.study_store import FILE_NAME, StudyStore
 from chaosagent.study.task_seed import TaskSeed

@@ -9,8 +9,8 @@ import pytest
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.faults.space import Choices, Space
-from chaosagent.study import interning as sharing
-from chaosagent.study.interning import Interning
+from chaosagent.study.memory import interning as sharing
+from chaosagent.study.memory.interning import Interning
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.needles import FinalNeedle
 from tests.lab.targets.programs import Program, Read, target_of

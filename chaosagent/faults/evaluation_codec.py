@@ -100,13 +100,14 @@ def decode_evaluation(data: bytes) -> Evaluation:
 
 
 def _landed(schedule: str, landed: str, positions: list[int]) -> dict[str, Any]:
-    effective = _schedule(landed)
+    effective = stored_schedule(landed)
     acts = sorted((Act(*one) for one in zip(positions, effective, strict=True) if one[0] >= 0), key=_position)
-    return {"schedule": _schedule(schedule), "effective": effective, "acts": tuple(acts)}
+    return {"schedule": stored_schedule(schedule), "effective": effective, "acts": tuple(acts)}
 
 
 @lru_cache(maxsize=SCHEDULES_MAX)
-def _schedule(text: str) -> Schedule:
+def stored_schedule(text: str) -> Schedule:
+    """Return the schedule of a text that was made of one: sooner than `parse`, and remembered."""
     try:
         return make_schedule(
             injection for one in text.replace("\n", "; ").split("; ") for injection in _injections(one)

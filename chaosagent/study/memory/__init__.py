@@ -1,0 +1,1 @@
+"""What a study keeps of its runs while it searches: the newest in memory, the others on disk."""

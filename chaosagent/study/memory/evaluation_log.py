@@ -1,0 +1,182 @@
+"""What the runs of one task and seed told, by schedule, and sets of their schedules that take next to no memory."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from itertools import islice
+
+from chaosagent.faults.evaluation import Evaluation
+from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.study.memory.spill import Spill
+
+READ_MAX = 256
+"""How many runs that were read from disk are remembered."""
+
+
+class EvaluationLog:
+    """Runs under their schedules, each with a number from 0 in the order of adding.
+
+    The newest are in memory, and the run without injections; the others are on disk, where there is a disk to use, and
+    are read when somebody asks for them. What is only for people or for the run of the hour (`Evaluation`: "neither
+    compared nor stored") does not come back from there.
+
+    Args:
+        spill: Where those go for which there is no room; `None` keeps all of them in memory.
+    """
+
+    def __init__(self, spill: Spill | None = None) -> None:
+        self._spill = spill
+        self._id = 0 if spill is None else spill.new_log()
+        self._numbers: dict[Schedule, int] = {}
+        self._runs: dict[int, Evaluation] = {}
+        self._read: dict[int, Evaluation] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, schedule: Schedule) -> bool:
+        return self.number(schedule) is not None
+
+    def __iter__(self) -> Iterator[Evaluation]:
+        return map(self.at, range(self._count))
+
+    @property
+    def forgets(self) -> bool:
+        """Whether runs leave the memory, so that who keeps them gains by asking for them again."""
+        return self._spill is not None
+
+    def add(self, schedule: Schedule, evaluation: Evaluation) -> None:
+        """Add the run of a schedule, which has none yet."""
+        self._numbers[schedule], self._runs[self._count] = self._count, evaluation
+        self._count += 1
+        if self._spill is not None and len(self._runs) >= 2 * self._spill.room:
+            self._make_room(self._spill)
+
+    def number(self, schedule: Schedule) -> int | None:
+        """Return the number of the run of a schedule, `None` when there is none."""
+        number = self._numbers.get(schedule)
+        return self._spill.number(self._id, schedule) if number is None and self._spill is not None else number
+
+    def get(self, schedule: Schedule) -> Evaluation | None:
+        """Return the run of a schedule, `None` when there is none."""
+        number = self.number(schedule)
+        return None if number is None else self.at(number)
+
+    def at(self, number: int) -> Evaluation:
+        """Return the run with a number."""
+        run = self._runs.get(number) or self._read.get(number)
+        if run is None:
+            assert self._spill is not None
+            if len(self._read) >= READ_MAX:
+                self._read.clear()
+            run = self._read[number] = self._spill.get(self._id, number)
+        return run
+
+    def forget(self) -> None:
+        """Drop all runs, for good: nothing is added any more."""
+        self._numbers.clear()
+        self._runs.clear()
+        self._read.clear()
+        self._count = 0
+        if self._spill is not None:
+            self._spill.forget(self._id)
+
+    def _make_room(self, spill: Spill) -> None:
+        """Put the older half of what may leave the memory on disk."""
+        leaving = [
+            (number, schedule)
+            for schedule, number in islice(self._numbers.items(), spill.room)
+            if schedule != EMPTY and self._runs[number].schedule == schedule
+        ]
+        spill.put(self._id, [(number, self._runs.pop(number)) for number, _ in leaving])
+        for _, schedule in leaving:
+            del self._numbers[schedule]
+
+
+class ScheduleSet:
+    """A set of schedules, which takes one bit for each of those that the log has.
+
+    Args:
+        log: That most of the schedules get into, sooner or later; `None` where there is none.
+    """
+
+    def __init__(self, log: EvaluationLog | None = None) -> None:
+        self._log = log if log is not None and log.forgets else None
+        self._others: set[Schedule] = set()
+        self._bits = bytearray()
+
+    def __contains__(self, schedule: Schedule) -> bool:
+        if schedule in self._others:
+            return True
+        number = None if self._log is None else self._log.number(schedule)
+        return number is not None and self.holds(number)
+
+    def holds(self, number: int) -> bool:
+        """Whether a schedule is in it, by the number of its run in the log."""
+        return number >> 3 < len(self._bits) and bool(self._bits[number >> 3] & 1 << (number & 7))
+
+    def add(self, schedule: Schedule) -> None:
+        """Take a schedule; call it again when its run is in the log."""
+        number = None if self._log is None else self._log.number(schedule)
+        if number is None:
+            self._others.add(schedule)
+            return
+        self._others.discard(schedule)
+        self.add_number(number)
+
+    def add_number(self, number: int) -> None:
+        """Take a schedule, by the number of its run in the log."""
+        if number >> 3 >= len(self._bits):
+            self._bits.extend(bytes((number >> 3) + 1 - len(self._bits)))
+        self._bits[number >> 3] |= 1 << (number & 7)
+
+
+class ToldRuns:
+    """The runs that somebody was told of; those that the log has are asked for there.
+
+    Args:
+        log: That gets most of the runs before they are told; `None` where there is none.
+    """
+
+    def __init__(self, log: EvaluationLog | None = None) -> None:
+        self._log = log if log is not None and log.forgets else None
+        self._others: dict[Schedule, Evaluation] = {}
+        self._told, self._order = ScheduleSet(log), array("I")
+
+    def __contains__(self, schedule: Schedule) -> bool:
+        return schedule in self._others or (self._log is not None and schedule in self._told)
+
+    def __getitem__(self, schedule: Schedule) -> Evaluation:
+        known = self.get(schedule)
+        if known is None:
+            raise KeyError(schedule)
+        return known
+
+    def __len__(self) -> int:
+        return len(self._others) + len(self._order)
+
+    def __iter__(self) -> Iterator[Evaluation]:
+        """Yield what was told, first what the log does not have, else in the order of telling."""
+        yield from self._others.values()
+        if self._log is not None:
+            yield from map(self._log.at, self._order)
+
+    def get(self, schedule: Schedule) -> Evaluation | None:
+        """Return what a schedule told, `None` when it was not told of."""
+        known = self._others.get(schedule)
+        if known is not None or self._log is None:
+            return known
+        number = self._log.number(schedule)
+        return None if number is None or not self._told.holds(number) else self._log.at(number)
+
+    def add(self, evaluation: Evaluation) -> None:
+        """Take what a schedule told, of which nothing was told before."""
+        schedule = evaluation.schedule
+        number = None if self._log is None else self._log.number(schedule)
+        if number is None:
+            self._others[schedule] = evaluation
+        elif not self._told.holds(number):
+            self._told.add_number(number)
+            self._order.append(number)
