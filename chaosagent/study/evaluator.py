@@ -106,10 +106,9 @@ class Evaluator:
         """Take over what an earlier session of the study has executed."""
         self._remembered[at][evaluation.schedule] = evaluation
 
-    @property
-    def unused_earlier(self) -> int:
-        """How many runs of an earlier session were not asked for again yet."""
-        return sum(map(len, self._remembered.values()))
+    def unused_earlier(self, task_id: str | None = None) -> int:
+        """Return how many runs of earlier sessions were not asked for again yet, of a task or of all."""
+        return sum(len(kept) for at, kept in self._remembered.items() if task_id in (None, at.task_id))
 
     def request(self, at: TaskSeed, schedule: Schedule) -> None:
         """Have a schedule run unless it was, or is about to be."""
