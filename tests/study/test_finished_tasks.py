@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import re
 import shutil
@@ -308,6 +309,29 @@ def forget_keys(out: Path) -> None:
         text = json.dumps(sorted(facts))
         checksum = Checksums(facts["id"]).of("study", ("keys", text))
         connection.execute("UPDATE study SET value = ?, checksum = ? WHERE key = 'keys'", (text, checksum))
+
+
+ANSWERS = itertools.count()
+
+
+@chaosagent.target(tasks=[chaosagent.Task("guess"), chaosagent.Task("guess again")])
+async def guesser(task: chaosagent.Task, run: chaosagent.Run) -> chaosagent.Outcome:
+    """Ask a model that never answers twice alike, and pay."""
+    model = run.model("m", {"chat": lambda prompt: {"content": f"{prompt} {next(ANSWERS)}", "tool_calls": []}})
+    bank = run.service("bank", {"pay": lambda order: order}, effects={"pay": chaosagent.effect("order", kind="paid")})
+    await model("chat", prompt="how much?")
+    await bank("pay", order=task.id)
+    return chaosagent.Outcome("Done.", success=True)
+
+
+def test_why_a_target_counts_as_stochastic_is_not_forgotten(tmp_path: Path, searched: set[str]) -> None:
+    study = chaosagent.Study(guesser, budget=1.2, contracts=["no-crash"], operators=["service.delay"])
+    told, _ = session(study, tmp_path)
+    searched.clear()
+
+    assert session(study, tmp_path, resume=True) == (told, [])
+    assert not searched
+    assert "task 'guess', seed 0: " in json.dumps(told)
 
 
 class Watched(Sink):
