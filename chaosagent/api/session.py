@@ -151,7 +151,7 @@ def run_study(
         stack.callback(executor.close)
         if isinstance(executor, ProcessExecutor):
             stack.callback(_leave_out, printed, executor)
-        records, notes = RecordSink(plan, out), Notes()
+        records, notes = RecordSink(plan, out), Notes(task.id for task in plan.tasks)
         progress_file = ProgressFile(out, plan, lambda: resident_megabytes(os.getpid()) or 0.0)
         sinks: list[Sink] = [store, records, notes, progress_file, *audience.sinks]
         if audience.display is not None:

@@ -99,6 +99,11 @@ class Space:
         return frozenset(interface for interface, _ in self._seen)
 
     @property
+    def asked(self) -> tuple[tuple[str, str], ...]:
+        """The interfaces and agents that were asked for so far, sorted."""
+        return tuple(sorted(self._seen))
+
+    @property
     def unmatched(self) -> tuple[str, ...]:
         """The patterns of interfaces and agents that no place asked for so far has matched, with their operators."""
         interfaces = [interface for interface, _ in sorted(self._seen)]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.result import SearchResult
 from chaosagent.study.sink import Sink
+from chaosagent.study.store.typed_codec import from_plain, to_plain
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.trace.reached_limit import ReachedLimit, reached_limit
@@ -94,116 +97,177 @@ class NominalViolation:
     crashed_at: str = ""
 
 
+Kind = TypeVar("Kind", bound=Hashable)
+Runs = TypeVar("Runs", FailedRuns, CutOffRuns, SlowRuns)
+
+
+@dataclass(slots=True)
+class TaskNotes:
+    """What was noted of one task.
+
+    Attributes:
+        failed: By error.
+        failed_count: How many runs failed.
+        cut_off: By how and why.
+        slow: By limit.
+        spent: The largest share of each limit that any run has used.
+        has_checkpoints: Some run had a fingerprint at a checkpoint.
+        declares_effects: Some run had a door that declares effects.
+        nominal: How contracts break without injections, by seed and contract.
+    """
+
+    failed: dict[str, FailedRuns] = field(default_factory=dict)
+    failed_count: int = 0
+    cut_off: dict[tuple[Ending, str], CutOffRuns] = field(default_factory=dict)
+    slow: dict[ReachedLimit, SlowRuns] = field(default_factory=dict)
+    spent: dict[str, float] = field(default_factory=dict)
+    has_checkpoints: bool = False
+    declares_effects: bool = False
+    nominal: dict[tuple[int, str], NominalViolation] = field(default_factory=dict)
+
+
 class Notes(Sink):
-    """Takes notes while a study goes on.
+    """Takes notes while a study goes on, by task.
 
     Errors are told apart by their text, the first 20 of them; an audit's runs are not told to sinks.
 
-    Attributes:
-        has_checkpoints: Some run had a fingerprint at a checkpoint.
-        declares_effects: Some run had a door that declares effects.
+    Args:
+        tasks: Ids of the tasks, in the order in which they are reported; others follow as they come.
     """
 
-    def __init__(self) -> None:
-        self._failed: dict[str, FailedRuns] = {}
+    def __init__(self, tasks: Iterable[str] = ()) -> None:
+        self._notes: defaultdict[str, TaskNotes] = defaultdict(TaskNotes, {task: TaskNotes() for task in tasks})
         self._counted: set[tuple[TaskSeed, Schedule]] = set()
-        self._cut_off: dict[tuple[Ending, str], CutOffRuns] = {}
-        self._slow: dict[ReachedLimit, SlowRuns] = {}
-        self._spent: dict[str, float] = {}
-        self.has_checkpoints = False
-        self.declares_effects = False
-        self._nominal: dict[tuple[str, int, str], NominalViolation] = {}
+
+    def noted(self, task_id: str) -> object:
+        return to_plain(self._notes[task_id])
+
+    def take_back(self, task_id: str, noted: object) -> None:
+        self._notes[task_id] = from_plain(TaskNotes, noted)
 
     def executed(self, at: TaskSeed, evaluation: Evaluation) -> None:
         """Note a run that was cut off, or that ended only beyond a limit."""
         if evaluation.status is Status.ERROR:
             return
-        self.has_checkpoints = self.has_checkpoints or bool(evaluation.fingerprints)
-        self.declares_effects = self.declares_effects or evaluation.declares_effects
+        notes = self._notes[at.task_id]
+        notes.has_checkpoints = notes.has_checkpoints or bool(evaluation.fingerprints)
+        notes.declares_effects = notes.declares_effects or evaluation.declares_effects
         if evaluation.spent_limit:
-            most = self._spent.get(evaluation.spent_limit, 0.0)
-            self._spent[evaluation.spent_limit] = max(most, evaluation.spent)
-        if evaluation.ending not in CUT_OFF:
-            self._note_slow(at, evaluation)
-            return
-        key = evaluation.ending, evaluation.detail
-        known = self._cut_off.get(key)
-        if known is None and len(self._cut_off) >= KINDS_MAX:
-            key = evaluation.ending, "other reasons"
-            known = self._cut_off.get(key)
-        if known is None or len(evaluation.schedule) < len(known.schedule):
-            count = 0 if known is None else known.count
-            known = CutOffRuns(*key, at.task_id, at.seed, evaluation.schedule, count)
-        self._cut_off[key] = replace(known, count=known.count + 1)
+            most = notes.spent.get(evaluation.spent_limit, 0.0)
+            notes.spent[evaluation.spent_limit] = max(most, evaluation.spent)
+        run = at.task_id, at.seed, evaluation.schedule
+        if evaluation.ending in CUT_OFF:
+            _add_cut_off(notes.cut_off, CutOffRuns(evaluation.ending, evaluation.detail, *run))
+        elif exceeded := exceeded_in(evaluation.detail):
+            _add_slow(notes.slow, SlowRuns(reached_limit(exceeded), *run))
 
     def trial(self, at: TaskSeed, contract: str, trial: Trial) -> None:
         """Note an error, or how the run without injections breaks its contract."""
-        evaluation = trial.evaluation
+        evaluation, notes = trial.evaluation, self._notes[at.task_id]
         if evaluation.status is Status.ERROR:
-            self._note_error(at, trial.schedule, evaluation.error)
+            if (at, trial.schedule) not in self._counted:  # the searches for several contracts are told of it
+                self._counted.add((at, trial.schedule))
+                notes.failed_count += 1
+                _add_failed(notes.failed, FailedRuns(evaluation.error, at.task_id, at.seed, trial.schedule))
         elif trial.schedule == EMPTY:
             verdict = evaluation.verdict(contract)
             if verdict is not None and verdict.verdict is Verdict.VIOLATED and verdict.violation is not None:
                 step, agent, reason = verdict.violation
                 at_end = step >= evaluation.step_count
-                self._nominal[at.task_id, at.seed, contract] = NominalViolation(
+                notes.nominal[at.seed, contract] = NominalViolation(
                     "the end" if at_end else f"step {step}",
                     "" if at_end else agent,
                     reason,
                     evaluation.crashed_at if at_end else "",
                 )
 
-    def _note_slow(self, at: TaskSeed, evaluation: Evaluation) -> None:
-        """Count a run by the key of the limit that it went beyond."""
-        exceeded = exceeded_in(evaluation.detail)
-        if not exceeded:
-            return
-        limit = reached_limit(exceeded)
-        known = self._slow.get(limit)
-        if known is None and len(self._slow) >= KINDS_MAX:
-            limit = ReachedLimit("another limit", "")
-            known = self._slow.get(limit)
-        if known is None or len(evaluation.schedule) < len(known.schedule):
-            count = 0 if known is None else known.count
-            known = SlowRuns(limit, at.task_id, at.seed, evaluation.schedule, count)
-        self._slow[limit] = replace(known, count=known.count + 1)
+    @property
+    def has_checkpoints(self) -> bool:
+        """Whether some run had a fingerprint at a checkpoint."""
+        return any(notes.has_checkpoints for notes in self._notes.values())
 
-    def _note_error(self, at: TaskSeed, schedule: Schedule, error: str) -> None:
-        """Count a run once, though the searches for several contracts are told of it."""
-        if (at, schedule) in self._counted:
-            return
-        self._counted.add((at, schedule))
-        known = self._failed.get(error)
-        if known is not None:
-            self._failed[error] = replace(known, count=known.count + 1)
-        elif len(self._failed) < KINDS_MAX:
-            self._failed[error] = FailedRuns(error, at.task_id, at.seed, schedule)
+    @property
+    def declares_effects(self) -> bool:
+        """Whether some run had a door that declares effects."""
+        return any(notes.declares_effects for notes in self._notes.values())
 
     @property
     def cut_off(self) -> Sequence[CutOffRuns]:
-        """The runs that did not come to an end of their own, by how and why, in the order in which they came."""
-        return tuple(self._cut_off.values())
+        """The runs that did not come to an end of their own, by how and why; of each task in the order of coming."""
+        return _together(_add_cut_off, (notes.cut_off for notes in self._notes.values()))
 
     @property
     def spent(self) -> Mapping[str, float]:
         """The largest share of each limit that any run has used, by the limit's key in study files."""
-        return self._spent
+        spent: dict[str, float] = {}
+        for notes in self._notes.values():
+            for limit, share in notes.spent.items():
+                spent[limit] = max(share, spent.get(limit, 0.0))
+        return spent
 
     @property
     def slow(self) -> Sequence[SlowRuns]:
-        """The runs that ended only beyond a limit, by limit, in the order in which they came."""
-        return tuple(self._slow.values())
+        """The runs that ended only beyond a limit, by limit; of each task in the order of coming."""
+        return _together(_add_slow, (notes.slow for notes in self._notes.values()))
 
     @property
     def failed(self) -> Sequence[FailedRuns]:
-        """The errors that differ, in the order in which they came."""
-        return tuple(self._failed.values())
+        """The errors that differ; of each task in the order of coming."""
+        return _together(_add_failed, (notes.failed for notes in self._notes.values()))
 
     @property
     def failed_count(self) -> int:
         """How many runs failed."""
-        return len(self._counted)
+        return sum(notes.failed_count for notes in self._notes.values())
 
     def nominal_violation(self, search: SearchResult) -> NominalViolation | None:
         """Return how the run without injections breaks the contract of a search, `None` when nobody told."""
-        return self._nominal.get((search.task_id, search.seed, search.contract))
+        return self._notes[search.task_id].nominal.get((search.seed, search.contract))
+
+
+def _together(add: Callable[[dict[Any, Runs], Runs], None], kinds: Iterable[Mapping[Any, Runs]]) -> Sequence[Runs]:
+    known: dict[Any, Runs] = {}
+    for of_task in kinds:
+        for runs in of_task.values():
+            add(known, runs)
+    return tuple(known.values())
+
+
+def _add_failed(known: dict[str, FailedRuns], runs: FailedRuns) -> None:
+    before = known.get(runs.error)
+    if before is not None:
+        known[runs.error] = replace(before, count=before.count + runs.count)
+    elif len(known) < KINDS_MAX:
+        known[runs.error] = runs
+
+
+def _add_cut_off(known: dict[tuple[Ending, str], CutOffRuns], runs: CutOffRuns) -> None:
+    if (runs.ending, runs.reason) not in known and len(known) >= KINDS_MAX:
+        runs = replace(runs, reason="other reasons")
+    _add_smallest(known, (runs.ending, runs.reason), runs)
+
+
+def _add_slow(known: dict[ReachedLimit, SlowRuns], runs: SlowRuns) -> None:
+    """Count runs by the key of the limit that they went beyond."""
+    if runs.limit not in known and len(known) >= KINDS_MAX:
+        runs = replace(runs, limit=ReachedLimit("another limit", ""))
+    _add_smallest(known, runs.limit, runs)
+
+
+def _add_smallest(known: dict[Kind, Runs], kind: Kind, runs: Runs) -> None:
+    """Count runs, and keep the place and schedule of the one with the fewest injections.
+
+    Which run comes first is up to workers and to earlier sessions, so of equally small ones of a task the order of
+    seeds and texts decides.
+    """
+    before = known.get(kind)
+    if before is not None:
+        smaller = len(runs.schedule) < len(before.schedule)
+        if runs.task_id == before.task_id:
+            smaller = _size(runs) < _size(before)
+        runs = replace(runs if smaller else before, count=before.count + runs.count)
+    known[kind] = runs
+
+
+def _size(runs: CutOffRuns | SlowRuns | FailedRuns) -> tuple[int, int, str]:
+    return len(runs.schedule), runs.seed, runs.schedule.text

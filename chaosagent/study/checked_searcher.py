@@ -40,6 +40,9 @@ T = TypeVar("T")
 LEVELS = ("C0", "C1", "C2", "C3", "C4")
 METHODS = ("ask", "tell", "audit")
 PROPERTIES = ("finished", "progress")
+PAIRS_MAX = 50_000
+"""How many pairs of injections that stand in the right order are remembered; then all are forgotten."""
+
 SHOWN_MAX = 200
 MADE_OTHERWISE = "which was not made by chaosagent.faults.schedule.schedule"
 
@@ -315,6 +318,8 @@ class CheckedSearcher:
         """Refuse what equals no schedule that was made as it should be, and so would count as another one."""
         if one.hook == other.hook or str(one) >= str(other):  # those at one place stand side by side when sorted
             self._refuse(method, f"proposed {schedule}, out of order or with two at one place, {MADE_OTHERWISE}")
+        if len(self._in_order) >= PAIRS_MAX:
+            self._in_order.clear()
         self._in_order.add((one, other))
 
     # ------------------------------------------------------------------ calling it

@@ -61,6 +61,7 @@ class Counterexample:
         answers: The frozen answers that the run used, for a stochastic target.
         confirmation: How often it happens with answers that are not frozen, for a stochastic target.
         undisturbed: The run without injections, with the declarations of its doors; `None` where it could not be made.
+        world: Of frozen answers, in which it was seen.
     """
 
     task_id: str
@@ -78,6 +79,7 @@ class Counterexample:
     answers: tuple[FrozenAnswer, ...] = ()
     confirmation: Confirmation | None = None
     undisturbed: Execution | None = None
+    world: int = 0
 
     @property
     def id(self) -> str:

@@ -22,7 +22,7 @@ from chaosagent.faults.online import Policy, Scores
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.written_file import WrittenFile
 from chaosagent.study.divergence import Divergence, divergence_of_effective, divergence_of_repeat, is_equal_run
-from chaosagent.study.memory.evaluation_log import EvaluationLog
+from chaosagent.study.memory.evaluation_log import EarlierRuns, EvaluationLog
 from chaosagent.study.memory.interning import Interning
 from chaosagent.study.memory.spill import Spill
 from chaosagent.study.speculation import Speculation
@@ -82,7 +82,7 @@ class Evaluator:
         self._on_executed = on_executed or (lambda *_: None)
         self._on_differing, self._judge_hung = on_differing or (lambda *_: None), judge_hung
         self._known: defaultdict[TaskSeed, EvaluationLog] = defaultdict(lambda: EvaluationLog(spill))
-        self._remembered: defaultdict[TaskSeed, dict[Schedule, Evaluation]] = defaultdict(dict)
+        self._remembered: defaultdict[TaskSeed, EarlierRuns] = defaultdict(lambda: EarlierRuns(spill))
         self._out: dict[tuple[TaskSeed, Schedule], int] = {}
         self._tickets: dict[int, tuple[TaskSeed, Schedule]] = {}
         self._repeats: dict[int, tuple[TaskSeed, Evaluation]] = {}
@@ -110,19 +110,18 @@ class Evaluator:
 
     def remember(self, at: TaskSeed, evaluation: Evaluation) -> None:
         """Take over what an earlier session of the study has executed."""
-        self._remembered[at][evaluation.schedule] = evaluation
+        self._remembered[at].add(evaluation)
 
-    @property
-    def unused_earlier(self) -> int:
-        """How many runs of an earlier session were not asked for again yet."""
-        return sum(map(len, self._remembered.values()))
+    def unused_earlier(self, task_id: str | None = None) -> int:
+        """Return how many runs of earlier sessions were not asked for again yet, of a task or of all."""
+        return sum(len(kept) for at, kept in self._remembered.items() if task_id in (None, at.task_id))
 
     def request(self, at: TaskSeed, schedule: Schedule) -> None:
         """Have a schedule run unless it was, or is about to be."""
         key = (at, schedule)
         if schedule in self._known[at] or key in self._out:
             return
-        told = self._remembered[at].pop(schedule, None) or self.speculation.take_told(key)
+        told = self._remembered[at].take(schedule) or self.speculation.take_told(key)
         if told is not None:
             self._keep(key, told)
             self._repeat_some(at, told)  # whether it was repeated before an earlier session ended nobody knows
@@ -144,7 +143,7 @@ class Evaluator:
         """Have a policy play a run, unless executed runs tell what it would do."""
         if at not in self._foresights:
             self._foresights[at] = foresight = Foresight()
-            for evaluation in chain(self._known[at], self._remembered[at].values()):
+            for evaluation in chain(self._known[at], self._remembered[at]):
                 foresight.add(evaluation)
         foreseen = self._foresights[at].of(Scores(policy, at.seed))
         if foreseen is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from chaosagent.faults.evaluation import Evaluation
@@ -37,26 +38,40 @@ class Level(NamedTuple):
     searches_over: int
 
 
+@dataclass(frozen=True, slots=True)
+class LevelCounts:
+    """How many schedules there are at each level for one task, and how many trials its searches were told of."""
+
+    schedules: dict[int, int] = field(default_factory=dict)
+    trials: dict[int, int] = field(default_factory=dict)
+
+
 class Levels:
     """Keeps count, level by level.
 
     Args:
         space: What may be injected where.
         budget: Up to which cost is searched.
+
+    Attributes:
+        by_task: The counts of each task.
     """
 
     def __init__(self, space: Space, budget: float) -> None:
         self._space, self._budget = space, budget
-        self._schedules: Counter[int] = Counter()
-        self._trials: Counter[int] = Counter()
+        self.by_task: defaultdict[str, LevelCounts] = defaultdict(LevelCounts)
 
-    def note_nominal(self, nominal: Evaluation) -> None:
+    def note_nominal(self, task_id: str, nominal: Evaluation) -> None:
         """Count what could be injected into a run without injections."""
-        self._schedules.update(schedules_by_level(nominal, self._space, self._budget))
+        counts = self.by_task[task_id].schedules
+        for level, count in schedules_by_level(nominal, self._space, self._budget).items():
+            counts[level] = counts.get(level, 0) + count
 
-    def note_trial(self, schedule: Schedule) -> None:
+    def note_trial(self, task_id: str, schedule: Schedule) -> None:
         """Count a trial."""
-        self._trials[math.floor(schedule.declared_cost(self._space.model) + COST_TOLERANCE)] += 1
+        counts = self.by_task[task_id].trials
+        level = math.floor(schedule.declared_cost(self._space.model) + COST_TOLERANCE)
+        counts[level] = counts.get(level, 0) + 1
 
     def told(self, bounds: Collection[float], searches: int) -> tuple[Level, ...]:
         """Return the levels up to the budget.
@@ -65,12 +80,12 @@ class Levels:
             bounds: The lower bound of each search that is not over.
             searches: How many there are in all.
         """
-        over = searches - len(bounds)
+        over, tasks = searches - len(bounds), self.by_task.values()
         return tuple(
             Level(
                 cost,
-                self._schedules[cost],
-                self._trials[cost],
+                sum(counts.schedules.get(cost, 0) for counts in tasks),
+                sum(counts.trials.get(cost, 0) for counts in tasks),
                 over + sum(bound >= min(cost + 1, self._budget + COST_TOLERANCE) for bound in bounds),
             )
             for cost in range(max(1, math.floor(self._space.cost_min)), math.floor(self._budget + COST_TOLERANCE) + 1)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from chaosagent.execution.execute import Execution
 from chaosagent.faults.schedule import Schedule
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.chance.racing import UnconfirmedViolation
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.determinism.determinism import DETERMINISTIC, Determinism
-from chaosagent.study.levels import Level
+from chaosagent.study.levels import Level, LevelCounts
+from chaosagent.study.task_seed import TaskSeed
 
 
 class AboveBudget(NamedTuple):
@@ -83,6 +85,71 @@ def _unproved(result: SearchResult, disproved: str) -> SearchResult:
 
     found = (dataclasses.replace(one, certificate=without_proof(one.certificate)) for one in result.counterexamples)
     return dataclasses.replace(result, certificate=without_proof(result.certificate), counterexamples=tuple(found))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCounts:
+    """How many runs and trials the store of a study holds, of one task or in all.
+
+    Attributes:
+        executions: Runs.
+        errors: Of those, ended as errors.
+        trials: Of all searches.
+    """
+
+    executions: int = 0
+    errors: int = 0
+    trials: int = 0
+
+
+@dataclass(slots=True)
+class TaskTally:
+    """What a study counts of one task.
+
+    Attributes:
+        trials: Told to its searches.
+        digest_sum: Of the digests of these trials.
+        executions: Runs that its searches have needed.
+        errors: Of those, ended as errors.
+        unused_earlier: Runs of earlier sessions that its searches did not ask for.
+        cold_repeats: How many runs were repeated in processes of their own.
+        cold_seconds: Real time that these took.
+    """
+
+    trials: int = 0
+    digest_sum: int = 0
+    executions: int = 0
+    errors: int = 0
+    unused_earlier: int = 0
+    cold_repeats: int = 0
+    cold_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """How all searches of a task ended: all that a study needs of the task without searching it again.
+
+    Only a claim that a run of another task disproves takes something from it; see `without_disproved_claims`.
+
+    Attributes:
+        task_id: Which task.
+        basis: A digest of everything that it depends on besides the plan's digest and the code.
+        searches: In the order of seeds and contracts; their counterexamples are without `undisturbed`.
+        undisturbed: The runs without injections of their counterexamples, without the doors.
+        tally: What was counted.
+        levels: What was counted by level of cost.
+        asked: Interfaces and agents for which the space was asked by then.
+        noted: What sinks have noted, by the name of their class.
+    """
+
+    task_id: str
+    basis: str
+    searches: tuple[SearchResult, ...]
+    undisturbed: Mapping[TaskSeed, Execution]
+    tally: TaskTally
+    levels: LevelCounts
+    asked: tuple[tuple[str, str], ...]
+    noted: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)

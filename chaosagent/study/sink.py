@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
 from chaosagent.study.chance.confirmation import Confirmation
 from chaosagent.study.determinism.determinism import Determinism
-from chaosagent.study.result import SearchResult, StudyProgress
+from chaosagent.study.result import SearchResult, StudyProgress, TaskResult
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 
@@ -39,6 +40,16 @@ class Sink:
 
     def search_over(self, result: SearchResult) -> None:
         """Take how one search ended; once more when what it has proved is withdrawn later."""
+
+    def task_over(self, result: TaskResult) -> None:
+        """Take how all searches of a task ended; nothing changes it any more."""
+
+    def noted(self, task_id: str) -> object:  # noqa: ARG002  # most note nothing
+        """Return what this sink knows of a task that is over and no result holds, as plain data; `None` for nothing."""
+        return None
+
+    def take_back(self, task_id: str, noted: object) -> None:
+        """Take what `noted` has returned in an earlier session, in place of the events of the task."""
 
     def progress(self, progress: StudyProgress) -> None:
         """Take how far the study is."""
@@ -77,6 +88,26 @@ class Sinks(Sink):
     def search_over(self, result: SearchResult) -> None:
         for sink in self._sinks:
             sink.search_over(result)
+
+    def task_over(self, result: TaskResult) -> None:
+        for sink in self._sinks:
+            sink.task_over(result)
+
+    def noted(self, task_id: str) -> Mapping[str, object]:
+        """Return what each sink has noted, by the name of its class."""
+        noted = {type(sink).__name__: sink.noted(task_id) for sink in self._sinks}
+        return {name: one for name, one in noted.items() if one is not None}
+
+    @property
+    def noting(self) -> list[str]:
+        """The names of the classes that note something."""
+        return [type(sink).__name__ for sink in self._sinks if type(sink).noted is not Sink.noted]
+
+    def take_back(self, task_id: str, noted: object) -> None:
+        by_name = cast("Mapping[str, object]", noted)
+        for sink in self._sinks:
+            if type(sink).__name__ in by_name:
+                sink.take_back(task_id, by_name[type(sink).__name__])
 
     def progress(self, progress: StudyProgress) -> None:
         for sink in self._sinks:

@@ -172,7 +172,7 @@ def test_fresh_runs_behind_a_missing_one_are_made_again(tmp_path: Path) -> None:
     plan = plan_in(tmp_path)
     store = StudyStore.create(tmp_path, plan, "")
     told = Study(plan, InlineExecutor(plan.workbench()), sinks=[store]).run()
-    evaluation = next(evaluation for _, evaluation in store.earlier().evaluations)
+    evaluation = next(evaluation for _, evaluation in store.earlier().evaluations(()))
     for number in range(4):
         store.drawn(TaskSeed("only", 0), number, evaluation)
     store.close(told.digest)

@@ -85,6 +85,14 @@ class Finisher:
             if not self._out_of_time():
                 self._cold_repeats.explain(at)
 
+    def settled(self, task_id: str, results: Sequence[SearchResult]) -> list[SearchResult]:
+        """Return the results of all searches of a task once all repeats of its runs have ended: they are final.
+
+        Minimising has made further runs, some of which are repeated, too.
+        """
+        self._repeats.drain(TaskSeed(task_id, results[0].seed))
+        return self.withdrawn(results)
+
     def withdrawn(self, results: Sequence[SearchResult]) -> list[SearchResult]:
         """Return the results without the proofs of what a later run has refuted, and tell those once more."""
         kept, contradicted = [], contradicted_tasks(results)
@@ -160,6 +168,7 @@ class Finisher:
             answers=self._afresh.answers(at, fresh),
             confirmation=None if search.racer is None else search.racer.confirmation_of(minimal),
             undisturbed=self._afresh.undisturbed(at),
+            world=at.world,
         )
 
     def signature(self, at: TaskSeed, contract: Contract, schedule: Schedule) -> Signature:

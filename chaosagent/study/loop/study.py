@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from chaosagent.canonical import DIGEST_BYTES
 from chaosagent.clock import monotonic, seconds_until
 from chaosagent.errors import SearcherError, StudyError
 from chaosagent.execution.workers.executor import Executor
-from chaosagent.faults.evaluation import Fingerprinting
+from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.study.chance.confirmation import FreshRuns
 from chaosagent.study.determinism.cold_repeats import ColdRepeats
@@ -18,6 +19,7 @@ from chaosagent.study.determinism.determinism import compare_with, examine
 from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.levels import Levels
 from chaosagent.study.loop.build_certificate import share_contradictions
+from chaosagent.study.loop.finished_tasks import FinishedTasks, costs_of, with_doors
 from chaosagent.study.loop.finisher import Finisher
 from chaosagent.study.loop.gc_pause import rare_full_collections
 from chaosagent.study.loop.resume_state import NOTHING_EARLIER, ResumeState
@@ -27,13 +29,15 @@ from chaosagent.study.loop.shares import Shares
 from chaosagent.study.loop.trace_rerunner import TraceRerunner
 from chaosagent.study.memory.spill import Spill
 from chaosagent.study.plan import ABREAST, Plan
-from chaosagent.study.result import SearchResult, StudyProgress, StudyResult, without_disproved_claims
+from chaosagent.study.result import SearchResult, StudyProgress, StudyResult, TaskTally, without_disproved_claims
 from chaosagent.study.sink import Sink, Sinks
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.vocabulary import ClockKind, Severity
 
 ERRORS_MIN = 20
+REPORT_READ = 256
+"""After so many runs of earlier sessions a study says how far it is; what it reads takes time."""
 LOOKED_AT_MAX = 64
 """So many likely schedules are looked at for idle workers; more of them would be too far ahead."""
 REPORT_SECONDS = 0.05
@@ -67,15 +71,14 @@ class Study:
         self._workbench = plan.workbench()
         spill = None if plan.target.secrets else Spill()  # what is secret is not to be on any disk
         self._evaluator = Evaluator(
-            executor, depth, self._sinks.executed, self._sinks.differed, self._workbench.hung, spill=spill
+            executor, depth, self._executed, self._sinks.differed, self._workbench.hung, spill=spill
         )
         self._evaluator.in_real_time = plan.target.clock is ClockKind.WALL
         self._evaluator.unlike.update(earlier.unlike)
-        for at, evaluation in earlier.evaluations:
-            self._evaluator.remember(at, evaluation)
         self._fresh = FreshRuns(self._evaluator, self._sinks.drawn, self._sinks.judged, earlier.drawn, ABREAST)
         self._progress = StudyProgress()
-        self._told_sum = 0
+        self._over = FinishedTasks(plan, earlier.finished, self._sinks.noting, repeats_elsewhere=elsewhere is not None)
+        self._tallies: defaultdict[str, TaskTally] = defaultdict(TaskTally)
         self._checked: set[TaskSeed] = set()
         self._started = monotonic() - earlier.seconds
         self._deadline = self._started + (float("inf") if plan.limits.seconds_max is None else plan.limits.seconds_max)
@@ -95,10 +98,10 @@ class Study:
             out_of_time=lambda: self._out_of_time,
             sink=self._sinks,
         )
+        self._results: dict[TaskSeed, list[SearchResult]] = {}
         self._groups = self._make_groups()
         self._open = {group.at: group for group in self._groups}
         self._shares, self._levels = Shares(self._evaluator.queue), Levels(plan.space, plan.budget)
-        self._results: dict[TaskSeed, list[SearchResult]] = {}
 
     def run(self) -> StudyResult:
         """Search until every search has ended or a limit is reached.
@@ -116,7 +119,10 @@ class Study:
     def _run(self) -> StudyResult:
         results: list[SearchResult] = []
         try:
+            self._take_back()
+            self._read_earlier()
             self._examine([group.at for group in self._groups])
+            self._tell_taken_back()
             self._search_all()
             results = self._finisher.withdrawn(self._results_in_order())
         except KeyboardInterrupt:
@@ -131,17 +137,19 @@ class Study:
                 if any(search.found.count for search in group.searches):
                     self._finisher.finish(group.searches)
             raise
+        tallies, over = self._tallies.values(), self._over.tallies
+        digest = sum(tally.digest_sum for tally in tallies) % 256**DIGEST_BYTES
         return StudyResult(
             searches=without_disproved_claims(self._finisher.withdrawn(results)),
-            trials=self._progress.trials,
-            executions=self._evaluator.executions,
-            errors=self._evaluator.errors,
-            unused_earlier=self._evaluator.unused_earlier,
+            trials=sum(tally.trials for tally in tallies),
+            executions=sum(tally.executions for tally in tallies),
+            errors=self._errors,
+            unused_earlier=self._evaluator.unused_earlier() + sum(tally.unused_earlier for tally in over),
             unasked=self._evaluator.speculation.dropped,
-            digest=f"{self._told_sum:0{2 * DIGEST_BYTES}x}",
+            digest=f"{digest:0{2 * DIGEST_BYTES}x}",
             seconds=monotonic() - self._started,
-            cold_repeats=self._cold_repeats.runs,
-            cold_seconds=self._cold_repeats.seconds,
+            cold_repeats=self._cold_repeats.runs + sum(tally.cold_repeats for tally in over),
+            cold_seconds=self._cold_repeats.seconds + sum(tally.cold_seconds for tally in over),
             interrupted=self._finisher.interrupted,
             nature=self._finisher.nature,
             unlike=self._evaluator.diverged,
@@ -156,7 +164,35 @@ class Study:
         return [group for group in self._groups if group.at not in self._results]
 
     def _results_in_order(self) -> list[SearchResult]:
-        return [result for group in self._groups for result in self._results[group.at]]
+        return [result for at in self._places for result in self._results[at]]
+
+    def _take_back(self) -> None:
+        """Take over what earlier sessions have counted and noted of the tasks that they have finished."""
+        self._over.tell_space()
+        for task_id, kept in self._over.taken.items():
+            self._tallies[task_id] = replace(kept.tally)
+            self._levels.by_task[task_id] = kept.levels
+            self._finisher.costs += costs_of(kept.searches)
+            self._sinks.take_back(task_id, kept.noted)
+
+    def _read_earlier(self) -> None:
+        """Read what was executed for the tasks that earlier sessions have not finished."""
+        for number, (at, evaluation) in enumerate(self._earlier.evaluations(self._over.taken)):
+            if not number % REPORT_READ:
+                self._report(doing="reading the runs of earlier sessions")
+            self._evaluator.remember(at, evaluation)
+
+    def _tell_taken_back(self) -> None:
+        """Tell the sinks how the searches of those tasks have ended."""
+        for kept in self._over.taken.values():
+            searches = with_doors(kept, self._afresh)
+            self._put_results([at for at in self._places if at.task_id == kept.task_id], searches)
+            for result in searches:
+                self._sinks.search_over(result)
+
+    def _put_results(self, places: Sequence[TaskSeed], results: Sequence[SearchResult]) -> None:
+        for at in places:
+            self._results[at] = [result for result in results if result.seed == at.seed]
 
     def _examine(self, places: list[TaskSeed]) -> None:
         """Find out whether the target is deterministic, and freeze its answers if it is not."""
@@ -165,10 +201,12 @@ class Study:
         begun_as = self._earlier.stochastic
         known = self._plan.stochastic if begun_as is None else begun_as
         with contextlib.ExitStack() as stack:
-            elsewhere = None if self._elsewhere is None else self._elsewhere(0)
+            elsewhere = None if self._elsewhere is None or not places else self._elsewhere(0)
             if elsewhere is not None:
                 stack.callback(elsewhere.close)
             nature = examine(places, self._workbench, elsewhere, stochastic=known)
+        if begun_as and self._earlier.reason:
+            nature = nature._replace(reason=self._earlier.reason)
         for at in places:
             self._evaluator.note_written(at.task_id, self._workbench.written_in(at.task_id))
         if nature.stochastic and self._plan.answers is None:
@@ -187,7 +225,9 @@ class Study:
         hard = [(place, one) for place, one in enumerate(self._plan.contracts) if one.severity is Severity.HARD]
         places = [TaskSeed(task.id, seed) for task in self._plan.tasks for seed in self._plan.seeds] if hard else []
         places = places[self._plan.shard.number - 1 :: self._plan.shard.of]
-        self._progress.searches = len(places) * len(hard)
+        self._places, self._progress.searches = places, len(places) * len(hard)
+        for kept in self._over.taken.values():
+            self._put_results([at for at in places if at.task_id == kept.task_id], kept.searches)
         return [
             SearchGroup(
                 [
@@ -197,6 +237,7 @@ class Study:
                 self._note,
             )
             for at in places
+            if at not in self._results
         ]
 
     def _search_all(self) -> None:
@@ -257,27 +298,55 @@ class Study:
             return
         self._report()
         together = [one for one in self._groups if one.at.task_id == task_id]
+        before = self._cold_repeats.runs, self._cold_repeats.seconds
         self._finisher.repeat([one.searches for one in together])
         for one in together:
             self._results[one.at] = self._finisher.finish(one.searches)
+        if not self._out_of_time:
+            self._keep(task_id, [one.at for one in together], *before)
         for one in together:
             self._evaluator.forget(one.at)
             one.forget()
+
+    def _keep(self, task_id: str, places: Sequence[TaskSeed], cold_repeats: int, cold_seconds: float) -> None:
+        """Have the results of a task kept, unless a limit of time had a part in them; see `_end`."""
+        results = self._finisher.settled(task_id, [result for at in places for result in self._results[at]])
+        self._put_results(places, results)
+        tally = self._tallies[task_id]
+        tally.unused_earlier = self._evaluator.unused_earlier(task_id)
+        tally.cold_repeats = self._cold_repeats.runs - cold_repeats
+        tally.cold_seconds = self._cold_repeats.seconds - cold_seconds
+        levels, noted = self._levels.by_task[task_id], self._sinks.noted(task_id)
+        is_counted = self._errors == sum(one.errors for one in self._tallies.values())
+        if is_counted and not self._out_of_time:
+            self._sinks.task_over(self._over.to_keep(task_id, results, tally, levels, noted))
+
+    @property
+    def _errors(self) -> int:
+        """How many runs ended as errors, those of policies among them that are no runs of a schedule."""
+        return self._evaluator.errors + sum(tally.errors for tally in self._over.tallies)
 
     @property
     def _out_of_time(self) -> bool:
         return monotonic() > self._deadline
 
+    def _executed(self, at: TaskSeed, evaluation: Evaluation) -> None:
+        tally = self._tallies[at.task_id]
+        tally.executions += 1
+        tally.errors += evaluation.status is Status.ERROR
+        self._sinks.executed(at, evaluation)
+
     def _note(self, search: Search, trial: Trial) -> None:
-        self._progress.trials += 1
         evaluation, at = trial.evaluation, search.at
         if trial.schedule == EMPTY and at not in self._checked:
             self._checked.add(at)
             compare_with(self._workbench, at, self._finisher.nature.answering, evaluation)
-            self._levels.note_nominal(evaluation)
-        self._levels.note_trial(trial.schedule)
+            self._levels.note_nominal(at.task_id, evaluation)
+        self._levels.note_trial(at.task_id, trial.schedule)
+        tally = self._tallies[at.task_id]
+        tally.trials += 1
         told = trial.hashed([at.task_id, str(at.seed), search.contract.id])
-        self._told_sum = (self._told_sum + told) % 256**DIGEST_BYTES
+        tally.digest_sum = (tally.digest_sum + told) % 256**DIGEST_BYTES
         self._sinks.trial(at, search.contract.id, trial)
         self._shares.note(at._replace(world=0), evaluation)
         share, heard = self._plan.limits.error_share_max, search.trials + search.heard
@@ -288,15 +357,24 @@ class Study:
                 f"(error_share). The last one: {evaluation.error}"
             )
 
-    def _report(self) -> None:
-        """Tell the sinks how far the study is, but not after every trial: that would cost more than some trials."""
+    def _report(self, *, doing: str = "") -> None:
+        """Tell the sinks how far the study is, but not after every trial: that would cost more than some trials.
+
+        What is stored of earlier sessions counts, though the searches may not have come to it again.
+
+        Args:
+            doing: What it does, for people, where it does not search.
+        """
         begun = monotonic()
         if self._open and begun < self._report_at:
             return
         progress = self._progress
         active = [search for group in self._open.values() for search in group.active]
         progress.searches_over = progress.searches - len(active)
-        progress.executions, progress.errors = self._evaluator.executions, self._evaluator.errors
+        tallies, stored = self._tallies.values(), self._earlier.counts
+        progress.executions = max(stored.executions, sum(tally.executions for tally in tallies))
+        progress.errors = max(stored.errors, self._errors)
+        progress.trials = max(stored.trials, sum(tally.trials for tally in tallies))
         progress.seconds = begun - self._started
         found = [one.found for group in self._unfinished() for one in group.searches if one.found.count]
         progress.found = len(self._finisher.costs) + sum(one.count for one in found)
@@ -308,7 +386,7 @@ class Study:
             progress.lower_bound, at, contract = min(
                 (bound, one.at, one.contract.id) for bound, one in zip(bounds, active, strict=True)
             )
-            progress.current = f"{at.task_id}, seed {at.seed}: {contract}"
+            progress.current = doing or f"{at.task_id}, seed {at.seed}: {contract}"
         self._sinks.progress(progress)
         now = monotonic()
         self._report_at = now + max(REPORT_SECONDS, (now - begun) / REPORT_SHARE)

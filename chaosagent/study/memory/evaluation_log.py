@@ -26,8 +26,7 @@ class EvaluationLog:
     """
 
     def __init__(self, spill: Spill | None = None) -> None:
-        self._spill = spill
-        self._id = 0 if spill is None else spill.new_log()
+        self._spill, self._id = spill, 0  # the id is that of the spill, which divides its room between logs with runs
         self._numbers: dict[Schedule, int] = {}
         self._runs: dict[int, Evaluation] = {}
         self._read: dict[int, Evaluation] = {}
@@ -51,13 +50,18 @@ class EvaluationLog:
         """Add the run of a schedule, which has none yet."""
         self._numbers[schedule], self._runs[self._count] = self._count, evaluation
         self._count += 1
-        if self._spill is not None and len(self._runs) >= 2 * self._spill.room:
+        if self._spill is None:
+            return
+        self._id = self._id or self._spill.new_log()
+        if len(self._runs) >= 2 * self._spill.room:
             self._make_room(self._spill)
 
     def number(self, schedule: Schedule) -> int | None:
         """Return the number of the run of a schedule, `None` when there is none."""
         number = self._numbers.get(schedule)
-        return self._spill.number(self._id, schedule) if number is None and self._spill is not None else number
+        if number is None and self._id and self._spill is not None:
+            return self._spill.number(self._id, schedule)
+        return number
 
     def get(self, schedule: Schedule) -> Evaluation | None:
         """Return the run of a schedule, `None` when there is none."""
@@ -80,7 +84,7 @@ class EvaluationLog:
         self._runs.clear()
         self._read.clear()
         self._count = 0
-        if self._spill is not None:
+        if self._id and self._spill is not None:
             self._spill.forget(self._id)
 
     def _make_room(self, spill: Spill) -> None:
@@ -180,3 +184,40 @@ class ToldRuns:
         elif not self._told.holds(number):
             self._told.add_number(number)
             self._order.append(number)
+
+
+class EarlierRuns:
+    """The runs of an earlier session, until somebody asks for them again.
+
+    Args:
+        spill: Where those go for which there is no room in memory; `None` keeps all of them there.
+    """
+
+    def __init__(self, spill: Spill | None = None) -> None:
+        self._log = EvaluationLog(spill)
+        self._taken, self._left = ScheduleSet(self._log), 0
+
+    def __contains__(self, schedule: Schedule) -> bool:
+        return self._left > 0 and schedule in self._log and schedule not in self._taken
+
+    def __iter__(self) -> Iterator[Evaluation]:
+        return (run for run in self._log if run.schedule not in self._taken) if self._left else iter(())
+
+    def __len__(self) -> int:
+        return self._left
+
+    def add(self, evaluation: Evaluation) -> None:
+        """Add a run, of whose schedule there was none."""
+        self._log.add(evaluation.schedule, evaluation)
+        self._left += 1
+
+    def take(self, schedule: Schedule) -> Evaluation | None:
+        """Return the run of a schedule and drop it, `None` when there is none."""
+        if schedule not in self:
+            return None
+        run = self._log.get(schedule)
+        self._taken.add(schedule)
+        self._left -= 1
+        if not self._left:
+            self._log.forget()
+        return run

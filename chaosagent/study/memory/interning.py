@@ -6,14 +6,14 @@ from chaosagent.faults.dry import RecordedCrossing
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
 
-CROSSINGS_MAX = 50_000
+CROSSINGS_MAX = 16_384
 """How many different crossings are shared; then sharing begins anew."""
 
 
 class Interning:
     """Puts one crossing, and one schedule, in place of all that are equal to it.
 
-    A study keeps every evaluation, so this lowers the memory that it takes. What is the same object is also found
+    This lowers the memory that the runs take which a study keeps there. What is the same object is also found
     sooner by searchers, which look crossings and schedules up dozens of times a trial.
     """
 

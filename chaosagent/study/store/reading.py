@@ -7,7 +7,7 @@ import json
 import sqlite3
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,7 +61,7 @@ class ClosedStore(NamedTuple):
 
 
 def checked_evaluations(
-    connection: sqlite3.Connection, path: Path, facts: Facts, table: str
+    connection: sqlite3.Connection, path: Path, facts: Facts, table: str, but_of: Collection[str] = ()
 ) -> Iterator[StoredEvaluation]:
     """Yield the evaluations of a table, in the order of its key; rows that keep none, for secrets, are left out.
 
@@ -70,6 +70,7 @@ def checked_evaluations(
         path: Of the store, for messages.
         facts: Of the store.
         table: `"execution"` or `"draw"`.
+        but_of: Tasks that are left out; of `"execution"` only.
 
     Raises:
         StoredDataError: A row is damaged.
@@ -77,7 +78,10 @@ def checked_evaluations(
     parts = PartReader(connection, path, facts.checksums, REMEDY)
     try:
         names = dict(connection.execute("SELECT id, text FROM name"))
-        for row in connection.execute(f"SELECT * FROM {table} ORDER BY {', '.join(KEYS[table])}"):
+        left_out = [number for number, text in names.items() if text in but_of]
+        where = f"WHERE task NOT IN ({', '.join('?' * len(left_out))})" if left_out else ""
+        query = f"SELECT * FROM {table} {where} ORDER BY {', '.join(KEYS[table])}"
+        for row in connection.execute(query, left_out):
             if not facts.checksums.match(table, row):
                 raise StoredDataError(str(path), row_place(table, row), "its checksum does not match", REMEDY)
             if row[-2] is not None:
@@ -131,7 +135,7 @@ def read_only_uri(path: Path) -> str:
     return f"{path.resolve().as_uri()}?{mode}"
 
 
-COUNTED = ("name", "part", "execution", "trial", "search", "counterexample")
+COUNTED = ("name", "part", "execution", "trial", "search", "counterexample", "finished")
 FOLLOWED = ("draw", "differing")
 """Tables with a fact that says how many rows they have at any moment."""
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -19,8 +18,10 @@ from chaosagent.sqlite_file import DAMAGED, MENDING, SQLITE_ERRORS, remove_file
 from chaosagent.study.determinism.determinism import Determinism
 from chaosagent.study.loop.resume_state import ResumeState
 from chaosagent.study.plan import Plan
-from chaosagent.study.result import SearchResult, StudyProgress
+from chaosagent.study.result import SearchResult, StudyProgress, TaskResult
 from chaosagent.study.sink import Sink
+from chaosagent.study.store.committer import Committer
+from chaosagent.study.store.finished_tasks import counts_by_task, finished_row, read_finished, sum_of
 from chaosagent.study.store.lock import lock_folder
 from chaosagent.study.store.opening import OpenStore, begin, facts_in, resume
 from chaosagent.study.store.parts import PartWriter
@@ -197,16 +198,20 @@ class StudyStore(Sink):
         for at, evaluation in self._evaluations("draw"):
             drawn.setdefault((at, evaluation.schedule), []).append(evaluation)
         unlike = self._execute("SELECT task, seed, difference FROM differing ORDER BY task, seed").fetchall()
+        counts = counts_by_task(self._connection)
         return ResumeState(
             stochastic=None if found is None else found == "yes",
-            evaluations=self._evaluations("execution"),
+            reason=self._facts.get("reason", ""),
+            finished=read_finished(self._connection, counts),
+            evaluations=lambda finished: self._evaluations("execution", finished),
             drawn=drawn,
             unlike={TaskSeed(task, int(seed)): difference for task, seed, difference in unlike},
             seconds=float(self._facts.get("seconds", "0")),
+            counts=sum_of(counts.values()),
         )
 
-    def _evaluations(self, table: str) -> Iterator[tuple[TaskSeed, Evaluation]]:
-        return checked_evaluations(self._connection, self._path, self._facts, table)
+    def _evaluations(self, table: str, but_of: Collection[str] = ()) -> Iterator[tuple[TaskSeed, Evaluation]]:
+        return checked_evaluations(self._connection, self._path, self._facts, table, but_of)
 
     def examined(self, nature: Determinism) -> None:
         """Keep whether the target is deterministic."""
@@ -214,6 +219,7 @@ class StudyStore(Sink):
             self._marked = AnswersOnDisk(self._plan.answers)
         self._put(
             stochastic="yes" if nature.stochastic else "no",
+            reason=nature.reason.encode(errors="backslashreplace").decode(),
             code=json.dumps(code_of(self._plan.target, self._code, self._plan.searcher_module)),
         )
 
@@ -249,6 +255,11 @@ class StudyStore(Sink):
         self._execute("DELETE FROM counterexample WHERE task = ? AND seed = ? AND contract = ?", where)
         for found in result.counterexamples:
             self._insert("REPLACE", "counterexample", counterexample_row(result, found))
+
+    def task_over(self, result: TaskResult) -> None:
+        """Keep how a task ended, so that a resumed study need not search it again; nothing of a target with secrets."""
+        if not self._plan.target.secrets:
+            self._insert("REPLACE", "finished", finished_row(result))
 
     def give_up(self) -> None:
         """Keep that the study failed; unless a search has come to its end, it may be begun anew without ado."""
@@ -348,44 +359,3 @@ class StudyStore(Sink):
                 f"{self._path}: cannot be written: {error}. What was committed before is kept: when that is fixed, "
                 "continue with --resume."
             ) from error
-
-
-COMMIT_SECONDS = 0.5
-
-
-class Committer:
-    """A thread that ends the transaction of a connection now and then, and begins the next.
-
-    A study that waits for a long run would otherwise keep to itself what has finished before.
-
-    Args:
-        connection: Made with `check_same_thread=False` and without transactions of its own.
-
-    Attributes:
-        lock: To be held while the connection is used; what is written under one hold is committed together.
-        error: What kept the last commit from happening; then there are no more.
-    """
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.lock = threading.RLock()
-        self.error: sqlite3.Error | None = None
-        self._connection = connection
-        self._over = threading.Event()
-        connection.execute("BEGIN")
-        self._thread = threading.Thread(target=self._go_on, name="chaosagent-commit", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread; what was written since the last commit is left to the caller."""
-        self._over.set()
-        self._thread.join()
-
-    def _go_on(self) -> None:
-        while not self._over.wait(COMMIT_SECONDS):
-            with self.lock:
-                try:
-                    self._connection.execute("COMMIT")
-                    self._connection.execute("BEGIN")
-                except sqlite3.Error as error:
-                    self.error = error
-                    return

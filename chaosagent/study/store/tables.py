@@ -121,9 +121,9 @@ def _real(value: float) -> float | None:
     return None if math.isnan(value) else value + 0.0
 
 
-FORMAT = 4
+FORMAT = 5
 """Of the store; another one is not read. Since 2 evaluations hold when each injection began to act, since 3 rows hold
-their checksums, since 4 runs share names and the parts of their evaluations."""
+their checksums, since 4 runs share names and the parts of their evaluations, since 5 the results of tasks are kept."""
 
 
 def version_of_store() -> str:
@@ -213,15 +213,26 @@ CREATE TABLE counterexample (
     certified INTEGER NOT NULL,
     checksum BLOB NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE finished (
+    task TEXT PRIMARY KEY,
+    data BLOB NOT NULL,
+    checksum BLOB NOT NULL
+) WITHOUT ROWID;
 """
 """The tables of a store.
 
 `name` holds the texts that runs and trials refer to by number: tasks, seeds and contracts. `part` holds the parts of
 evaluations, each once; a row has `count` of them, numbered from its id. `execution.effective` is null where all of the
 schedule landed. `counterexample` holds all that searches found; the row of a search names its cheapest.
+`finished` holds how the tasks ended that are over, so that they need not be searched again.
 """
 
-FORGET_SEARCHES = ("DELETE FROM trial", "DELETE FROM search", "DELETE FROM counterexample")
+FORGET_SEARCHES = (
+    "DELETE FROM trial",
+    "DELETE FROM search",
+    "DELETE FROM counterexample",
+    "DELETE FROM finished",
+)
 FORGET_RUNS = (*FORGET_SEARCHES, "DELETE FROM execution", "DELETE FROM part", "DELETE FROM draw")
 
 KEYS = {
@@ -234,6 +245,7 @@ KEYS = {
     "trial": ("task", "seed", "contract", "number"),
     "search": ("task", "seed", "contract"),
     "counterexample": ("id",),
+    "finished": ("task",),
 }
 """The tables with the columns of their keys."""
 

@@ -60,7 +60,7 @@ def test_runs_are_read_back_as_they_were_also_after_a_resume(tmp_path: Path, pla
         executor = InlineExecutor(doing.workbench())
         Study(doing, executor, sinks=[store, kept], earlier=store.earlier()).run()
 
-        read = {(at, str(evaluation.schedule)): evaluation for at, evaluation in store.earlier().evaluations}
+        read = {(at, str(evaluation.schedule)): evaluation for at, evaluation in store.earlier().evaluations(())}
         store.close()
 
         assert {key: encode_evaluation(read[key]) for key in kept.found} == {
@@ -74,7 +74,7 @@ def test_no_part_is_kept_twice(tmp_path: Path, plan: Plan) -> None:
         begun = (tmp_path / FILE_NAME).exists()
         store = StudyStore.resume(tmp_path, doing) if begun else StudyStore.create(tmp_path, doing, "")
         Study(doing, InlineExecutor(doing.workbench()), sinks=[store], earlier=store.earlier()).run()
-        crossings = [one for _, evaluation in store.earlier().evaluations for one in evaluation.crossings]
+        crossings = [one for _, evaluation in store.earlier().evaluations(()) for one in evaluation.crossings]
         store.close()
 
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as database:
