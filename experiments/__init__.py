@@ -24,6 +24,9 @@ def entries() -> Mapping[str, DeferredTarget]:
         "refund": DeferredTarget(
             f"{__name__}.refund.target:refund_agent", "The smallest example: an agent that can pay twice"
         ),
+        "night-shift": DeferredTarget(
+            f"{__name__}.night_shift.target:night_shift", "Two agents of a warehouse who hand over work by night"
+        ),
         "triage": DeferredTarget(f"{__name__}.triage.target:TRIAGE", "A customer-support triage assistant"),
     }
     for suite in SUITES:
