@@ -69,7 +69,7 @@ def test_the_module_of_every_built_in_target_is_installed() -> None:
 
     modules = {name: entry.reference.partition(":")[0] for name, entry in experiments.entries().items()}
 
-    assert len(modules) == 10
+    assert len(modules) == 11
     for name, module in modules.items():
         assert module.rpartition(".")[0] in listed, f"pyproject.toml: packages lacks the one of target {name!r}."
         assert importlib.util.find_spec(module) is not None, f"There is no {module}, of target {name!r}."
