@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
+from weakref import finalize
 
 Place: TypeAlias = tuple[float, int, str, int, int]
 """The place of a child in the order of the frontier: cost, earliness, text of the parent, part, and number."""
@@ -40,6 +41,7 @@ class ParkedChildren:
 
     def __init__(self) -> None:
         self._file = sqlite3.connect(PRIVATE, isolation_level=None, check_same_thread=False)
+        finalize(self, self._file.close)
         self._file.executescript(
             """PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -1000;
             CREATE TABLE child (cost REAL, earliness INTEGER, parent BLOB, part INTEGER, number INTEGER,

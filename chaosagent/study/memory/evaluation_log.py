@@ -86,6 +86,7 @@ class EvaluationLog:
         self._count = 0
         if self._id and self._spill is not None:
             self._spill.forget(self._id)
+            self._id = 0
 
     def _make_room(self, spill: Spill) -> None:
         """Put the older half of what may leave the memory on disk."""
@@ -94,9 +95,9 @@ class EvaluationLog:
             for schedule, number in islice(self._numbers.items(), spill.room)
             if schedule != EMPTY and self._runs[number].schedule == schedule
         ]
-        spill.put(self._id, [(number, self._runs.pop(number)) for number, _ in leaving])
-        for _, schedule in leaving:
-            del self._numbers[schedule]
+        spill.put(self._id, [(number, self._runs[number]) for number, _ in leaving])
+        for number, schedule in leaving:  # only now: an interrupt must not lose a run
+            del self._numbers[schedule], self._runs[number]
 
 
 class ScheduleSet:

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, cast
+from weakref import finalize
 
 from chaosagent.canonical import DIGEST_BYTES, pack_plain, unpack
+from chaosagent.errors import StudyError
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.evaluation_codec import decode_shared, encode_shared
 from chaosagent.faults.schedule import Schedule
@@ -56,15 +58,25 @@ class Spill:
         return max(min(ROOM_MIN, self._room), self._room // max(1, self._logs))
 
     def put(self, log: int, runs: Sequence[tuple[int, Evaluation]]) -> None:
-        """Keep runs of a log, each under its number."""
+        """Keep runs of a log, each under its number.
+
+        Raises:
+            StudyError: There is no room on disk.
+        """
         file = self._opened()
         rows = [(log, number, self._packed(run)) for number, run in runs]
-        file.execute("BEGIN")
-        file.executemany("INSERT INTO part VALUES (?, ?)", self._new)
+        keys = [(_key(log, run.schedule), number) for number, run in runs]
+        try:
+            with file:  # an interrupt may come in the middle; then the same is kept once more
+                file.executemany("INSERT OR REPLACE INTO part VALUES (?, ?)", self._new)
+                file.executemany("INSERT OR REPLACE INTO run VALUES (?, ?, ?)", rows)
+                file.executemany("INSERT OR REPLACE INTO number VALUES (?, ?)", keys)
+        except sqlite3.OperationalError as error:
+            raise StudyError(
+                f"the temporary file for what has no room in memory cannot be written ({error}). Make room on that "
+                "disk, or name a folder on another one in SQLITE_TMPDIR, and go on with --resume."
+            ) from error
         self._new.clear()
-        file.executemany("INSERT INTO run VALUES (?, ?, ?)", rows)
-        file.executemany("INSERT INTO number VALUES (?, ?)", [(_key(log, run.schedule), one) for one, run in runs])
-        file.execute("COMMIT")
         for _, run in runs:
             byte, bit = self._place(log, run.schedule)
             self._filter[byte] |= bit
@@ -90,19 +102,21 @@ class Spill:
         """Drop the runs of a log, which is over."""
         self._logs -= 1
         if self._file is not None:
-            self._file.execute("DELETE FROM run WHERE log = ?", (log,))
+            with self._file:
+                self._file.execute("DELETE FROM run WHERE log = ?", (log,))
 
     def _opened(self) -> sqlite3.Connection:
         if self._file is None:
             # Hypothesis asks in a thread of its own, while the study waits for it.
-            self._file = sqlite3.connect(PRIVATE, isolation_level=None, check_same_thread=False)
+            self._file = sqlite3.connect(PRIVATE, check_same_thread=False)
             self._file.executescript(
-                """PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -8000;
+                """PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -8000;
                 CREATE TABLE part (id INTEGER PRIMARY KEY, data BLOB);
                 CREATE TABLE number (key BLOB PRIMARY KEY, number INTEGER) WITHOUT ROWID;
                 CREATE TABLE run (log INTEGER, number INTEGER, data BLOB, PRIMARY KEY (log, number)) WITHOUT ROWID"""
             )
             self._filter = bytearray(FILTER_BITS // 8)
+            finalize(self, self._file.close)
         return self._file
 
     def _packed(self, run: Evaluation) -> bytes:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
+from chaosagent.errors import StudyError
 from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import Injection
@@ -149,6 +151,26 @@ def test_a_set_holds_what_was_added_before_its_run_was_there_and_after(monkeypat
     assert [schedule([one]) in told for one in INJECTIONS] == [number % 3 != 0 for number in range(7)]
     assert LAST not in some
     assert len(told) == 4
+
+
+def test_a_full_disk_is_told_with_what_to_do_and_loses_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spill, "ROOM", 2)
+    file = Spill()
+    log = EvaluationLog(file)
+    kept = [Evaluation(schedule([one]), digest=str(number)) for number, one in enumerate(INJECTIONS)]
+    for one in kept[:4]:
+        log.add(one.schedule, one)
+    file._opened().execute("PRAGMA max_page_count = 1")  # SQLite takes it for the number of pages that there are
+
+    def add_pairs() -> None:
+        for one, other in combinations(INJECTIONS, 2):
+            both = schedule([one, other])
+            log.add(both, Evaluation(both, error="long" * 10_000))
+
+    with pytest.raises(StudyError, match="SQLITE_TMPDIR"):
+        add_pairs()
+    assert [log.at(number).digest for number in range(4)] == ["0", "1", "2", "3"]
+    assert [run.schedule in log for run in log] == [True] * len(log)
 
 
 class Families:
