@@ -11,12 +11,14 @@ import os
 import secrets
 import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+from weakref import finalize
 
 from chaosagent.canonical import DIGEST_BYTES, pack_plain
+from chaosagent.errors import StudyError
 
 Value: TypeAlias = "str | int | float | bytes | None"
 
@@ -105,6 +107,45 @@ def open_private(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> sqlite3.C
     connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
     connection.text_factory = text_of
     return connection
+
+
+class TemporaryFile:
+    """A file for what has no room in memory: it has no name in any folder, and ends with its owner.
+
+    SQLite chooses its folder; `SQLITE_TMPDIR` names another.
+
+    Args:
+        schema: Its tables.
+        cache_kilobytes: How much of it stays in memory.
+    """
+
+    def __init__(self, schema: str, *, cache_kilobytes: int) -> None:
+        # Hypothesis, a searcher, asks in a thread of its own, while the study waits for it.
+        self._connection = sqlite3.connect("", check_same_thread=False)
+        finalize(self, self._connection.close)
+        self._connection.executescript(
+            f"PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -{cache_kilobytes};{schema}"
+        )
+
+    def rows(self, query: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+        """Return what a query finds."""
+        return self._connection.execute(query, values).fetchall()
+
+    def change(self, *changes: tuple[str, Iterable[Sequence[Value]]]) -> None:
+        """Make changes, all or none: statements, each with the rows of values for which it is made.
+
+        Raises:
+            StudyError: There is no room on the disk.
+        """
+        try:
+            with self._connection:
+                for statement, rows in changes:
+                    self._connection.executemany(statement, rows)
+        except sqlite3.OperationalError as error:
+            raise StudyError(
+                f"the temporary file for what has no room in memory cannot be written ({error}). Make room on that "
+                "disk, or name a folder on another disk in SQLITE_TMPDIR; then continue with --resume."
+            ) from error
 
 
 def text_of(data: bytes) -> str:

@@ -129,7 +129,7 @@ class TaskNotes:
 class Notes(Sink):
     """Takes notes while a study goes on, by task.
 
-    Errors are told apart by their text, the first 20 of them; an audit's runs are not told to sinks.
+    Errors with different texts are counted apart, the first 20 of them. Sinks do not receive the runs of an audit.
 
     Args:
         tasks: Ids of the tasks, in the order in which they are reported; others follow as they come.
@@ -165,7 +165,7 @@ class Notes(Sink):
         """Note an error, or how the run without injections breaks its contract."""
         evaluation, notes = trial.evaluation, self._notes[at.task_id]
         if evaluation.status is Status.ERROR:
-            if (at, trial.schedule) not in self._counted:  # the searches for several contracts are told of it
+            if (at, trial.schedule) not in self._counted:  # searches for several contracts share a run
                 self._counted.add((at, trial.schedule))
                 notes.failed_count += 1
                 _add_failed(notes.failed, FailedRuns(evaluation.error, at.task_id, at.seed, trial.schedule))

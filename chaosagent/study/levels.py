@@ -40,7 +40,7 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LevelCounts:
-    """How many schedules there are at each level for one task, and how many trials its searches were told of."""
+    """How many schedules and how many trials there are at each level for one task."""
 
     schedules: dict[int, int] = field(default_factory=dict)
     trials: dict[int, int] = field(default_factory=dict)

@@ -70,8 +70,8 @@ class Problem:
         outcome_only: The contract judges the outcome of a run and nothing else of it.
         by_chance: Answers come by chance and are frozen: what is clean here may violate with other answers, so each
             kind of schedule has to be run once and not only inferred, for the study to race it.
-        log: Has each run before a searcher is told of it, and keeps those on disk for which there is no room in
-            memory, so that a searcher need not keep them; `None` where what a searcher is told is no such run.
+        log: Holds every run before `tell` passes it to the searcher, in memory or on disk, so that the searcher need
+            not keep it; `None` where `tell` passes something else, such as a run that was judged first.
     """
 
     contract: str

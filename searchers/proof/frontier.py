@@ -12,7 +12,7 @@ from chaosagent.faults.evaluation_codec import stored_schedule
 from chaosagent.faults.injection import Injection
 from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.faults.schedule import Schedule
-from chaosagent.searchers.proof.parked import Parked, ParkedChildren
+from chaosagent.searchers.proof.parked import Parked, ParkedChildren, Turn
 from chaosagent.searchers.seen.points import Candidate, Expander
 from chaosagent.searchers.seen.trial_log import TrialLog
 
@@ -169,11 +169,11 @@ class Frontier:
         self._revive, self._room = revive, ROOM
         self._near: list[Child] = []
         self._far: list[Child] = []  # on their way to the disk
-        self._limit: tuple[float, int, str, int, int] | None = None  # of the first that is not near
+        self._limit: Turn | None = None  # of the first that is not near
         self._disk: ParkedChildren | None = None
 
     def __bool__(self) -> bool:
-        return bool(self._near or self._far or self._limit is not None)
+        return bool(self._near) or self._limit is not None
 
     @property
     def first(self) -> Child:

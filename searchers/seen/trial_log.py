@@ -15,8 +15,7 @@ class TrialLog(ToldRuns):
     """The log of what a searcher was told.
 
     Args:
-        log: That has the runs which the searcher is told of, so that they need not be kept here, too; `None` where
-            there is none.
+        log: Of all runs of the task and seed (`Problem.log`), which are then not kept here; `None` keeps them here.
 
     Attributes:
         out: What it asked for and was not told yet.

@@ -87,7 +87,9 @@ class Search:
             world: Of frozen answers, in which is searched.
         """
         self.racer, self.at, self._told = racer, self.at._replace(world=world), ToldRuns()
-        self._begin_with(replace(self._problem, by_chance=True, log=None))  # what is told was judged first
+        self._begin_with(
+            replace(self._problem, by_chance=True, log=None)
+        )  # it learns judged runs, not those of the log
 
     def _begin_with(self, problem: Problem) -> None:
         """Make the searcher for a problem, and what goes with it; nothing was asked yet."""

@@ -139,10 +139,10 @@ class ScheduleSet:
 
 
 class ToldRuns:
-    """The runs that somebody was told of; those that the log has are asked for there.
+    """The runs that a searcher has received; it keeps only those that are not in the log.
 
     Args:
-        log: That gets most of the runs before they are told; `None` where there is none.
+        log: Of all runs of the task and seed; `None` where there is none.
     """
 
     def __init__(self, log: EvaluationLog | None = None) -> None:
@@ -163,13 +163,13 @@ class ToldRuns:
         return len(self._others) + len(self._order)
 
     def __iter__(self) -> Iterator[Evaluation]:
-        """Yield what was told, first what the log does not have, else in the order of telling."""
+        """Yield the runs: first those that are not in the log, then the others in the order of adding."""
         yield from self._others.values()
         if self._log is not None:
             yield from map(self._log.at, self._order)
 
     def get(self, schedule: Schedule) -> Evaluation | None:
-        """Return what a schedule told, `None` when it was not told of."""
+        """Return the run of a schedule, `None` when it was not added."""
         known = self._others.get(schedule)
         if known is not None or self._log is None:
             return known
@@ -177,7 +177,7 @@ class ToldRuns:
         return None if number is None or not self._told.holds(number) else self._log.at(number)
 
     def add(self, evaluation: Evaluation) -> None:
-        """Take what a schedule told, of which nothing was told before."""
+        """Add the run of a schedule, which has none here yet."""
         schedule = evaluation.schedule
         number = None if self._log is None else self._log.number(schedule)
         if number is None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, cast
-from weakref import finalize
 
 from chaosagent.canonical import DIGEST_BYTES, pack_plain, unpack
-from chaosagent.errors import StudyError
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.evaluation_codec import decode_shared, encode_shared
 from chaosagent.faults.schedule import Schedule
+from chaosagent.sqlite_file import TemporaryFile
 
 ROOM = 4_096
 """How many runs stay in memory, over all logs."""
@@ -27,19 +25,23 @@ PARTS_MAX = 8_192
 FILTER_BITS = 2**26
 """Of the filter that spares most questions for what is not there: 8 MB, and 6 % wrong alarms at 4 million runs."""
 
-PRIVATE = ""
-"""SQLite's name for a temporary file: it has no name in any folder, and ends with its connection."""
+CACHE_KILOBYTES = 8_000
+SCHEMA = """
+CREATE TABLE part (id INTEGER PRIMARY KEY, data BLOB);
+CREATE TABLE number (key BLOB PRIMARY KEY, number INTEGER) WITHOUT ROWID;
+CREATE TABLE run (log INTEGER, number INTEGER, data BLOB, PRIMARY KEY (log, number)) WITHOUT ROWID;
+"""
 
 
 class Spill:
     """Keeps runs on disk, by log and number, with the parts that many of them share.
 
-    The file is made with the first run. SQLite chooses its folder; `SQLITE_TMPDIR` names another.
+    The file is made with the first run.
     """
 
     def __init__(self) -> None:
         self._room, self._logs = ROOM, 0
-        self._file: sqlite3.Connection | None = None
+        self._file: TemporaryFile | None = None
         self._filter = bytearray()
         self._numbers: dict[Any, int] = {}
         self._parts: dict[tuple[int, Callable[[Any], Any]], Any] = {}
@@ -63,19 +65,13 @@ class Spill:
         Raises:
             StudyError: There is no room on disk.
         """
-        file = self._opened()
         rows = [(log, number, self._packed(run)) for number, run in runs]
         keys = [(_key(log, run.schedule), number) for number, run in runs]
-        try:
-            with file:  # an interrupt may come in the middle; then the same is kept once more
-                file.executemany("INSERT OR REPLACE INTO part VALUES (?, ?)", self._new)
-                file.executemany("INSERT OR REPLACE INTO run VALUES (?, ?, ?)", rows)
-                file.executemany("INSERT OR REPLACE INTO number VALUES (?, ?)", keys)
-        except sqlite3.OperationalError as error:
-            raise StudyError(
-                f"the temporary file for what has no room in memory cannot be written ({error}). Make room on that "
-                "disk, or name a folder on another one in SQLITE_TMPDIR, and go on with --resume."
-            ) from error
+        self._opened().change(  # an interrupt may come behind it; then the same is kept once more
+            ("INSERT OR REPLACE INTO part VALUES (?, ?)", self._new),
+            ("INSERT OR REPLACE INTO run VALUES (?, ?, ?)", rows),
+            ("INSERT OR REPLACE INTO number VALUES (?, ?)", keys),
+        )
         self._new.clear()
         for _, run in runs:
             byte, bit = self._place(log, run.schedule)
@@ -88,35 +84,27 @@ class Spill:
         byte, bit = self._place(log, schedule)
         if not self._filter[byte] & bit:
             return None
-        query = "SELECT number FROM number WHERE key = ?"
-        row = self._file.execute(query, (_key(log, schedule),)).fetchone()
-        return None if row is None else int(row[0])
+        found = self._file.rows("SELECT number FROM number WHERE key = ?", (_key(log, schedule),))
+        return int(found[0][0]) if found else None
 
     def get(self, log: int, number: int) -> Evaluation:
         """Return the run with a number."""
-        row = self._opened().execute("SELECT data FROM run WHERE log = ? AND number = ?", (log, number)).fetchone()
-        *columns, data = cast("list[Any]", unpack(row[0]))
+        [(packed,)] = self._opened().rows("SELECT data FROM run WHERE log = ? AND number = ?", (log, number))
+        *columns, data = cast("list[Any]", unpack(packed))
         return decode_shared(columns, data, self._part)
 
     def forget(self, log: int) -> None:
         """Drop the runs of a log, which is over."""
         self._logs -= 1
         if self._file is not None:
-            with self._file:
-                self._file.execute("DELETE FROM run WHERE log = ?", (log,))
+            self._file.change(("DELETE FROM run WHERE log = ?", [(log,)]))
 
-    def _opened(self) -> sqlite3.Connection:
+    def _opened(self) -> TemporaryFile:
         if self._file is None:
-            # Hypothesis asks in a thread of its own, while the study waits for it.
-            self._file = sqlite3.connect(PRIVATE, check_same_thread=False)
-            self._file.executescript(
-                """PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -8000;
-                CREATE TABLE part (id INTEGER PRIMARY KEY, data BLOB);
-                CREATE TABLE number (key BLOB PRIMARY KEY, number INTEGER) WITHOUT ROWID;
-                CREATE TABLE run (log INTEGER, number INTEGER, data BLOB, PRIMARY KEY (log, number)) WITHOUT ROWID"""
+            self._file, self._filter = (
+                TemporaryFile(SCHEMA, cache_kilobytes=CACHE_KILOBYTES),
+                bytearray(FILTER_BITS // 8),
             )
-            self._filter = bytearray(FILTER_BITS // 8)
-            finalize(self, self._file.close)
         return self._file
 
     def _packed(self, run: Evaluation) -> bytes:
@@ -137,10 +125,10 @@ class Spill:
     def _part(self, number: int, make: Callable[[Any], Any]) -> Any:
         part = self._parts.get((number, make))
         if part is None:
-            row = self._opened().execute("SELECT data FROM part WHERE id = ?", (number,)).fetchone()
+            [(data,)] = self._opened().rows("SELECT data FROM part WHERE id = ?", (number,))
             if len(self._parts) >= PARTS_MAX:
                 self._parts.clear()
-            part = self._parts[number, make] = make(unpack(row[0]))
+            part = self._parts[number, make] = make(unpack(data))
         return part
 
     @staticmethod

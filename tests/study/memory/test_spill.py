@@ -160,7 +160,7 @@ def test_a_full_disk_is_told_with_what_to_do_and_loses_no_run(monkeypatch: pytes
     kept = [Evaluation(schedule([one]), digest=str(number)) for number, one in enumerate(INJECTIONS)]
     for one in kept[:4]:
         log.add(one.schedule, one)
-    file._opened().execute("PRAGMA max_page_count = 1")  # SQLite takes it for the number of pages that there are
+    file._opened().rows("PRAGMA max_page_count = 1")  # SQLite takes it for the number of pages that there are
 
     def add_pairs() -> None:
         for one, other in combinations(INJECTIONS, 2):
