@@ -273,9 +273,8 @@ def test_a_study_that_is_gone_on_with_asks_no_model_again_in_any_world(tmp_path:
     asked, told = model.asked, TrialLog()
 
     store = StudyStore.resume(tmp_path, plan)
-    (second,) = (
-        Study(plan, InlineExecutor(plan.workbench()), sinks=[store, told], earlier=store.earlier()).run().searches
-    )
+    earlier = replace(store.earlier(), finished={})  # as if its search had not been over
+    (second,) = Study(plan, InlineExecutor(plan.workbench()), sinks=[store, told], earlier=earlier).run().searches
     store.close("digest")
 
     assert max(told.worlds) > 0
