@@ -17,6 +17,7 @@ OK = 0
 REFRESH_SECONDS = 1.0
 SURE_SECONDS = 10.0
 """A process that was silent for so long may be another one by now, with the same number: then the lock is tried."""
+READS_MAX = 10
 CLEAR = "\x1b[H\x1b[2J"
 
 
@@ -76,13 +77,12 @@ def folder_of(path: Path) -> Path:
 def look_at(folder: Path) -> tuple[Snapshot, float]:
     """Return how far the study in a folder is, and how many seconds ago it said so.
 
-    A study whose process has ended without a word counts as interrupted.
+    A study whose process has ended without a word counts as interrupted. One that a later process resumes, but has not
+    reported on yet as it still checks the store, runs; its runs, trials and seconds are those of the sessions before.
 
     Raises:
         UsageError: The folder holds none, or one that does not say how far it is.
     """
-    from dataclasses import replace
-
     from chaosagent.clock import age
     from chaosagent.errors import UsageError
     from chaosagent.study.store.progress_file import NAME, read_progress
@@ -95,23 +95,56 @@ def look_at(folder: Path) -> tuple[Snapshot, float]:
             what = "no study"
         raise UsageError(f"{folder} holds {what} (there is no {NAME}). Name the folder of a study.")
     told = read_progress(folder)
-    heard = age(folder / NAME)
-    if told.state == "running" and not _runs(folder, told, heard):
-        told = replace(told, state="interrupted")
-    return told, heard
+    for _ in range(READS_MAX):
+        heard = age(folder / NAME)
+        found = _with_state(folder, told, heard)
+        latest = read_progress(folder)
+        if latest == told:
+            break
+        told = latest  # it was written while we looked for its process
+    return found, heard
 
 
-def _runs(folder: Path, told: Snapshot, heard: float) -> bool:
-    """Whether the process of a study that says that it runs is alive."""
-    import os
+def _with_state(folder: Path, told: Snapshot, heard: float) -> Snapshot:
+    """Return what a study said of itself, with the state that its folder is in now."""
     import platform
+    from dataclasses import replace
 
-    from chaosagent.study.store.lock import is_locked
+    from chaosagent.execution.workers.memory_limit import resident_megabytes
+    from chaosagent.study.store.lock import holder_of
 
-    if told.host != platform.node() or heard > SURE_SECONDS:
-        return is_locked(folder)
+    is_running, is_here = told.state == "running", told.host == platform.node()
+    if is_running and is_here and heard <= SURE_SECONDS and _lives(told.process):
+        return told
+    holder = holder_of(folder)
+    if holder is None:
+        return replace(told, state="interrupted") if is_running else told
+    is_same = holder.process == told.process and holder.since <= told.written  # in a container all may have number 1
+    if is_same or not holder.process:
+        return told
+    return replace(
+        told,
+        state="running",
+        process=holder.process,
+        host=holder.host,
+        begun=holder.since,
+        rate=0.0,
+        searches_over=0,  # this and the next five are learned again from the stored runs
+        found=0,
+        best_cost=None,
+        levels=[],
+        counterexamples=[],
+        lower_bound=0.0,
+        current="checking what earlier sessions have stored",
+        megabytes=round(resident_megabytes(holder.process) or 0.0, 1),
+    )
+
+
+def _lives(process: int) -> bool:
+    import os
+
     try:
-        os.kill(told.process, 0)
+        os.kill(process, 0)
     except ProcessLookupError:
         return False
     except OSError:

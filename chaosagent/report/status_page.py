@@ -23,7 +23,9 @@ def status_page(told: Snapshot, age: float) -> Page:
     title = f"{told.target}, configuration {told.config}, budget {told.budget:g}{shard}: "
     page = Page().line(strong(title), (good if told.state == "ended" else notice)(state))
     if told.state == "running" and age > STALE_SECONDS:
-        page.line(faint(f"last heard of {readable(age)} ago: one run takes long, or the machine is busy"))
+        page.line(
+            faint(f"last heard of {readable(age)} ago: one run takes long, a resume checks the store, or all is slow")
+        )
     page.table(
         ("", ""),
         [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ import pytest
 from chaosagent.cli.main import main
 from chaosagent.clock import pause
 from chaosagent.report.status_page import BAR, bar
+from chaosagent.study.store.lock import LOCK_NAME, lock_folder
 from chaosagent.study.store.progress_file import NAME, read_progress
 
 STUDY = """
@@ -106,6 +109,57 @@ def test_a_study_that_runs_is_told_from_one_that_was_silent_long(
     os.utime(folder / NAME, (long_ago, long_ago))
 
     assert told_by(folder, capsys)["state"] == "interrupted"  # the number is that of another process
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from chaosagent.study.store.lock import lock_folder
+lock = lock_folder(Path(sys.argv[1]))
+print("locked", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("state", ["running", "interrupted", "ended", "failed"])
+def test_a_study_whose_store_a_resume_checks_runs(folder: Path, capsys: pytest.CaptureFixture[str], state: str) -> None:
+    done = subprocess.Popen([sys.executable, "-c", ""])
+    done.wait()
+    changed(folder, state=state, process=done.pid)
+    with subprocess.Popen([sys.executable, "-c", HOLDER, folder], stdout=subprocess.PIPE, text=True) as resume:
+        assert resume.stdout is not None
+        assert resume.stdout.readline() == "locked\n"
+        told = told_by(folder, capsys)
+        resume.kill()
+
+    assert (told["state"], told["process"], told["left_seconds"]) == ("running", resume.pid, None)
+    assert (told["found"], told["searches_over"], told["counterexamples"]) == (0, 0, [])
+    assert told["current"] == "checking what earlier sessions have stored"
+    assert told_by(folder, capsys)["state"] == ("interrupted" if state == "running" else state)
+
+
+def test_a_study_that_ends_while_its_process_is_looked_for_has_ended(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def ends(process: int) -> bool:
+        del process
+        changed(folder, state="ended")
+        return False
+
+    monkeypatch.setattr("chaosagent.cli.status._lives", ends)
+    changed(folder, state="running")
+
+    assert main(["status", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["state"] == "ended"
+
+
+def test_who_asks_whether_a_study_runs_does_not_keep_it_from_beginning(tmp_path: Path) -> None:
+    with (tmp_path / LOCK_NAME).open("w") as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH)
+        over = threading.Timer(0.1, fcntl.flock, [asking, fcntl.LOCK_UN])
+        over.start()
+        lock_folder(tmp_path).close()
+        over.join()
 
 
 def test_text_of_agents_does_nothing_to_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
