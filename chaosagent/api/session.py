@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaosagent.api.records import RecordSink
+from chaosagent.clock import seconds_until
 from chaosagent.errors import ChaosAgentError, OtherStudyError, SearcherError, UsageError
 from chaosagent.execution.captured_output import CapturedOutput
 from chaosagent.execution.workers.executor import Executor, InlineExecutor
@@ -20,6 +21,7 @@ from chaosagent.extras import require
 from chaosagent.report.findings import Findings
 from chaosagent.report.notes import Notes
 from chaosagent.report.stale_records import StaleRecords
+from chaosagent.report.status_page import readable
 from chaosagent.study.checked_searcher import CheckedSearcher
 from chaosagent.study.loop.resume_state import NOTHING_EARLIER
 from chaosagent.study.loop.study import Study
@@ -143,7 +145,7 @@ def run_study(
         if not workforce.ray_address:
             plan = _with_answers(plan, out, stack)
         store = _store(study, out, plan, resume=resume)
-        for text in store.remarks:
+        for text in (*store.remarks, *_session_end(plan)):
             audience.remark(text)
         digest = ""
         stack.callback(lambda: store.close(digest))
@@ -183,6 +185,14 @@ def run_study(
         out,
         notes,
         StaleRecords(removed, records.kept, records.others, records.unwritten),
+    )
+
+
+def _session_end(plan: Plan) -> list[str]:
+    """Say when a session ends: a time of day that is just over is that of tomorrow."""
+    until = plan.limits.until
+    return (
+        [] if until is None else [f"this session ends at {until}, in {readable(seconds_until(until))} (search.until)"]
     )
 
 

@@ -1,4 +1,4 @@
-"""How far a study is, on stderr: one live line on a terminal, a plain line every few seconds elsewhere."""
+"""How far a study is, on stderr: a few live lines on a terminal, a plain line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import sys
 from typing import TYPE_CHECKING, TextIO
 
 from chaosagent.api.session import Display
-from chaosagent.clock import monotonic
+from chaosagent.clock import monotonic, seconds_until
 from chaosagent.report.printable import printable
-from chaosagent.report.status_page import bar, readable
+from chaosagent.report.status_page import bar, range_of, readable
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyProgress
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-SECONDS_BETWEEN_LINES = 5.0
+SECONDS_BETWEEN_LINES, SECONDS_BETWEEN_LINES_MAX = 5.0, 300.0
+LINES_SHARE = 0.05
+"""A plain line comes after this share of the time since the start: a night takes some hundred lines."""
 FRAMES_PER_SECOND = 8
 SECONDS_FOR_RATE = 4.0
 """The rate of runs is known well enough this long after the last run without injections."""
@@ -30,13 +32,33 @@ def display_for(plan: Plan, title: str, stream: TextIO | None = None) -> Display
     return LineDisplay(plan, title, stream)
 
 
-class _SpaceDisplay(Display):
-    """Tells, once all runs without injections were made, how large the space is and how long that may take."""
+class _NewsDisplay(Display):
+    """Tells of violations, and how large the space is once all runs without injections were made."""
 
     def __init__(self, plan: Plan, title: str) -> None:
         self._plan, self._title = plan, title
         self._begun: tuple[float, int] | None = None
         self._has_told_space = False
+        self._broken: dict[tuple[str, int, str], float] = {}
+        self._told: set[str] = set()
+
+    def progress(self, progress: StudyProgress) -> None:
+        self._tell_space(progress)
+        for one in progress.violations:
+            where = one.task_id, one.seed, one.contract
+            if where not in self._broken:  # a search may find a cheaper one many times: the end tells the last of them
+                self._broken[where] = one.cost
+                self._tell_violation(*one, ", not reduced yet")
+
+    def search_over(self, result: SearchResult) -> None:
+        for found in result.counterexamples:
+            where = found.task_id, found.seed, found.contract
+            if found.id not in self._told and self._broken.pop(where, None) != found.cost:
+                self._tell_violation(found.task_id, found.seed, found.contract, found.cost, "")
+            self._told.add(found.id)
+
+    def _tell_violation(self, task_id: str, seed: int, contract: str, cost: float, note: str) -> None:
+        self.say(f"{self._title}: {contract} broken in {task_id}, seed {seed}: cost {cost:g}{note}")
 
     def _tell_space(self, progress: StudyProgress) -> None:
         if self._has_told_space or progress.nominals_left or not progress.levels:
@@ -49,18 +71,19 @@ class _SpaceDisplay(Display):
                 self.say(f"{self._title}: {line}")
 
 
-class LineDisplay(_SpaceDisplay):
-    """Prints a line every few seconds, and nothing more."""
+class LineDisplay(_NewsDisplay):
+    """Prints lines: every few seconds at first, every few minutes after an hour or two."""
 
     def __init__(self, plan: Plan, title: str, stream: TextIO, *, every: float = SECONDS_BETWEEN_LINES) -> None:
         super().__init__(plan, title)
         self._stream, self._every = stream, every
-        self._printed = monotonic()
+        self._started = self._printed = monotonic()
 
     def progress(self, progress: StudyProgress) -> None:
-        self._tell_space(progress)
+        super().progress(progress)
         now = monotonic()
-        if now - self._printed >= self._every:
+        every = min(SECONDS_BETWEEN_LINES_MAX, LINES_SHARE * (now - self._started))
+        if now - self._printed >= max(self._every, every):
             self._printed = now
             self.say(f"{self._title}: {summary_of(progress, self._plan)}")
 
@@ -69,8 +92,8 @@ class LineDisplay(_SpaceDisplay):
         self._stream.flush()
 
 
-class LiveDisplay(_SpaceDisplay):
-    """Keeps a few lines up to date, even during a long run; counterexamples scroll above them."""
+class LiveDisplay(_NewsDisplay):
+    """Keeps a few lines up to date, even during a long run; violations scroll above them."""
 
     def __init__(self, plan: Plan, title: str, stream: TextIO) -> None:
         from rich.console import Console
@@ -78,8 +101,7 @@ class LiveDisplay(_SpaceDisplay):
 
         super().__init__(plan, title)
         self._progress = StudyProgress()
-        self._shown: set[str] = set()
-        self._started = monotonic()
+        self._heard = monotonic()
         self._live = Live(
             console=Console(file=stream, highlight=False),
             get_renderable=self._render,
@@ -91,14 +113,8 @@ class LiveDisplay(_SpaceDisplay):
         self._live.start()
 
     def progress(self, progress: StudyProgress) -> None:
-        self._progress = progress
-        self._tell_space(progress)
-
-    def search_over(self, result: SearchResult) -> None:
-        for found in result.counterexamples:
-            if found.id not in self._shown:
-                self._shown.add(found.id)
-                self.say(f"{found.contract} broken in {found.task_id}, seed {found.seed}: cost {found.cost:g}")
+        self._progress, self._heard = progress, monotonic()
+        super().progress(progress)
 
     def say(self, line: str) -> None:
         from rich.text import Text
@@ -111,16 +127,17 @@ class LiveDisplay(_SpaceDisplay):
     def _render(self) -> RenderableType:
         from rich.text import Text
 
-        self._progress.seconds = monotonic() - self._started
+        progress, plan = self._progress, self._plan
+        seconds = progress.seconds + monotonic() - self._heard
         return Text.assemble(
             (printable(self._title), "bold"),
             "  ",
-            "  ".join(_found(self._progress, self._plan)),
+            "  ".join(_found(progress, plan)),
             "\n",
-            "  ".join(_work(self._progress, self._plan)),
+            "  ".join(_work(progress, plan, seconds)),
             "\n",
-            *(f"{line}\n" for line in _level_lines(self._progress)),
-            (printable(_repeats(self._progress) or self._progress.current, characters_max=200), "dim"),
+            *(f"{line}\n" for line in _level_lines(progress, plan.budget)),
+            (printable(_doing(progress) or progress.current, characters_max=200), "dim"),
             no_wrap=True,
             overflow="ellipsis",
         )
@@ -128,8 +145,8 @@ class LiveDisplay(_SpaceDisplay):
 
 def summary_of(progress: StudyProgress, plan: Plan) -> str:
     """Return how far a study is in one line."""
-    repeats = [] if progress.repeats is None else [_repeats(progress)]
-    return "  ".join([*_found(progress, plan), *_work(progress, plan), *repeats])
+    doing = _doing(progress)
+    return "  ".join([*_found(progress, plan), *_work(progress, plan, progress.seconds), *([doing] if doing else [])])
 
 
 def space_lines(progress: StudyProgress, plan: Plan, rate: float) -> list[str]:
@@ -140,26 +157,46 @@ def space_lines(progress: StudyProgress, plan: Plan, rate: float) -> list[str]:
         plan: Of the study.
         rate: Runs a second.
     """
-    lines, before = [], 0
+    lines: list[str] = []
+    reach: list[tuple[int, int]] = []
     for level in progress.levels:
-        before += level.schedules
+        reach.append((level.cost, (reach[-1][1] if reach else 0) + level.schedules))
         lines.append(
-            f"cost {level.cost} to {level.cost + 1}: at least {level.schedules:,} schedules; all up to there take "
-            f"{readable(before / rate)} at {rate:,.0f} runs a second; rules spare runs, and faults open further calls"
+            f"cost {range_of(level.cost, plan.budget)}: at least {level.schedules:,} schedules; to run all up to there "
+            f"takes {readable(reach[-1][1] / rate)} at {rate:,.0f} runs a second"
         )
+    if lines:
+        lines.append("that is a rough guide: rules prove many schedules without a run, and faults lead to more calls")
     places = len(plan.tasks) * len(plan.seeds)
     short = [level.cost for level in progress.levels if level.schedules / places > plan.limits.trials_max]
     if short:
         lines.append(
-            f"each search ends after {plan.limits.trials_max:,} trials (search.trials), perhaps before all that costs "
-            f"{short[0]} to {short[0] + 1} was tried: raise it with --trials, or name fewer operators"
+            f"each search ends after {plan.limits.trials_max:,} trials (search.trials), perhaps before all of cost "
+            f"{range_of(short[0], plan.budget)} was tried: raise it with --trials, or name fewer operators"
+        )
+    seconds, limit = _session_end(progress, plan)
+    late = [cost for cost, schedules in reach if schedules / rate > seconds]
+    if late:
+        lines.append(
+            f"this session ends in {readable(seconds)} ({limit}), perhaps before all of cost "
+            f"{range_of(late[0], plan.budget)} was tried: allow more time, name fewer operators, or --resume later"
         )
     return lines
 
 
-def _level_lines(progress: StudyProgress) -> list[str]:
+def _session_end(progress: StudyProgress, plan: Plan) -> tuple[float, str]:
+    """Return how many seconds are left of this session, and the key of the limit that ends it."""
+    limits, ends = plan.limits, [(float("inf"), "")]
+    if limits.seconds_max is not None:
+        ends.append((max(0.0, limits.seconds_max - progress.seconds), "search.seconds"))
+    if limits.until is not None:
+        ends.append((seconds_until(limits.until), "search.until"))
+    return min(ends)
+
+
+def _level_lines(progress: StudyProgress, budget: float) -> list[str]:
     return [
-        f"cost {level.cost} to {level.cost + 1}  {bar(level.searches_over, progress.searches)}  "
+        f"cost {range_of(level.cost, budget)}  {bar(level.searches_over, progress.searches)}  "
         f"{level.searches_over}/{progress.searches} searches through, {level.trials:,} trials"
         for level in progress.levels
     ]
@@ -175,10 +212,10 @@ def _found(progress: StudyProgress, plan: Plan) -> list[str]:
     ]
 
 
-def _repeats(progress: StudyProgress) -> str:
-    """Say how many runs were repeated behind the searches; empty while none are."""
+def _doing(progress: StudyProgress) -> str:
+    """Say what a study does besides searching; empty while it searches."""
     if progress.repeats is None:
-        return ""
+        return progress.doing
     made, total = progress.repeats
     return f"repeating faulty runs in fresh processes: {made} of {total}"
 
@@ -186,16 +223,16 @@ def _repeats(progress: StudyProgress) -> str:
 def _known(progress: StudyProgress, plan: Plan) -> str:
     if progress.stochastic:
         return "all confirmed ones known" if plan.wants_several else "none confirmed"
-    return "all known" if plan.wants_several else "proved"
+    return "all known" if plan.wants_several else "nothing"
 
 
-def _work(progress: StudyProgress, plan: Plan) -> list[str]:
-    rate = f"{progress.trials / progress.seconds:,.0f}/s" if progress.seconds > 0 else "-/s"
+def _work(progress: StudyProgress, plan: Plan, seconds: float) -> list[str]:
+    rate = f"{progress.rate:,.0f}/s" if progress.rate else "-/s"
     errors = "1 error" if progress.errors == 1 else f"{progress.errors} errors"
     trials_max = plan.limits.trials_max * progress.searches
     most = f" of at most {trials_max:,}" if trials_max else ""
     trials = f"{progress.trials:,}{most} trials ({rate})"
-    return [trials, errors, f"{progress.seconds:.0f} s{_of_seconds(plan)}"]
+    return [trials, errors, f"{seconds:.0f} s{_of_seconds(plan)}"]
 
 
 def _of_seconds(plan: Plan) -> str:

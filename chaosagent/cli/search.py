@@ -24,24 +24,33 @@ Where: TypeAlias = Annotated[
         "`process`, in workers; `ray`, on a cluster."
     ),
 ]
+Workers: TypeAlias = Annotated[
+    int | None,
+    typer.Option(help="Worker processes; one a core by default.", min=1, max=WORKERS_MAX, show_default=False),
+]
+Address: TypeAlias = Annotated[
+    str, typer.Option(help="Of a running Ray cluster; a local one is started otherwise.", show_default=False)
+]
 AllMinimal: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--all-minimal",
-        help="Find every minimal counterexample within the budget, not only a cheapest: one per set of hooks, which "
-        "explains whatever is as dear or dearer there.",
+        help="Find every minimal counterexample within the budget, not only a cheapest: one for each set of hooks, "
+        "as other faults of the same cost or a higher one at these hooks count as the same.",
     ),
 ]
+Trials: TypeAlias = Annotated[int | None, typer.Option(help="Limit of trials per search.", min=1, show_default=False)]
 Signatures: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="Go on behind a cheapest counterexample until a search knows this many kinds of failure.",
+        help="Go on after the cheapest counterexample until a search knows this many kinds of failure.",
         min=1,
         max=100_000,
         show_default=False,
     ),
 ]
 
+Resume: TypeAlias = Annotated[bool, typer.Option("--resume", help="Go on with a study that was ended before its end.")]
 Part: TypeAlias = Annotated[
     str,
     typer.Option(
@@ -50,6 +59,14 @@ Part: TypeAlias = Annotated[
         metavar="I/N",
         show_default=False,
     ),
+]
+Seconds: TypeAlias = Annotated[
+    float | None,
+    typer.Option(help="End the study after this much time, in all its sessions.", min=0.001, show_default=False),
+]
+Until: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="End this session at a time of day, such as 08:00.", metavar="HH:MM", show_default=False),
 ]
 Searcher: TypeAlias = Annotated[
     str | None,
@@ -61,14 +78,9 @@ def search(
     study: Annotated[Path, typer.Argument(help="The study file, YAML.", metavar="STUDY.yaml", show_default=False)],
     *,
     executor: Where = "inline",
-    workers: Annotated[
-        int | None,
-        typer.Option(help="Worker processes; one a core by default.", min=1, max=WORKERS_MAX, show_default=False),
-    ] = None,
-    ray_address: Annotated[
-        str, typer.Option(help="Of a running Ray cluster; a local one is started otherwise.", show_default=False)
-    ] = "",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a study that was ended before its end.")] = False,
+    workers: Workers = None,
+    ray_address: Address = "",
+    resume: Resume = False,
     shard: Part = "",
     out: Annotated[
         Path | None, typer.Option(help="Folder of the study; chaosagent-out/NAME by default.", show_default=False)
@@ -76,7 +88,9 @@ def search(
     budget: Annotated[
         float | None, typer.Option(help="Search schedules up to this cost.", min=0, show_default=False)
     ] = None,
-    trials: Annotated[int | None, typer.Option(help="Limit of trials per search.", min=1, show_default=False)] = None,
+    trials: Trials = None,
+    seconds: Seconds = None,
+    until: Until = None,
     seed: Annotated[
         list[int] | None, typer.Option(help="Seed of the runs; may be given several times.", show_default=False)
     ] = None,
@@ -110,6 +124,8 @@ def search(
 
     chaosagent search study.yaml --searcher random --out baseline
 
+    chaosagent search study.yaml --until 08:00
+
     chaosagent search study.yaml --resume
 
     chaosagent search study.yaml --shard 1/4
@@ -126,7 +142,8 @@ def search(
     if executor not in EXECUTORS:
         raise UnknownNameError("executor", executor, EXECUTORS, "--executor")
     several = all_minimal or None, signatures
-    asked = Overrides(config, _tuple(task), _tuple(seed), _tuple(contract), budget, trials, *several, searcher=searcher)
+    named = _tuple(task), _tuple(seed), _tuple(contract)
+    asked = Overrides(config, *named, budget, trials, *several, searcher=searcher, seconds=seconds, until=until)
     file = load_study(study, asked)
     name = f"{file.name}-{config}" if config else file.name
     findings = run_study(

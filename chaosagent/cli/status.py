@@ -32,7 +32,7 @@ def status(
 ) -> int:
     """Say how far a study is: one that runs, was interrupted, or has ended.
 
-    Nothing is run and nothing is written, and the study is not held up: it tells how far it is every second, in
+    Nothing is run and nothing is written, and the study is not held up: every second it writes how far it is to
     progress.json of its folder.
 
     Exit code: 0; 2 where there is no study that says how far it is.
@@ -135,7 +135,8 @@ def _with_state(folder: Path, told: Snapshot, heard: float) -> Snapshot:
         levels=[],
         counterexamples=[],
         lower_bound=0.0,
-        current="checking what earlier sessions have stored",
+        current="",
+        doing="checking what earlier sessions have stored",
         megabytes=round(resident_megabytes(holder.process) or 0.0, 1),
     )
 

@@ -67,11 +67,24 @@ def report_unfinished(page: Page, plan: Plan, result: StudyResult, unfinished: S
             notice(f"{quantity(len(cut), f'{other}search', f'{other}searches').capitalize()} had not finished. "),
             f"Give the same command with --resume to go on; nothing is run again.{_of_earlier(result)}",
         )
-    if len(limited) > len(cut):
+    ended = [search for search in limited if not any(search is other for other in cut)]
+    late = [search for search in ended if search.trials < plan.limits.trials_max]
+    if len(ended) > len(late):
         page.gap().line(
-            notice(f"{quantity(len(limited) - len(cut), 'search', 'searches').capitalize()} ended at a limit. "),
+            notice(f"{quantity(len(ended) - len(late), 'search', 'searches').capitalize()} ended at a limit. "),
             "Give more with --trials and --resume, which runs nothing again, or ask for less with --budget.",
         )
+    if late:
+        page.gap().line(
+            notice(f"{quantity(len(late), 'search', 'searches').capitalize()} ended as the time was over. "),
+            f"Give the same command with --resume{_more_time(plan)} to go on; nothing is run again.",
+        )
+
+
+def _more_time(plan: Plan) -> str:
+    """Say what else a resumed study needs: a limit for all sessions is over for the next one, too."""
+    seconds = plan.limits.seconds_max
+    return "" if seconds is None else f" and --seconds above {seconds:,.0f}"
 
 
 def _is_at_limit(search: SearchResult, plan: Plan, result: StudyResult) -> bool:
@@ -84,7 +97,8 @@ def _of_earlier(result: StudyResult) -> str:
     if not result.unused_earlier:
         return ""
     number = f"{result.unused_earlier:,} {'run' if result.unused_earlier == 1 else 'runs'}"
-    return f" {number} made earlier not used so far: stored, and not in what is told here."
+    what = "is stored, but has" if result.unused_earlier == 1 else "are stored, but have"
+    return f" {number} of earlier sessions {what} not been asked for again, and no figure here counts them."
 
 
 def _tell_above_budget(page: Page, plan: Plan, result: StudyResult) -> None:

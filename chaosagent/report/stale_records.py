@@ -19,7 +19,7 @@ class StaleRecords:
     """Records that a run has not written, or could not write.
 
     Attributes:
-        removed: Those of earlier runs that were removed, since what they hold no longer happens.
+        removed: Those of earlier runs that were removed, as this one has found others in their place, or nothing.
         kept: Those of earlier runs that were not found again, in searches that did not come to an end.
         others: Those in the folder that no run of this study has written.
         unwritten: Why there is no record of a counterexample, a sentence each.
@@ -38,12 +38,12 @@ def report_stale_records(page: Page, folder: Path, leftovers: StaleRecords) -> N
     if leftovers.removed:
         page.gap().line(
             f"{quantity(len(leftovers.removed), 'record').capitalize()} of an earlier run removed: "
-            "what was found then does not happen any more."
+            "the same searches now have cheaper counterexamples, or none."
         )
     if leftovers.kept:
         page.gap().line(
             notice(f"{quantity(len(leftovers.kept), 'record').capitalize()} of an earlier run kept: "),
-            f"not found this time, but the search is open: {_named(leftovers.kept)}",
+            f"not found again yet, and their searches are open: {_named(leftovers.kept)}",
         )
     if leftovers.others:
         page.gap().line(

@@ -8,6 +8,7 @@ from chaosagent.report.story import quantity
 from chaosagent.study.store.progress_file import LevelSnapshot, Snapshot
 
 BAR = 20
+DAY, YEAR = 86_400, 365 * 86_400
 FOUND_SHOWN = 20
 
 
@@ -24,33 +25,35 @@ def status_page(told: Snapshot, age: float) -> Page:
     page = Page().line(strong(title), (good if told.state == "ended" else notice)(state))
     if told.state == "running" and age > STALE_SECONDS:
         page.line(
-            faint(f"last heard of {readable(age)} ago: one run takes long, a resume checks the store, or all is slow")
+            faint(f"nothing new for {readable(age)}: one run takes long, a resume checks the store, or all is slow")
         )
+    if told.state == "running" and told.doing:
+        page.line(faint(told.doing))
+    is_running = told.state == "running"
+    rate = f", {told.rate:,.0f} a second in the last minute" if is_running and not told.doing else ""
     page.table(
         ("", ""),
         [
             ("searches", f"{told.searches_over} of {told.searches} over"),
-            ("trials", f"{told.trials:,} of at most {told.trials_max:,}, {told.rate:,.0f} a second in the last minute"),
+            ("trials", f"{told.trials:,} of at most {told.trials_max:,}{rate}"),
             ("runs", f"{told.executions:,}, {told.errors:,} of them ended as errors"),
-            ("time", f"{readable(told.seconds)}{_limits(told)}"),
-            ("left", left_text(told)),
-            ("memory", f"{told.megabytes:,.0f} MB"),
+            ("time", f"{readable(told.seconds)} in all sessions{_limits(told)}"),
+            *([("left", left_text(told)), ("memory", f"{told.megabytes:,.0f} MB")] if is_running else []),
             ("violations", _violations(told)),
-            ("proved", _proved(told)),
+            ("lower bound", _bound(told)),
         ],
     )
     if told.levels:
-        page.heading("By cost")
-        page.table(
-            ("cost", "searches through", "", "trials", "schedules"),
-            [_level(level, told.searches) for level in told.levels],
-        )
+        _tell_levels(page, told)
     if told.counterexamples:
         page.heading("Counterexamples so far")
         shown = sorted(told.counterexamples, key=lambda one: (one.cost, one.contract, one.task, one.seed))
         page.table(
             ("contract", "task", "seed", "cost", "id"),
-            [(bad(one.contract), one.task, str(one.seed), f"{one.cost:g}", one.id) for one in shown[:FOUND_SHOWN]],
+            [
+                (bad(one.contract), one.task, str(one.seed), f"{one.cost:g}", one.id or faint("not reduced yet"))
+                for one in shown[:FOUND_SHOWN]
+            ],
         )
         if len(shown) > FOUND_SHOWN:
             page.line(faint(f"... {len(shown) - FOUND_SHOWN} more"))
@@ -66,11 +69,32 @@ def bar(done: int, total: int) -> str:
     return "#" * filled + "." * (BAR - filled)
 
 
-def _level(level: LevelSnapshot, searches: int) -> tuple[str, ...]:
+def range_of(level: int, budget: float) -> str:
+    """Return the costs of a level, up to the next one or the budget.
+
+    Args:
+        level: The least cost.
+        budget: Up to which cost is searched.
+    """
+    return f"{level} to {min(level + 1, budget):g}" if budget > level else f"{level}"
+
+
+def _tell_levels(page: Page, told: Snapshot) -> None:
+    page.heading("By cost")
+    page.table(
+        ("cost", "searches through", "", "trials", "schedules"),
+        [_level(level, told.budget, told.searches) for level in told.levels],
+    )
+    others = told.trials - sum(level.trials for level in told.levels)
+    if others > 0 and not told.doing:
+        page.line(faint(f"{quantity(others, 'more trial')}: without faults, or outside these costs"))
+
+
+def _level(level: LevelSnapshot, budget: float, searches: int) -> tuple[str, ...]:
     schedules = f"at least {level.schedules:,}" if level.schedules else "-"
     through = f"{level.searches_over} of {searches}"
     return (
-        f"{level.cost} to {level.cost + 1}",
+        range_of(level.cost, budget),
         through,
         bar(level.searches_over, searches),
         f"{level.trials:,}",
@@ -79,9 +103,7 @@ def _level(level: LevelSnapshot, searches: int) -> tuple[str, ...]:
 
 
 def _limits(told: Snapshot) -> str:
-    most = [] if told.seconds_max is None else [f"of at most {readable(told.seconds_max)}"]
-    most += [f"until {told.until}"] if told.until else []
-    return f" {', '.join(most)}" if most else ""
+    return "" if told.seconds_max is None else f", at most {readable(told.seconds_max)}"
 
 
 def _violations(told: Snapshot) -> str:
@@ -90,11 +112,11 @@ def _violations(told: Snapshot) -> str:
     return f"{quantity(told.found, 'violation')} known, the cheapest costs {told.best_cost:g}"
 
 
-def _proved(told: Snapshot) -> str:
+def _bound(told: Snapshot) -> str:
     if told.lower_bound is None:
         return "no search is open"
-    where = f" ({told.current})" if told.current else ""
-    return f"in the search that is least far, nothing cheaper than {told.lower_bound:g} breaks its contract{where}"
+    where = f"; the least far search is {told.current}" if told.current else ""
+    return f"nothing below {told.lower_bound:g} breaks any contract, proved once runs have been repeated{where}"
 
 
 def left_range(told: Snapshot) -> tuple[float, float] | None:
@@ -115,14 +137,26 @@ def left_range(told: Snapshot) -> tuple[float, float] | None:
 
 def left_text(told: Snapshot) -> str:
     """Say how long a study takes at most."""
-    found = left_range(told)
-    if found is None:
+    ends = []
+    if told.seconds_max is not None:
+        ends.append((max(0.0, told.seconds_max - told.seconds), "search.seconds"))
+    if told.until:
+        ends.append((seconds_until(told.until), f"search.until, {told.until}"))
+    seconds, limit = min(ends, default=(float("inf"), ""))
+    at_rate = max(0, told.trials_max - told.trials) / told.rate if told.rate > 0 else float("inf")
+    if seconds < at_rate:
+        return f"at most {readable(seconds)}: then this session ends ({limit}), and --resume goes on"
+    if at_rate == float("inf"):
         return "-"
-    return f"at most {readable(found[1])} at this rate, and less if searches end before their limits"
+    return f"at most {readable(at_rate)} at this rate, and less if searches end before their limits"
 
 
 def readable(seconds: float) -> str:
     """Return a time for people."""
     if seconds < 90:
         return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3600:.1f} h"
+    if seconds < 5_400:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 2 * DAY:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / DAY:,.0f} days" if seconds < 2 * YEAR else f"{seconds / YEAR:,.0f} years"

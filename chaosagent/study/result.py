@@ -193,6 +193,15 @@ class StudyResult:
         return tuple(found for search in self.searches for found in search.counterexamples)
 
 
+class OpenViolation(NamedTuple):
+    """The cheapest violation so far of a search that is not over; it is not reduced yet."""
+
+    task_id: str
+    seed: int
+    contract: str
+    cost: float
+
+
 @dataclass(slots=True)
 class StudyProgress:
     """How far a study is; the same object is handed out again and again.
@@ -205,11 +214,15 @@ class StudyProgress:
         errors: Of those, ended as errors.
         found: Counterexamples so far.
         best_cost: Of the cheapest counterexample.
-        lower_bound: The least proven bound of the searches that are under way.
-        current: What is searched now, for people.
+        violations: Those among them whose searches are not over.
+        lower_bound: The least bound of the searches that are under way. It is proved once some of their runs have been
+            repeated, when they are over.
+        current: Which search has that bound, for people.
+        doing: What the study does while it does not search, for people; empty while it searches.
         repeats: How many repeats of faulty runs in processes of their own were made, and of how many; `None` while none
             are under way.
-        seconds: Real time since the start.
+        seconds: Real time of all sessions.
+        rate: New trials a second in the last minute.
         trials_max: At most so many trials will be told.
         stochastic: Answers come by chance, so the bound is no proof.
         levels: How far the searches are at each level of cost.
@@ -224,10 +237,13 @@ class StudyProgress:
     errors: int = 0
     found: int = 0
     best_cost: float | None = None
+    violations: tuple[OpenViolation, ...] = ()
     lower_bound: float = 0.0
     current: str = ""
+    doing: str = ""
     repeats: tuple[int, int] | None = None
     seconds: float = 0.0
+    rate: float = 0.0
     trials_max: int = 0
     stochastic: bool = False
     levels: tuple[Level, ...] = ()

@@ -77,6 +77,8 @@ class Overrides:
         all_minimal: Instead of `search.all_minimal`; when true, instead of `search.signatures`, too.
         signatures: Instead of `search.signatures`, and of `search.all_minimal`.
         searcher: Instead of `search.searcher`; `search.settings` stay.
+        seconds: Instead of `search.seconds`.
+        until: Instead of `search.until`.
     """
 
     config: str | None = None
@@ -88,6 +90,8 @@ class Overrides:
     all_minimal: bool | None = None
     signatures: int | None = None
     searcher: str | None = None
+    seconds: float | None = None
+    until: str | None = None
 
     def applied(self, located: Located) -> Located:
         """Return the file's data with these values in it."""
@@ -101,6 +105,8 @@ class Overrides:
             (("search", "all_minimal"), self.all_minimal, "--all-minimal"),
             (("search", "signatures"), self.signatures, "--signatures"),
             (("search", "searcher"), self.searcher, "--searcher"),
+            (("search", "seconds"), self.seconds, "--seconds"),
+            (("search", "until"), self.until, "--until"),
         ]
         for keys, value, option in values:
             if value is not None:

@@ -26,8 +26,6 @@ from chaosagent.testing.needles import FinalNeedle, StepNeedle
 from chaosagent.testing.payer import payer
 
 BUDGET = 2.3
-TRIALS_MAX = 250
-"""Trials after which a searcher that has not finished is stopped."""
 CONTRACTS = ("final-needle", "step-needle", "rare-needle")
 
 
@@ -55,9 +53,11 @@ class SearcherConformance:
 
     Attributes:
         make: Makes the searcher for a problem, as the registry holds it.
+        trials_max: Trials after which a searcher that has not finished is stopped; fewer for one that is slow.
     """
 
     make: ClassVar[Any]
+    trials_max: ClassVar[int] = 250
 
     # ---------------------------------------------------------------- asking
 
@@ -125,7 +125,7 @@ class SearcherConformance:
             truth = bench().minimum(contract, BUDGET)
             searcher, rng = self._new(contract), derive(0, "order", contract)
             out: list[Proposal] = []
-            for _ in range(TRIALS_MAX):
+            for _ in range(self.trials_max):
                 out.extend(searcher.ask(8 - len(out)))
                 if not out:
                     break
@@ -211,7 +211,7 @@ class SearcherConformance:
         """Yield searchers, with what each ask returned."""
         for contract in CONTRACTS:
             searcher = self._new(contract)
-            for _ in range(TRIALS_MAX // count):
+            for _ in range(self.trials_max // count):
                 asked = searcher.ask(count)
                 if not asked:
                     break
@@ -219,11 +219,10 @@ class SearcherConformance:
                 for proposal in asked:
                     searcher.tell(bench().answer(proposal))
 
-    @staticmethod
-    def _check_end(searcher: Searcher, count: int, broken_every: int) -> None:
+    def _check_end(self, searcher: Searcher, count: int, broken_every: int) -> None:
         """Drive a searcher to its end, and check that it says so when it is there, and not before."""
         out: list[Proposal] = []
-        for number in range(TRIALS_MAX):
+        for number in range(self.trials_max):
             asked = searcher.ask(count - len(out))
             out.extend(asked)
             had_finished = searcher.finished
@@ -241,7 +240,7 @@ class SearcherConformance:
     def _drive(self, searcher: Searcher, count: int, *, broken_every: int = 0) -> Iterator[Proposal]:
         """Ask and tell in order with some trials in flight; yield each proposal once it was told."""
         out: list[Proposal] = []
-        for number in range(TRIALS_MAX):
+        for number in range(self.trials_max):
             out.extend(searcher.ask(count - len(out)))
             if not out:
                 return

@@ -10,7 +10,7 @@ from chaosagent.faults.operator import OperatorDefaults
 
 @dataclass(frozen=True, slots=True)
 class LostUpdate(OperatorDefaults):
-    """A write to the memory gets lost, as in a collision; who wrote is told what the last write was told.
+    """A write to the memory gets lost, as in a collision; the writer gets the answer that the last write got.
 
     Operations other than `write` and `append` are untouched.
     """

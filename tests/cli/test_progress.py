@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from chaosagent.cli import progress as shown
-from chaosagent.cli.progress import LineDisplay, LiveDisplay, display_for, summary_of
+from chaosagent.cli.progress import LineDisplay, LiveDisplay, display_for, space_lines, summary_of
+from chaosagent.study.levels import Level
 from chaosagent.study.plan import Plan
-from chaosagent.study.result import StudyProgress
+from chaosagent.study.result import OpenViolation, StudyProgress
 from chaosagent.studyfile import load_study, plan_of
 
 
@@ -22,14 +23,29 @@ def plan(folder: Path) -> Plan:
     return plan_of(load_study(folder / "study.yaml"))
 
 
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def test_a_line_tells_how_far_a_study_is(plan: Plan) -> None:
     progress = StudyProgress(
-        searches=4, searches_over=1, trials=1_200, errors=2, found=1, best_cost=1.1, lower_bound=2.05, seconds=10.0
+        searches=4,
+        searches_over=1,
+        trials=1_200,
+        errors=2,
+        found=1,
+        best_cost=1.1,
+        lower_bound=2.05,
+        seconds=10.0,
+        rate=120.0,
     )
 
     line = summary_of(progress, plan)
 
-    for expected in ("1/4 searches", "1 found, best cost 1.1", "proved below 2.05", "(120/s)", "2 errors"):
+    for expected in ("1/4 searches", "1 found, best cost 1.1", "nothing below 2.05", "(120/s)", "2 errors"):
         assert expected in line
     assert "1,200 of at most 8,000 trials" in line
     assert line.endswith("10 s")
@@ -84,12 +100,57 @@ def test_lines_are_far_between_where_nobody_watches(plan: Plan, monkeypatch: pyt
     assert len(lines) == 2
     assert lines[0].startswith(r"study \x1b[31m: ")
 
+    for second in range(8 * 3600):
+        now[0] = float(second)
+        display.progress(StudyProgress(trials=second))
+    assert 100 < len(stream.getvalue().splitlines()) < 250
+
+
+def test_a_violation_is_told_as_soon_as_it_is_known_and_then_not_again(plan: Plan) -> None:
+    stream = io.StringIO()
+    display = LineDisplay(plan, "study", stream)
+
+    for cost in (2.2, 2.2, 1.1, 1.1):
+        display.progress(StudyProgress(violations=(OpenViolation("late", 0, "no-crash", cost),)))
+
+    assert stream.getvalue().splitlines() == [
+        "study: no-crash broken in late, seed 0: cost 2.2, not reduced yet",
+    ]
+
+
+def test_limits_that_end_a_session_before_a_level_of_cost_is_through_are_told(plan: Plan) -> None:
+    levels = (Level(1, 100, 0, 0), Level(2, 5_000, 0, 0), Level(3, 80_000, 0, 0))
+    progress = StudyProgress(searches=4, levels=levels, seconds=10.0)
+    plan = replace(plan, budget=3.3)
+
+    def told(**limits: Any) -> str:
+        return "\n".join(space_lines(progress, replace(plan, limits=replace(plan.limits, **limits)), rate=100.0))
+
+    assert "cost 3 to 3.3: at least 80,000 schedules; to run all up to there takes 14 min" in told(trials_max=10**6)
+    assert "ends" not in told(trials_max=10**6)
+    assert "search ends after 500 trials (search.trials), perhaps before all of cost 2 to 3" in told(trials_max=500)
+    session = told(trials_max=10**6, seconds_max=40.0)
+    assert "this session ends in 30 s (search.seconds), perhaps before all of cost 2 to 3 was tried" in session
+    assert "ends" not in told(trials_max=10**6, seconds_max=4_000.0)
+
+
+def test_the_live_display_counts_seconds_without_changing_what_others_are_told(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(shown, "monotonic", lambda: now[0])
+    stream = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    display, progress = LiveDisplay(plan, "study", stream), StudyProgress(seconds=3_600.0)
+    display.progress(progress)
+    now[0] = 5.0
+    display.close()
+
+    assert "3605 s" in stream.getvalue()
+    assert progress.seconds == 3_600.0
+
 
 def test_a_terminal_gets_a_live_display_and_a_log_gets_lines(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")

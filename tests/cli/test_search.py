@@ -192,7 +192,10 @@ def test_a_record_that_a_later_run_no_longer_finds_is_removed(chaosagent: Comman
 
     late, lost = (Path(one["record"]) for one in first["counterexamples"])
     assert sorted(path.name for path in mine.parent.iterdir()) == sorted([lost.name, mine.name])
-    assert "One record of an earlier run removed: what was found then does not happen any more." in again.out
+    assert (
+        "One record of an earlier run removed: the same searches now have cheaper counterexamples, or none."
+        in again.out
+    )
     assert f"here/replays also holds one record that this search did not write: {mine.name}." in again.out
     third = chaosagent("search", "study.yaml", "--out", "here", "--json").json
     assert (third["removed"], third["other_records"]) == ([], ["here/replays/mine.replay"])
@@ -213,7 +216,7 @@ def test_a_record_stays_while_its_search_is_open(chaosagent: Command, folder: Pa
     assert len(records) == 2
     page = chaosagent("search", *options[:-1]).out
     names = ", ".join(path.name for path in records)
-    assert f"Two records of an earlier run kept: not found this time, but the search is open: {names}" in page
+    assert f"Two records of an earlier run kept: not found again yet, and their searches are open: {names}" in page
     assert "elsewhere" not in page
     change(folder, UNFIT, "await run.clock.sleep(1)")
     change(folder, WITHOUT_KEYS, ONE_WITH_KEYS)

@@ -134,7 +134,7 @@ def test_a_study_whose_store_a_resume_checks_runs(folder: Path, capsys: pytest.C
 
     assert (told["state"], told["process"], told["left_seconds"]) == ("running", resume.pid, None)
     assert (told["found"], told["searches_over"], told["counterexamples"]) == (0, 0, [])
-    assert told["current"] == "checking what earlier sessions have stored"
+    assert told["doing"] == "checking what earlier sessions have stored"
     assert told_by(folder, capsys)["state"] == ("interrupted" if state == "running" else state)
 
 

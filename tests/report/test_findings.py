@@ -58,7 +58,8 @@ def cut_off(findings: Findings) -> tuple[SearchResult, ...]:
 def test_a_limit_and_an_interrupt_are_told_apart(findings: Findings) -> None:
     ended = changed(findings, searches=cut_off(findings))
 
-    limit = findings_page(ended).text()
+    limits = replace(ended.plan.limits, trials_max=min(search.trials for search in ended.result.searches))
+    limit = findings_page(replace(ended, plan=replace(ended.plan, limits=limits))).text()
     interrupt = findings_page(changed(ended, interrupted=True)).text()
 
     assert "Four searches ended at a limit. Give more with --trials" in limit
@@ -66,6 +67,18 @@ def test_a_limit_and_an_interrupt_are_told_apart(findings: Findings) -> None:
     assert "nothing cheaper than 1" in limit
     assert "Four searches had not finished." in interrupt
     assert next_page(ended).text() == ""
+
+
+def test_who_ran_out_of_time_is_not_told_to_give_more_trials(findings: Findings) -> None:
+    ended = changed(findings, searches=cut_off(findings))
+    limits = replace(ended.plan.limits, seconds_max=60.0)
+
+    of_day = " ".join(findings_page(ended).text().split())
+    of_study = " ".join(findings_page(replace(ended, plan=replace(ended.plan, limits=limits))).text().split())
+
+    assert "Four searches ended as the time was over. Give the same command with --resume to go on" in of_day
+    assert "with --resume and --seconds above 60 to go on" in of_study
+    assert "--trials" not in of_day + of_study
 
 
 def test_an_interrupt_after_the_searches_leaves_none_unfinished(findings: Findings) -> None:
@@ -99,8 +112,8 @@ def test_runs_of_an_earlier_session_that_an_interrupted_one_did_not_come_to_are_
         return findings_page(changed(ended, unused_earlier=runs)).text()
 
     assert "made earlier" not in told(0)
-    assert " 1 run made earlier not used so far: stored" in told(1)
-    assert "2,060 runs made earlier not used so far" in " ".join(told(2060).split())
+    assert " 1 run of earlier sessions is stored, but has not been asked for again" in told(1)
+    assert "2,060 runs of earlier sessions are stored" in " ".join(told(2060).split())
 
 
 def test_a_bound_is_told_only_where_it_is_proved(findings: Findings) -> None:

@@ -116,7 +116,7 @@ def test_what_is_open_is_told_with_the_cost_up_to_which_all_are_known(findings: 
 
     assert "1, all known below 1.15" in page
     assert "That is all there is" not in page
-    assert "One search ended at a limit." in page
+    assert "One search ended as the time was over." in page
     assert "Two violations not reduced yet" in page
 
 

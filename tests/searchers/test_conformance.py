@@ -86,9 +86,10 @@ class TestTpe(SearcherConformance):
 
 @pytest.mark.slow
 class TestHypothesis(SearcherConformance):
-    """An engine that drives."""
+    """An engine that drives; it takes long for each trial."""
 
     make = HypothesisSearcher
+    trials_max = 100
 
 
 class TestDiversity(SearcherConformance):

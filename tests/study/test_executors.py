@@ -128,7 +128,6 @@ FROM trial JOIN execution USING (task, seed) WHERE execution.id = trial.executio
 ORDER BY task, seed, contract, number
 """
 EXECUTORS = [
-    ("process --workers 1", "0"),
     ("process --workers 2", "4242"),
     pytest.param("ray --workers 2", "7", marks=pytest.mark.ray),
     ("inline", "1"),

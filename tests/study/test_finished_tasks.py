@@ -25,6 +25,7 @@ from chaosagent.faults.schedule import Schedule
 from chaosagent.report.findings import findings_page
 from chaosagent.report.findings_json import findings_json
 from chaosagent.study.counterexample import Signature
+from chaosagent.study.loop import reporter
 from chaosagent.study.loop import study as loop
 from chaosagent.study.loop.search import Search
 from chaosagent.study.memory.evaluation_log import EvaluationLog
@@ -161,7 +162,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("whole")
 
 
-@pytest.mark.parametrize("points", [6, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("points", [6, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_study_interrupted_anywhere_ends_as_one_that_was_not(
     kind: str, points: int, folder: Path, tmp_path: Path, searched: set[str]
@@ -355,8 +356,8 @@ class AtFirstTask(Sink):
 
 
 def test_a_resumed_study_never_reports_less_than_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "REPORT_SECONDS", 0.0)
-    monkeypatch.setattr(loop, "REPORT_SHARE", float("inf"))
+    monkeypatch.setattr(reporter, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(reporter, "SHARE_MAX", float("inf"))
     session(made("one"), tmp_path, AtFirstTask())
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
         trials, runs, tasks = (
@@ -379,7 +380,7 @@ def test_an_interrupt_while_stored_runs_are_read_loses_nothing(folder: Path, tmp
 
     class AtOnce(Sink):
         def progress(self, progress: StudyProgress) -> None:
-            if progress.current.startswith("reading"):
+            if progress.doing.startswith("reading"):
                 raise KeyboardInterrupt
 
     told, _ = session(made("one"), tmp_path, AtOnce(), resume=True)

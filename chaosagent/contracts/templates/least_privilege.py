@@ -22,7 +22,7 @@ _THINKING = frozenset({Boundary.MODEL, Boundary.PROMPT})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeastPrivilege(ContractSettings):
-    """An action outside an agent's leave is a violation; a blocked one is none.
+    """An action that an agent is not allowed is a violation; a blocked one is none.
 
     What an agent does at models and prompts needs no leave: that is how it thinks.
 

@@ -19,7 +19,7 @@ from chaosagent.vocabulary import Claim, Effect, Ending, Impact
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoGhosts(ContractSettings):
-    """A committed high-impact effect that the final message leaves out, and without faults names, is a violation.
+    """A committed high-impact effect is a violation where the final message names it without faults and not with them.
 
     Only what the outcome of the nominal run claims is looked for; without a nominal run, and in a run that came to no
     final message, the contract holds. The margin of a violation is minus the share of those claims that are left out.

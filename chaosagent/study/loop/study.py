@@ -22,6 +22,7 @@ from chaosagent.study.loop.build_certificate import share_contradictions
 from chaosagent.study.loop.finished_tasks import FinishedTasks, costs_of, with_doors
 from chaosagent.study.loop.finisher import Finisher
 from chaosagent.study.loop.gc_pause import rare_full_collections
+from chaosagent.study.loop.reporter import Reporter, Work
 from chaosagent.study.loop.resume_state import NOTHING_EARLIER, ResumeState
 from chaosagent.study.loop.search import Search
 from chaosagent.study.loop.search_group import SearchGroup
@@ -29,7 +30,7 @@ from chaosagent.study.loop.shares import Shares
 from chaosagent.study.loop.trace_rerunner import TraceRerunner
 from chaosagent.study.memory.spill import Spill
 from chaosagent.study.plan import ABREAST, Plan
-from chaosagent.study.result import SearchResult, StudyProgress, StudyResult, TaskTally, without_disproved_claims
+from chaosagent.study.result import SearchResult, StudyResult, TaskTally, without_disproved_claims
 from chaosagent.study.sink import Sink, Sinks
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
@@ -40,9 +41,6 @@ REPORT_READ = 256
 """After so many runs of earlier sessions a study says how far it is; what it reads takes time."""
 LOOKED_AT_MAX = 64
 """So many likely schedules are looked at for idle workers; more of them would be too far ahead."""
-REPORT_SECONDS = 0.05
-REPORT_SHARE = 0.02
-"""Largest share of the time that goes into telling how far a study is, however many searches it has."""
 
 
 class Study:
@@ -76,18 +74,22 @@ class Study:
         self._evaluator.in_real_time = plan.target.clock is ClockKind.WALL
         self._evaluator.unlike.update(earlier.unlike)
         self._fresh = FreshRuns(self._evaluator, self._sinks.drawn, self._sinks.judged, earlier.drawn, ABREAST)
-        self._progress = StudyProgress()
         self._over = FinishedTasks(plan, earlier.finished, self._sinks.noting, repeats_elsewhere=elsewhere is not None)
         self._tallies: defaultdict[str, TaskTally] = defaultdict(TaskTally)
         self._checked: set[TaskSeed] = set()
         self._started = monotonic() - earlier.seconds
+        self._reporter = Reporter(self._sinks.progress, earlier.counts, self._started)
         self._deadline = self._started + (float("inf") if plan.limits.seconds_max is None else plan.limits.seconds_max)
         if plan.limits.until is not None:
             self._deadline = min(self._deadline, monotonic() + seconds_until(plan.limits.until))
-        self._report_at, self._stopped = float("-inf"), False
+        self._stopped = False
         self._afresh = TraceRerunner(plan, self._workbench, self._evaluator)
         self._cold_repeats = ColdRepeats(
-            self._evaluator, elsewhere, self._afresh.nominal_of, fresh=plan.fresh, on_progress=self._report_repeats
+            self._evaluator,
+            elsewhere,
+            self._afresh.nominal_of,
+            fresh=plan.fresh,
+            on_progress=self._reporter.report_repeats,
         )
         self._finisher = Finisher(
             plan,
@@ -177,9 +179,10 @@ class Study:
 
     def _read_earlier(self) -> None:
         """Read what was executed for the tasks that earlier sessions have not finished."""
+        total = self._earlier.counts.executions - sum(tally.executions for tally in self._tallies.values())
         for number, (at, evaluation) in enumerate(self._earlier.evaluations(self._over.taken)):
             if not number % REPORT_READ:
-                self._report(doing="reading the runs of earlier sessions")
+                self._report(doing=f"reading the runs of earlier sessions: {number:,} of {max(number, total):,}")
             self._evaluator.remember(at, evaluation)
 
     def _tell_taken_back(self) -> None:
@@ -196,8 +199,7 @@ class Study:
 
     def _examine(self, places: list[TaskSeed]) -> None:
         """Find out whether the target is deterministic, and freeze its answers if it is not."""
-        self._progress.current = "checking that runs repeat"
-        self._report()
+        self._report(doing="checking that runs repeat")
         begun_as = self._earlier.stochastic
         known = self._plan.stochastic if begun_as is None else begun_as
         with contextlib.ExitStack() as stack:
@@ -217,7 +219,7 @@ class Study:
             )
         self._finisher.nature = nature
         self._evaluator.answering = self._afresh.answering = nature.answering
-        self._progress.stochastic = nature.stochastic
+        self._reporter.progress.stochastic = nature.stochastic
         self._sinks.examined(nature)
 
     def _make_groups(self) -> list[SearchGroup]:
@@ -225,7 +227,7 @@ class Study:
         hard = [(place, one) for place, one in enumerate(self._plan.contracts) if one.severity is Severity.HARD]
         places = [TaskSeed(task.id, seed) for task in self._plan.tasks for seed in self._plan.seeds] if hard else []
         places = places[self._plan.shard.number - 1 :: self._plan.shard.of]
-        self._places, self._progress.searches = places, len(places) * len(hard)
+        self._places, self._reporter.progress.searches = places, len(places) * len(hard)
         for kept in self._over.taken.values():
             self._put_results([at for at in places if at.task_id == kept.task_id], kept.searches)
         return [
@@ -358,40 +360,15 @@ class Study:
             )
 
     def _report(self, *, doing: str = "") -> None:
-        """Tell the sinks how far the study is, but not after every trial: that would cost more than some trials.
-
-        What is stored of earlier sessions counts, though the searches may not have come to it again.
+        """Tell how far the study is when it is time for that, and when no search is open.
 
         Args:
             doing: What it does, for people, where it does not search.
         """
-        begun = monotonic()
-        if self._open and begun < self._report_at:
+        if self._open and not self._reporter.is_due:
             return
-        progress = self._progress
         active = [search for group in self._open.values() for search in group.active]
-        progress.searches_over = progress.searches - len(active)
-        tallies, stored = self._tallies.values(), self._earlier.counts
-        progress.executions = max(stored.executions, sum(tally.executions for tally in tallies))
-        progress.errors = max(stored.errors, self._errors)
-        progress.trials = max(stored.trials, sum(tally.trials for tally in tallies))
-        progress.seconds = begun - self._started
-        found = [one.found for group in self._unfinished() for one in group.searches if one.found.count]
-        progress.found = len(self._finisher.costs) + sum(one.count for one in found)
-        progress.best_cost = min([*self._finisher.costs, *(one.best_cost for one in found)], default=None)
-        bounds = [search.lower_bound for search in active]
-        progress.levels = self._levels.told(bounds, progress.searches)
-        progress.nominals_left = len(self._groups) - len(self._checked)
-        if active:
-            progress.lower_bound, at, contract = min(
-                (bound, one.at, one.contract.id) for bound, one in zip(bounds, active, strict=True)
-            )
-            progress.current = doing or f"{at.task_id}, seed {at.seed}: {contract}"
-        self._sinks.progress(progress)
-        now = monotonic()
-        self._report_at = now + max(REPORT_SECONDS, (now - begun) / REPORT_SHARE)
-
-    def _report_repeats(self, made: int, total: int) -> None:
-        self._progress.repeats = (made, total) if made < total else None
-        self._progress.seconds = monotonic() - self._started
-        self._sinks.progress(self._progress)
+        broken = [one for group in self._unfinished() for one in group.searches if one.found.count]
+        left = len(self._groups) - len(self._checked)
+        work = Work(self._tallies.values(), self._errors, active, broken, self._finisher.costs, left)
+        self._reporter.report(work, self._levels, doing=doing)

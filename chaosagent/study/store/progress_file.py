@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import platform
-from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -25,7 +24,6 @@ from chaosagent.study.sink import Sink
 NAME = "progress.json"
 FORMAT = 1
 WRITE_SECONDS = 1.0
-RECENT_SECONDS = 60.0
 FOUND_MAX = 1_000
 BYTES_MAX = 4_000_000
 
@@ -36,7 +34,7 @@ State: TypeAlias = Literal["running", "ended", "interrupted", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A counterexample of a search that is over."""
+    """A counterexample, or the cheapest violation so far of a search that is not over: it has no id yet."""
 
     task: str
     seed: int
@@ -78,14 +76,15 @@ class Snapshot:
         trials_max: At most so many will be told.
         executions: Runs so far.
         errors: Of those, ended as errors.
-        rate: Trials a second in the last minute.
+        rate: New trials a second in the last minute.
         found: Violations known so far; those of searches that are not over are not minimised yet.
         best_cost: Of the cheapest.
-        lower_bound: Least bound proved by a search that is not over.
-        current: What that search is, for people.
+        lower_bound: Least bound of a search that is not over; it is proved once some of its runs have been repeated.
+        current: Which search that is, for people.
+        doing: What the study does while it does not search, for people; empty while it searches.
         megabytes: Resident memory of the process.
         levels: Of cost.
-        counterexamples: Of the searches that are over, the first thousand.
+        counterexamples: And the cheapest violations of searches that are not over; the first thousand.
     """
 
     target: str
@@ -112,6 +111,7 @@ class Snapshot:
     lower_bound: Amount | None
     current: str
     megabytes: Amount
+    doing: str = ""
     levels: list[LevelSnapshot] = field(default_factory=list)
     counterexamples: list[Found] = field(default_factory=list)
 
@@ -132,7 +132,6 @@ class ProgressFile(Sink):
     def __init__(self, folder: Path, plan: Plan, megabytes: Callable[[], float]) -> None:
         self._path, self._plan, self._megabytes = folder / NAME, plan, megabytes
         self._begun, self._next = timestamp(), float("-inf")
-        self._recent: deque[tuple[float, int]] = deque()
         self._progress = StudyProgress()
         self._found: dict[tuple[str, int, str], list[Found]] = {}
 
@@ -144,9 +143,6 @@ class ProgressFile(Sink):
         self._progress, now = progress, monotonic()
         if now < self._next:
             return
-        while self._recent and now - self._recent[0][0] > RECENT_SECONDS:
-            self._recent.popleft()
-        self._recent.append((now, progress.trials))
         self._write("running")
         self._next = now + WRITE_SECONDS
 
@@ -157,12 +153,6 @@ class ProgressFile(Sink):
             state: How the study ended: `ended`, `interrupted` or `failed`.
         """
         self._write(state)
-
-    def _rate(self) -> float:
-        if len(self._recent) < 2:
-            return 0.0
-        (begun, before), (now, told) = self._recent[0], self._recent[-1]
-        return (told - before) / (now - begun) if now > begun else 0.0
 
     def _write(self, state: State) -> None:
         text = json.dumps(self._snapshot(state).to_json(), allow_nan=False)
@@ -177,6 +167,11 @@ class ProgressFile(Sink):
         plan, progress = self._plan, self._progress
         bound = progress.lower_bound if progress.searches_over < progress.searches else float("inf")
         found = [one for of_search in self._found.values() for one in of_search]
+        found += [
+            Found(*one, id="")
+            for one in progress.violations
+            if not self._found.get((one.task_id, one.seed, one.contract))
+        ]
         return Snapshot(
             target=plan.target_reference,
             config=plan.config.name,
@@ -196,12 +191,13 @@ class ProgressFile(Sink):
             trials_max=plan.limits.trials_max * progress.searches,
             executions=progress.executions,
             errors=progress.errors,
-            rate=round(self._rate(), 1),
+            rate=round(progress.rate, 1),
             found=progress.found,
             best_cost=progress.best_cost,
             lower_bound=bound if bound < float("inf") else None,
             current=progress.current,
             megabytes=round(self._megabytes(), 1),
+            doing=progress.doing,
             levels=[LevelSnapshot(*level) for level in progress.levels],
             counterexamples=found[:FOUND_MAX],
         )

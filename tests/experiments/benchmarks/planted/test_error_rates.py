@@ -13,17 +13,17 @@ def test_equal_cases_give_equal_errors() -> None:
 
 @pytest.mark.parametrize("family", ["chance-single", "chance-pair"])
 def test_flakes_become_counterexamples_no_more_often_than_declared(family: str) -> None:
-    errors = rates([Case(family, seed, 0.1) for seed in range(20)])
+    errors = rates([Case(family, seed, 0.1) for seed in range(8)])
 
-    assert errors.studies == 20
-    assert errors.false <= 4  # one on average; more than 4 by chance in 3 of 1000
+    assert errors.studies == 8
+    assert errors.false <= 2  # 0.4 on average; more than 2 by chance in 8 of 1000, and the seeds are always the same
 
 
 @pytest.mark.parametrize("family", ["chance-single", "chance-pair"])
 def test_weaknesses_are_missed_no_more_often_than_declared(family: str) -> None:
-    errors = rates([Case(family, seed, None) for seed in range(20)])
+    errors = rates([Case(family, seed, None) for seed in range(8)])
 
-    assert errors.tested >= 15
-    assert errors.false <= 4
-    assert errors.missed <= 4
-    assert errors.unsolved <= 4
+    assert errors.tested >= 6
+    assert errors.false <= 2
+    assert errors.missed <= 2
+    assert errors.unsolved <= 2
