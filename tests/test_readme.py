@@ -53,6 +53,8 @@ NOT_RUN_HERE = {
     "chaosagent search study.yaml --shard 2/2 --out part-2": "the same",
     "chaosagent merge whole part-1 part-2": "the same",
     "chaosagent search study.yaml --resume --out whole": "the same",
+    "chaosagent compare chaosagent-out/monday chaosagent-out/tuesday": "is run by tests/cli/test_compare.py",
+    "chaosagent compare chaosagent-out/naive chaosagent-out/hardened --replay": "the same",
 }
 AGENT_LINES_MAX = 20
 COMMAND_SECONDS_MAX = 600

@@ -15,6 +15,7 @@ import typer
 
 from chaosagent.cli import output
 from chaosagent.cli.check import check
+from chaosagent.cli.compare import compare
 from chaosagent.cli.demo import demo
 from chaosagent.cli.doctor import doctor
 from chaosagent.cli.init import init
@@ -47,6 +48,7 @@ VERBS: Mapping[str, tuple[Callable[..., int], str]] = {
     "doctor": (doctor, "Look at a target before it is searched."),
     "search": (search, "Find the cheapest schedules that break a target, with proof."),
     "status": (status, "Say how far a study is, while it runs or later."),
+    "compare": (compare, "Say what changed from one study to another."),
     "merge": (merge, "Put together a study that was searched in parts (--shard)."),
     "replay": (replay, "Run stored counterexamples again."),
     "proxy": (proxy, "Put faults between an agent in any language and its model and services."),

@@ -1,0 +1,3 @@
+"""What is made of stored studies."""
+
+__all__: list[str] = []

@@ -1,0 +1,176 @@
+"""What differs between two stored studies, as a page for people and as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaosagent.api.stored.comparing import StoredStudy, StudyComparison
+from chaosagent.canonical import Plain
+from chaosagent.metrics.comparison import WORSE, Change, Difference, SearchKey, SearchOutcome
+from chaosagent.report.page import Cell, Page, Span, bad, faint, good, notice, strong
+from chaosagent.report.story import quantity
+
+ROWS_MAX = 20
+MEANINGS = {
+    Change.NEW: "the second study found it, and the first one proved that nothing so cheap broke the contract",
+    Change.CHEAPER: "the second study found a cheaper one, which the first one proved impossible",
+    Change.GONE: "the first study found it, and the second one proved that nothing so cheap breaks the contract now",
+    Change.DEARER: "it takes more now, as the second study proved",
+    Change.PROVED: "nothing is known to break it, and now that is proved",
+    Change.UNPROVED: "it was proved, and is open now",
+    Change.INCOMPARABLE: "one study found what the other one did not search for",
+}
+
+
+def comparison_page(compared: StudyComparison) -> Page:
+    """Return what differs, the worst first."""
+    first, second, result = compared.first, compared.second, compared.comparison
+    page = Page().line(strong("From "), _named(first)).line(strong("to   "), _named(second))
+    page.gap().line(_verdict(compared))
+    for change in MEANINGS:
+        found = [one for one in result.differences if one.change is change]
+        if found:
+            _tell(page, change, found, compared)
+    _tell_unshared(page, compared)
+    counts = ", ".join(f"{number} {change.value}" for change, number in result.counts.items() if number)
+    page.gap().line(faint(f"{_searches(sum(result.counts.values()))} in both: {counts or 'none'}"))
+    if first.settings.search.all_minimal or second.settings.search.all_minimal:
+        page.line(faint("Of several counterexamples of a search, the cheapest one is compared."))
+    return page
+
+
+def _verdict(compared: StudyComparison) -> Span:
+    result = compared.comparison
+    worse = [f"{result.counts[change]} {change.value}" for change in MEANINGS if change in WORSE]
+    if result.worse:
+        return bad(f"Worse: {' and '.join(one for one in worse if not one.startswith('0 '))}.")
+    if not (result.same or result.differences):
+        return notice("Nothing can be compared: no search is in both studies.")
+    if result.undetermined:
+        number = sum(one.may_be_worse for one in result.differences)
+        them = "it" if number == 1 else "them"
+        return notice(
+            f"Cannot be told: {quantity(number, 'counterexample')} of the second study may be new or cheaper, as the "
+            f"first one did not search for {them}. Resume the first one with more --trials, and compare again."
+        )
+    return good(f"Nothing is new or cheaper up to a budget of {compared.budget:g}.")
+
+
+def _tell(page: Page, change: Change, found: Sequence[Difference], compared: StudyComparison) -> None:
+    page.heading(f"{quantity(len(found), 'search', 'searches').capitalize()}: {change.value}")
+    by_replay = ", or it was run on the first target and held" if change is Change.NEW and compared.replayed else ""
+    page.line(faint(f"{MEANINGS[change]}{by_replay}"), indent=2)
+    is_open = change in (Change.PROVED, Change.UNPROVED)
+    head = ("contract", "task", "seed", "before", "after", "" if is_open else "schedule")
+    page.table(head, [_row(one, compared) for one in found[:ROWS_MAX]])
+    if len(found) > ROWS_MAX:
+        page.line(faint(f"... {len(found) - ROWS_MAX} more (--json lists them)"), indent=2)
+
+
+def _row(one: Difference, compared: StudyComparison) -> Sequence[Cell]:
+    told = compared.second if one.after.counterexample else compared.first
+    known = told.counterexamples.get(one.after.counterexample or one.before.counterexample)
+    schedule = "" if known is None else str(known.schedule)
+    return (
+        one.key.contract,
+        one.key.task,
+        str(one.key.seed),
+        _told(one.before),
+        _told(one.after),
+        (schedule, faint(f"{'; ' if schedule else ''}{one.note}")) if one.note else schedule,
+    )
+
+
+def _told(outcome: SearchOutcome) -> str:
+    if outcome.cost == 0:
+        return "broken without faults"
+    if outcome.cost is not None:
+        return f"cost {outcome.cost:g}"
+    if outcome.proved_up_to is not None:
+        return f"proved up to {outcome.proved_up_to:g}"
+    return f"nothing below {outcome.proved_below:g}" if outcome.proved_below > 0 else "open"
+
+
+def _tell_unshared(page: Page, compared: StudyComparison) -> None:
+    first, second, result = compared.first, compared.second, compared.comparison
+    rows: list[Sequence[Cell]] = []
+    for told, keys, operators in zip(
+        ("only the first", "only the second"),
+        (result.only_before, result.only_after),
+        compared.unshared_operators,
+        strict=True,
+    ):
+        if keys:
+            rows.append((told, _searches(len(keys)), _listed(keys)))
+        if operators:
+            rows.append((told, "operators", ", ".join(operators[:ROWS_MAX])))
+    if first.result.budget != second.result.budget:
+        rows.append(("budgets differ", f"{first.result.budget:g} and {second.result.budget:g}", ""))
+    for name, one in (("the first", first), ("the second", second)):
+        if one.result.interrupted:
+            rows.append((name, "was interrupted", f"chaosagent search STUDY.yaml --resume --out {one.folder}"))
+    if rows:
+        page.heading("Not in both")
+        page.table((), rows)
+
+
+def _listed(keys: Sequence[SearchKey]) -> str:
+    shown = ", ".join(f"{one.contract} in {one.task}, seed {one.seed}" for one in keys[:3])
+    return f"{shown} ... {len(keys) - 3} more" if len(keys) > 3 else shown
+
+
+def _named(study: StoredStudy) -> str:
+    result = study.result
+    return f"{study.folder}: {result.target}, configuration {result.config}, budget {result.budget:g}"
+
+
+def _searches(number: int) -> str:
+    return f"{number:,} {'search' if number == 1 else 'searches'}"
+
+
+def comparison_json(compared: StudyComparison) -> dict[str, Plain]:
+    """Return the same as plain data."""
+    result, (first, second) = compared.comparison, compared.unshared_operators
+    return {
+        "first": _study_json(compared.first),
+        "second": _study_json(compared.second),
+        "budget": compared.budget,
+        "worse": result.worse,
+        "undetermined": result.undetermined,
+        "counts": {change.value: number for change, number in result.counts.items()},
+        "differences": [_difference_json(one) for one in result.differences],
+        "only_first": {"searches": [list(one) for one in result.only_before], "operators": list(first)},
+        "only_second": {"searches": [list(one) for one in result.only_after], "operators": list(second)},
+        "replayed": compared.replayed,
+    }
+
+
+def _study_json(study: StoredStudy) -> dict[str, Plain]:
+    result = study.result
+    return {
+        "folder": str(study.folder),
+        "target": result.target,
+        "config": result.config,
+        "budget": result.budget,
+        "digest": result.digest,
+        "interrupted": result.interrupted,
+    }
+
+
+def _difference_json(one: Difference) -> Plain:
+    def told(outcome: SearchOutcome) -> dict[str, Plain]:
+        return {
+            "cost": outcome.cost,
+            "proved_below": outcome.proved_below,
+            "proved_up_to": outcome.proved_up_to,
+            "counterexample": outcome.counterexample or None,
+        }
+
+    return {
+        **one.key._asdict(),
+        "change": one.change.value,
+        "before": told(one.before),
+        "after": told(one.after),
+        "may_be_worse": one.may_be_worse,
+        "note": one.note or None,
+    }

@@ -1,0 +1,57 @@
+"""`chaosagent compare`: what changed from one study to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from chaosagent.cli import output
+
+NOT_WORSE, WORSE, UNDETERMINED = 0, 1, 3
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(help="Folder of the earlier study.", metavar="A", show_default=False)],
+    second: Annotated[Path, typer.Argument(help="Folder of the later study.", metavar="B", show_default=False)],
+    *,
+    by_replay: Annotated[
+        bool,
+        typer.Option(
+            "--replay",
+            help="Run what A did not search for on the target and configuration of A: what holds there is new. For "
+            "studies of two configurations, or of two targets.",
+        ),
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Say what changed from one stored study to another: two nights, two configurations, two versions of an agent.
+
+    Each search of a task, seed and contract that both have is compared. A counterexample of B is `new`, or `cheaper`,
+    only where A had proved that nothing so cheap breaks the contract; it is `gone`, or `more expensive`, only where B
+    proves it. Where one study did not search so far, it is `not comparable`. What only one of them has, such as tasks,
+    operators or a higher budget, is listed and not compared.
+
+    Exit code: 1 something is new or cheaper, 0 nothing is, 3 it cannot be determined, 2 a folder holds no study that
+    can be read.
+
+    [bold]Examples[/bold]
+
+    chaosagent compare chaosagent-out/monday chaosagent-out/tuesday
+
+    chaosagent compare chaosagent-out/triage-naive chaosagent-out/triage-hardened --replay
+
+    chaosagent compare main branch --json > changes.json
+    """
+    from chaosagent.api.stored.comparing import compare_studies
+    from chaosagent.api.stored.comparison_page import comparison_json, comparison_page
+
+    compared = compare_studies(first, second, by_replay=by_replay)
+    if json:
+        output.answer_json(comparison_json(compared))
+    else:
+        output.answer(comparison_page(compared))
+    if compared.comparison.worse:
+        return WORSE
+    return UNDETERMINED if compared.comparison.undetermined else NOT_WORSE

@@ -1,0 +1,95 @@
+"""`chaosagent compare`: what it prints of two stored studies, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from chaosagent.cli.main import main
+
+STUDY = """
+target: refund
+contracts: [at-most-once, no-ghosts, no-crash]
+budget: 1.2
+operators: [service.lost_response, service.error_status]
+"""
+
+
+@pytest.fixture(scope="module")
+def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with studies of two configurations, one of them also cut short."""
+    base = tmp_path_factory.mktemp("nights")
+    (base / "study.yaml").write_text(STUDY, encoding="utf-8")
+    for name, *options in (
+        ("naive", "--config", "naive"),
+        ("hardened", "--config", "hardened"),
+        ("cut", "--config", "hardened", "--trials", "2"),
+        ("cut-naive", "--config", "naive", "--trials", "2"),
+        ("more", "--config", "naive", "--seed", "1", "--seed", "0", "--budget", "1.1"),
+    ):
+        assert main(["search", str(base / "study.yaml"), "--out", str(base / name), *options]) in (0, 1, 3)
+    (base / "other.yaml").write_text(f"{STUDY}cost: {{c_hook: 2.0}}\n", encoding="utf-8")
+    assert main(["search", str(base / "other.yaml"), "--out", str(base / "dearer"), "--config", "naive"]) in (0, 1, 3)
+    return base
+
+
+def told(nights: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    words = [str(nights / word) if not word.startswith("--") else word for word in arguments]
+    code = main(["compare", *words])
+    return code, capsys.readouterr().out
+
+
+def test_a_repair_is_gone_and_the_way_back_is_new(nights: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    there = told(nights, capsys, "naive", "hardened")
+    back = told(nights, capsys, "hardened", "naive")
+
+    assert there[0] == 0
+    assert "Nothing is new or cheaper up to a budget of 1.2." in there[1]
+    assert ": gone" in there[1]
+    assert back[0] == 1
+    assert "Worse: " in back[1]
+    assert "proved up to 1.2  cost 1.1" in back[1]
+
+
+def test_a_study_is_like_itself(nights: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = told(nights, capsys, "naive", "naive", "--json")
+
+    assert code == 0
+    assert json.loads(out)["differences"] == []
+
+
+def test_what_the_first_study_did_not_search_is_not_called_new_unless_it_holds_there(
+    nights: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    undecided = told(nights, capsys, "cut", "naive")
+    replayed = told(nights, capsys, "cut", "naive", "--replay", "--json")
+
+    assert undecided[0] == 3
+    assert "Cannot be told" in undecided[1]
+    assert replayed[0] == 1
+    assert {one["change"] for one in json.loads(replayed[1])["differences"] if one["after"]["cost"]} == {"new"}
+
+
+def test_a_replay_on_the_target_of_both_is_refused(nights: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(nights / "cut-naive"), str(nights / "naive"), "--replay"]) == 2
+    assert "are of the same target and configuration" in capsys.readouterr().err
+
+
+def test_what_only_one_of_them_has_is_listed_and_not_compared(nights: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = told(nights, capsys, "naive", "more")
+
+    assert code == 0
+    assert "only the second  3 searches" in out
+    assert "budgets differ" in out
+
+
+def test_studies_that_weigh_cost_otherwise_cannot_be_compared(nights: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(nights / "naive"), str(nights / "dearer")]) == 2
+    assert "`cost` is not that of" in capsys.readouterr().err
+
+
+def test_a_folder_without_a_study_is_named(nights: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(nights / "naive"), str(nights / "nowhere")]) == 2
+    assert "nowhere does not exist" in capsys.readouterr().err
