@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -161,6 +162,8 @@ def rows_in(folder: Path) -> Rows:
     if not folder.is_dir():
         what = "is no folder" if folder.exists() else "does not exist"
         raise UsageError(f"{folder} {what}. Name the folder of a study, such as chaosagent-out/NAME.")
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise UsageError(f"{folder}: Permission denied. Make it readable, or name another folder.")
     if not path.is_file():
         raise UsageError(
             f"{folder} holds no study: there is no {FILE_NAME}. Name the folder that `chaosagent search` or "

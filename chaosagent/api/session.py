@@ -147,14 +147,14 @@ def run_study(
         store = _store(study, out, plan, resume=resume)
         for text in (*store.remarks, *_session_end(plan)):
             audience.remark(text)
-        digest = ""
-        stack.callback(lambda: store.close(digest))
+        progress_file = ProgressFile(out, plan, lambda: resident_megabytes(os.getpid()) or 0.0, store.commit)
+        digest, state = "", None
+        stack.callback(lambda: store.close(digest, committed=lambda: progress_file.close(state)))
         executor = workforce.open(study, plan, lambda text: printed.show(f"chaosagent: {text}"))
         stack.callback(executor.close)
         if isinstance(executor, ProcessExecutor):
             stack.callback(_leave_out, printed, executor)
         records, notes = RecordSink(plan, out), Notes(task.id for task in plan.tasks)
-        progress_file = ProgressFile(out, plan, lambda: resident_megabytes(os.getpid()) or 0.0)
         sinks: list[Sink] = [store, records, notes, progress_file, *audience.sinks]
         if audience.display is not None:
             display = audience.display(plan)
@@ -172,12 +172,12 @@ def run_study(
             result = work.run()
         except ChaosAgentError as error:
             store.give_up()
-            progress_file.close("failed")
+            state = "failed"
             if isinstance(error, SearcherError):
                 audience.remark(_kept(out, len(records.written)))
             raise
         removed, digest = ([], "") if result.interrupted else (records.remove_stale(result), result.digest)
-        progress_file.close("interrupted" if result.interrupted else "ended")
+        state = "interrupted" if result.interrupted else "ended"
     return Findings(
         plan,
         result,

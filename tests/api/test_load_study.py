@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,6 +78,30 @@ def test_a_damaged_folder_is_refused(study: Path, part: str) -> None:
         (study / "study.yaml").write_text("target: x\nbudgett: 3\n")
 
     with pytest.raises(chaosagent.UsageError, match=r"checksum does not match|unknown key 'budgett'"):
+        chaosagent.load(study)
+
+
+def test_a_killed_study_is_refused_and_left_as_it_is(study: Path, tmp_path: Path) -> None:
+    killed = tmp_path / "killed"
+    with closing(sqlite3.connect(study / "study.db")) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("DELETE FROM study WHERE key = 'counts'")
+        connection.commit()
+        shutil.copytree(study, killed)  # as a kill leaves it: what was committed last stands in the journal only
+    before = {path.name: path.read_bytes() for path in killed.iterdir() if path.is_file()}
+    assert before["study.db-wal"]
+
+    with pytest.raises(chaosagent.ChaosAgentError, match="its study was killed, or is at work"):
+        chaosagent.load(killed)
+
+    assert {path.name: path.read_bytes() for path in killed.iterdir() if path.is_file()} == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_store_that_may_not_be_read_is_not_taken_for_a_damaged_one(study: Path) -> None:
+    (study / "study.db").chmod(0)
+
+    with pytest.raises(chaosagent.UsageError, match=r"study\.db: Permission denied"):
         chaosagent.load(study)
 
 

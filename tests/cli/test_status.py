@@ -7,9 +7,11 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,7 @@ from chaosagent.cli.main import main
 from chaosagent.clock import pause
 from chaosagent.report.status_page import BAR, bar
 from chaosagent.study.store.lock import LOCK_NAME, lock_folder
-from chaosagent.study.store.progress_file import NAME, read_progress
+from chaosagent.study.store.progress_file import NAME, ProgressFile, Snapshot, State, read_progress
 
 STUDY = """
 target: triage
@@ -151,6 +153,27 @@ def test_a_study_that_ends_while_its_process_is_looked_for_has_ended(
 
     assert main(["status", str(folder), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["state"] == "ended"
+
+
+def test_nobody_is_told_of_more_than_a_kill_would_leave(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[Snapshot, int, bool]] = []
+    write = ProgressFile._write
+
+    def written(self: ProgressFile, state: State) -> None:
+        write(self, state)
+        with closing(sqlite3.connect(f"{(tmp_path / 'out' / 'study.db').as_uri()}?mode=ro", uri=True)) as committed:
+            trials = committed.execute("SELECT count(*) FROM trial").fetchone()[0]
+            ended = committed.execute("SELECT 1 FROM study WHERE key = 'ended'").fetchone() is not None
+        told.append((read_progress(tmp_path / "out"), trials, ended))
+
+    monkeypatch.setattr(ProgressFile, "_write", written)
+    monkeypatch.setattr("chaosagent.study.store.progress_file.WRITE_SECONDS", 0.0)
+    (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
+    main(["search", str(tmp_path / "study.yaml"), "--out", str(tmp_path / "out")])
+
+    assert len(told) > 3
+    assert all(snapshot.trials <= trials for snapshot, trials, _ in told)
+    assert [(snapshot.state, ended) for snapshot, _, ended in told[-2:]] == [("running", False), ("ended", True)]
 
 
 def test_who_asks_whether_a_study_runs_does_not_keep_it_from_beginning(tmp_path: Path) -> None:

@@ -298,7 +298,7 @@ class Study:
         task_id = group.at.task_id
         if any(at.task_id == task_id for at in self._open):
             return
-        self._report()
+        self._report(at_once=True)
         together = [one for one in self._groups if one.at.task_id == task_id]
         before = self._cold_repeats.runs, self._cold_repeats.seconds
         self._finisher.repeat([one.searches for one in together])
@@ -359,13 +359,14 @@ class Study:
                 f"(error_share). The last one: {evaluation.error}"
             )
 
-    def _report(self, *, doing: str = "") -> None:
+    def _report(self, *, doing: str = "", at_once: bool = False) -> None:
         """Tell how far the study is when it is time for that, and when no search is open.
 
         Args:
             doing: What it does, for people, where it does not search.
+            at_once: Tell it although it may not be time: what comes next takes long.
         """
-        if self._open and not self._reporter.is_due:
+        if self._open and not (at_once or self._reporter.is_due):
             return
         active = [search for group in self._open.values() for search in group.active]
         broken = [one for group in self._unfinished() for one in group.searches if one.found.count]

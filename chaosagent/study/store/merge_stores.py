@@ -44,7 +44,7 @@ def merge_stores(out: Path, folders: Sequence[Path]) -> int:
     with contextlib.ExitStack() as stack:
         stores = [stack.enter_context(open_closed_store(_store_in(folder))) for folder in folders]
         _check(stores, folders)
-        text = (folders[0] / STUDY_NAME).read_text("utf-8")
+        text = _study_in(folders[0])
         stack.enter_context(lock_folder(out))
         path = out / FILE_NAME
         if path.exists():
@@ -71,6 +71,15 @@ def _store_in(folder: Path) -> Path:
             f"{folder} holds no study: there is no {FILE_NAME}. Name the folders that --shard has written."
         )
     return path
+
+
+def _study_in(folder: Path) -> str:
+    path = folder / STUDY_NAME
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        what = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise UsageError(f"{path}: {what}. Put the study file that the shards were searched with there.") from error
 
 
 def _check(stores: Sequence[ClosedStore], folders: Sequence[Path]) -> None:

@@ -127,10 +127,13 @@ class ProgressFile(Sink):
         folder: Of the study.
         plan: Of the study.
         megabytes: Returns the resident memory of this process.
+        commit: Called before each time with the seconds that the study has taken: has the store commit what is told.
     """
 
-    def __init__(self, folder: Path, plan: Plan, megabytes: Callable[[], float]) -> None:
-        self._path, self._plan, self._megabytes = folder / NAME, plan, megabytes
+    def __init__(
+        self, folder: Path, plan: Plan, megabytes: Callable[[], float], commit: Callable[[float], object]
+    ) -> None:
+        self._path, self._plan, self._megabytes, self._commit = folder / NAME, plan, megabytes, commit
         self._begun, self._next = timestamp(), float("-inf")
         self._progress = StudyProgress()
         self._found: dict[tuple[str, int, str], list[Found]] = {}
@@ -143,16 +146,19 @@ class ProgressFile(Sink):
         self._progress, now = progress, monotonic()
         if now < self._next:
             return
+        self._commit(progress.seconds)
         self._write("running")
         self._next = now + WRITE_SECONDS
 
-    def close(self, state: State) -> None:
+    def close(self, state: State | None) -> None:
         """Write it once more.
 
         Args:
-            state: How the study ended: `ended`, `interrupted` or `failed`.
+            state: How the study ended: `ended`, `interrupted` or `failed`; nothing is written for `None`, when it did
+                not come to that: whoever reads the file sees that its process is gone.
         """
-        self._write(state)
+        if state is not None:
+            self._write(state)
 
     def _write(self, state: State) -> None:
         text = json.dumps(self._snapshot(state).to_json(), allow_nan=False)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgpack
 
-from chaosagent.errors import ChaosAgentError, StoredDataError
+from chaosagent.errors import ChaosAgentError, StoredDataError, UsageError
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.evaluation_codec import decode_evaluation, decode_shared, part_numbers
 from chaosagent.sqlite_file import (
@@ -34,6 +34,7 @@ from chaosagent.study.store.parts import PartReader
 from chaosagent.study.store.tables import KEYS, SCHEMA, row_place
 from chaosagent.study.task_seed import TaskSeed
 
+UNCLOSED = "its study was killed, or is at work"
 REMEDY = "`chaosagent search --resume` takes over what is sound, and runs the rest again."
 
 
@@ -110,14 +111,18 @@ def open_closed_store(path: Path) -> Iterator[ClosedStore]:
     """Open the store of a study that was closed, to read it, and check it as a whole; nothing is written.
 
     Raises:
+        UsageError: It may not be read.
         StoredDataError: It is damaged, of another version, or was not closed.
     """
+    check_access(path)
+    if journal_of(path).exists():  # to open it with its journal would write beside it, and closing it into it
+        raise StoredDataError(str(path), "", UNCLOSED, REMEDY)
     try:
         with contextlib.closing(sqlite3.connect(read_only_uri(path), uri=True)) as connection:
             connection.text_factory = text_of
             facts = read_facts(connection, path, REMEDY)
             if "counts" not in facts:
-                raise StoredDataError(str(path), "", "its study was killed, or is at work", REMEDY)
+                raise StoredDataError(str(path), "", UNCLOSED, REMEDY)
             damage = damage_in(connection, facts)
             if damage:
                 raise StoredDataError(str(path), "", damage, REMEDY)
@@ -126,12 +131,30 @@ def open_closed_store(path: Path) -> Iterator[ClosedStore]:
         raise StoredDataError(str(path), "", f"it is no store of a study, or damaged: {error}", REMEDY) from error
 
 
+def journal_of(path: Path) -> Path:
+    """Return where the journal of a store lies that is at work, or was killed."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def check_access(path: Path) -> None:
+    """Refuse a file that may not be read, which SQLite would take for a damaged one.
+
+    Raises:
+        UsageError: It may not be read.
+    """
+    try:
+        with path.open("rb"):
+            pass
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}. Make it readable, or name another folder.") from error
+
+
 def read_only_uri(path: Path) -> str:
     """Return how SQLite is to open a store that is only read.
 
     A closed store is read as it lies, so that nothing is written beside it; a killed one needs its journal.
     """
-    mode = "mode=rw" if path.with_name(f"{path.name}-wal").exists() else "immutable=1"
+    mode = "mode=ro" if journal_of(path).exists() else "immutable=1"
     return f"{path.resolve().as_uri()}?{mode}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -230,8 +230,25 @@ class StudyStore(Sink):
     def progress(self, progress: StudyProgress) -> None:
         """Keep how long the study has taken."""
         if progress.seconds - self._seconds >= 1.0:
-            self._seconds = progress.seconds
-            self._put(seconds=f"{progress.seconds:.1f}")
+            self._keep_seconds(progress.seconds)
+
+    def commit(self, seconds: float) -> None:
+        """Commit what was written so far, so that nobody is told of more than a kill would leave.
+
+        Args:
+            seconds: How long the study has taken.
+
+        Raises:
+            StudyError: The store cannot be written.
+        """
+        with self._committer.lock:
+            self._keep_seconds(seconds)
+            self._execute("COMMIT")
+            self._execute("BEGIN")
+
+    def _keep_seconds(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._put(seconds=f"{seconds:.1f}")
 
     def executed(self, at: TaskSeed, evaluation: Evaluation) -> None:
         """Keep one run as it ended, whatever searches still wait for."""
@@ -266,11 +283,12 @@ class StudyStore(Sink):
         if not self._failed and self._execute("SELECT 1 FROM search LIMIT 1").fetchone() is None:
             self._put(failed=timestamp())
 
-    def close(self, digest: str = "") -> None:
+    def close(self, digest: str = "", *, committed: Callable[[], object] = lambda: None) -> None:
         """Commit everything and close the file.
 
         Args:
             digest: Of the study's result, when it has come to its end; without it the study is unfinished.
+            committed: Called when all is committed, while nobody else can work in the folder yet.
         """
         self._committer.stop()
         try:
@@ -279,6 +297,7 @@ class StudyStore(Sink):
                     self._put(digest=digest, ended=timestamp())
                 self._put(counts=counts_in(self._connection))
                 self._execute("COMMIT")
+            committed()
         finally:
             self._connection.close()
             self._lock.close()
