@@ -16,6 +16,7 @@ import typer
 from chaosagent.cli import output
 from chaosagent.cli.check import check
 from chaosagent.cli.compare import compare
+from chaosagent.cli.curve import curve
 from chaosagent.cli.demo import demo
 from chaosagent.cli.doctor import doctor
 from chaosagent.cli.init import init
@@ -48,6 +49,7 @@ VERBS: Mapping[str, tuple[Callable[..., int], str]] = {
     "doctor": (doctor, "Look at a target before it is searched."),
     "search": (search, "Find the cheapest schedules that break a target, with proof."),
     "status": (status, "Say how far a study is, while it runs or later."),
+    "curve": (curve, "Draw R(B) of stored studies: tasks still done against what faults may cost."),
     "compare": (compare, "Say what changed from one study to another."),
     "merge": (merge, "Put together a study that was searched in parts (--shard)."),
     "replay": (replay, "Run stored counterexamples again."),

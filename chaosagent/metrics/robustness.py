@@ -100,8 +100,8 @@ class Level:
         budget: The value holds from here on, this budget included.
         upper: R is at most this.
         lower: R is at least this; equal to `upper` where everything is known.
-        interval: In which R lies at 95 % confidence: for more tasks and seeds like these on an adversarial curve, for
-            more draws on a random one.
+        interval: On a random curve, in which R lies at 95 % confidence, for more draws. An adversarial curve is no
+            estimate: it holds for these tasks and seeds, and its interval is from `lower` to `upper`.
     """
 
     budget: float
@@ -230,20 +230,30 @@ def adversarial_curve(searches: Iterable[SearchResult], budget_max: float) -> Cu
             f"R(B) needs searches against the contract {OBJECTIVE!r}, and this study has none. Add it: "
             f"contracts=['default', {OBJECTIVE!r}]."
         )
+    return curve_of(survivals, budget_max, chance_evidence_of(against))
+
+
+def curve_of(survivals: Sequence[Survival], budget_max: float, shown: ChanceEvidence | None = None) -> Curve:
+    """Return the adversarial curve of tasks and seeds of which it is known what breaks them.
+
+    Args:
+        survivals: Of each task and seed; at least one.
+        budget_max: Where the curve ends.
+        shown: What stands behind it where answers come by chance.
+    """
     changes = {0.0}
     for survival in survivals:
         changes.update(bound for bound in (survival.safe_below, survival.broken_from) if bound is not None)
     budgets = sorted(change for change in changes if change <= budget_max)
     levels = tuple(_level(survivals, budget) for budget in budgets)
-    return Curve("adversarial", levels, budget_max, len(survivals), chance_evidence_of(against))
+    return Curve("adversarial", levels, budget_max, len(survivals), shown)
 
 
 def _level(survivals: Sequence[Survival], budget: float) -> Level:
     count = len(survivals)
     upper = sum(survival.upper(budget) for survival in survivals)
     lower = sum(survival.lower(budget) for survival in survivals)
-    interval = Interval(wilson(lower, count).low, wilson(upper, count).high)
-    return Level(budget, upper / count, lower / count, interval)
+    return Level(budget, upper / count, lower / count, Interval(lower / count, upper / count))
 
 
 def random_curve(plan: Plan, executor: Executor, budgets: Sequence[float], *, draws: int = 20) -> Curve:

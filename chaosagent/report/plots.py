@@ -25,7 +25,6 @@ NOTE_COLUMNS = 112
 NOTE_LINE_INCHES = 0.14
 NOTE_POINTS_BELOW = 42  # below the axes: the numbers and the name of the axis stand between
 UNDECIDED = (0, (4, 1.5))
-EDGE_WIDTH, EDGE_DASH = 1.2, 4.0
 HATCHES = ("////", r"\\\\", "||||", "----", "xxxx", "....")
 FORMATS = ("png", "svg")
 SETTINGS: Mapping[str, object] = {
@@ -41,8 +40,8 @@ SETTINGS: Mapping[str, object] = {
 class _Pen:
     """How the curves of one configuration are drawn.
 
-    Of curves that are equal, those drawn earlier are wider, and stand out on both sides of the later ones. The edges of
-    equal intervals take turns, a dash each; the hatches of equal areas run in other directions.
+    Of curves that are equal, those drawn earlier are wider, and stand out on both sides of the later ones. The hatches
+    of equal areas run in other directions.
 
     Attributes:
         colour: Of everything.
@@ -50,7 +49,6 @@ class _Pen:
         width: Of the line, in points.
         marker_size: In points.
         level: What has more of it lies on top.
-        edge: The dashes of an interval's edges: where they begin, and how long they and the gaps are.
         hatch: Of what is not decided.
     """
 
@@ -59,7 +57,6 @@ class _Pen:
     width: float
     marker_size: float
     level: float
-    edge: tuple[float, tuple[float, ...]]
     hatch: str
 
 
@@ -160,7 +157,6 @@ def _pens(count: int) -> list[_Pen]:
             width=LINE_WIDTH + step * after,
             marker_size=MARKER_SIZE + step * after,
             level=3 + position / 10,
-            edge=(after * EDGE_DASH, (EDGE_DASH, (drawn - 1) * EDGE_DASH)),
             hatch=HATCHES[position],
         )
         for position, (colour, marker) in enumerate(zip(COLOURS[:drawn], MARKERS, strict=False))
@@ -173,11 +169,6 @@ def _draw(axes: Axes, robustness: Robustness, pen: _Pen) -> None:
     budgets, levels = _steps(curve)
     upper = [level.upper for level in levels]
     lower = [level.lower for level in levels]
-    low = [level.interval.low for level in levels]
-    high = [level.interval.high for level in levels]
-    axes.fill_between(budgets, low, high, step="post", color=colour, alpha=0.10, linewidth=0)
-    for edge in (low, high):
-        axes.step(budgets, edge, where="post", color=colour, linewidth=EDGE_WIDTH, linestyle=pen.edge, alpha=0.7)
     axes.fill_between(
         budgets, lower, upper, step="post", facecolor="none", edgecolor=colour, alpha=0.6, hatch=pen.hatch, linewidth=0
     )
@@ -277,8 +268,7 @@ def _handles(curves: Sequence[Robustness]) -> list[Any]:
         )
     if with_random:
         drawn = "live runs done, random within B" if chance_notes(curves) else "random ones within B"
-        handles.append(line([], [], color=GREY, linewidth=1.1, linestyle=":", label=drawn))
-    handles.append(patch(facecolor=GREY, alpha=0.2, linewidth=0, label="95 % interval (Wilson)"))
+        handles.append(line([], [], color=GREY, linewidth=1.1, linestyle=":", label=f"{drawn}, 95 % interval"))
     return handles
 
 

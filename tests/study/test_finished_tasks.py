@@ -383,8 +383,16 @@ def test_an_interrupt_while_stored_runs_are_read_loses_nothing(folder: Path, tmp
             if progress.doing.startswith("reading"):
                 raise KeyboardInterrupt
 
+    def kept() -> list[object]:
+        with closing(sqlite3.connect(tmp_path / FILE_NAME)) as store:
+            rows = store.execute("SELECT task, seed, contract, trials, lower_bound, cost FROM search").fetchall()
+            return [*sorted(rows), *store.execute("SELECT id FROM counterexample ORDER BY id")]
+
+    before = kept()
     told, _ = session(made("one"), tmp_path, AtOnce(), resume=True)
 
+    assert before
+    assert kept() == before
     assert isinstance(told, list)
     assert told[0]["interrupted"]
     assert any(one["trials"] for one in told[0]["searches"])

@@ -266,9 +266,13 @@ class StudyStore(Sink):
         self._insert("IGNORE", "trial", trial_row(search, contract, trial, self._execution(at, trial.evaluation)))
 
     def search_over(self, result: SearchResult) -> None:
-        """Keep how one search ended."""
-        self._insert("REPLACE", "search", search_row(result))
+        """Keep how one search ended, unless an earlier session came further before this one was interrupted."""
         where = (result.task_id, str(result.seed), result.contract)
+        query = "SELECT trials FROM search WHERE task = ? AND seed = ? AND contract = ?"
+        known = self._execute(query, where).fetchone()
+        if known is not None and known[0] > result.trials:
+            return
+        self._insert("REPLACE", "search", search_row(result))
         self._execute("DELETE FROM counterexample WHERE task = ? AND seed = ? AND contract = ?", where)
         for found in result.counterexamples:
             self._insert("REPLACE", "counterexample", counterexample_row(result, found))
