@@ -16,7 +16,7 @@ from chaosagent.report.findings import Findings
 from chaosagent.study.plan import WHOLE, Shard
 from chaosagent.studyfile import StudyFile
 
-__all__ = ["EXECUTORS", "WorkerSettings", "exit_code_of", "run_study"]
+__all__ = ["EXECUTORS", "WorkerSettings", "exit_code_of", "run_study", "write_beside"]
 
 EXIT_HELD, EXIT_VIOLATED, EXIT_INCONCLUSIVE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 3, 4, 130
 
@@ -71,6 +71,24 @@ def exit_code_of(findings: Findings) -> int:
     if not findings.open_searches:
         return EXIT_HELD if any(search.injectable for search in result.searches) else EXIT_INCONCLUSIVE
     return EXIT_FAILED if findings.errors else EXIT_INCONCLUSIVE
+
+
+def write_beside(folder: Path) -> str:
+    """Write the page of a study that has just ended into its folder, and return a line that says so, or why not.
+
+    A page that cannot be written is no reason for a search to fail: everything is stored, and `report` writes it later.
+    """
+    from chaosagent.api.study_facts import study_facts
+    from chaosagent.errors import ChaosAgentError, MissingExtraError
+    from chaosagent.report.html.render import NAME, write_page
+
+    try:
+        write_page(study_facts(folder), folder / NAME)
+    except MissingExtraError:
+        return f"no {NAME}: it needs jinja2. `pip install 'chaosagent[report]'`, then `chaosagent report {folder}`."
+    except (ChaosAgentError, OSError) as error:
+        return f"no {NAME}: {error}"
+    return f"the page of this study: {folder / NAME}"
 
 
 @contextlib.contextmanager

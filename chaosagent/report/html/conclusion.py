@@ -35,7 +35,9 @@ def conclusion_of(facts: StudyFacts, causes: Sequence[Cause]) -> Conclusion:
         rest = f"{quantity(len(nominally), 'search', 'searches').capitalize()} break without any fault: {names}."
         return Conclusion(f"{prefix}Broken.", rest, (*_cheapest(facts, causes), *_left(facts)), is_bad=True)
     if facts.counterexamples or facts.missing:
-        return Conclusion(f"{prefix}Not robust.", _broken(facts), (*_cheapest(facts, causes), *_left(facts)), is_bad=True)
+        return Conclusion(
+            f"{prefix}Not robust.", _broken(facts), (*_cheapest(facts, causes), *_left(facts)), is_bad=True
+        )
     counts = facts.standings()
     total = max(facts.search_count, len(facts.searches))
     if facts.is_over and counts.get("proved") and counts["proved"] + counts.get("nothing to inject", 0) == total:
@@ -106,7 +108,6 @@ def _left(facts: StudyFacts) -> tuple[str, ...]:
             f"{quantity(facts.errors, 'run').capitalize()} ended with an error, so no proof reaches their cost."
         )
     if facts.missing:
-        told.append(
-            f"{quantity(len(facts.missing), 'counterexample').capitalize()} without a record: {', '.join(facts.missing[:5])}."
-        )
+        names = ", ".join(facts.missing[:5])
+        told.append(f"{quantity(len(facts.missing), 'counterexample').capitalize()} without a record: {names}.")
     return tuple(told)

@@ -13,11 +13,12 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640.0, 240.0, 52.0, 16.0, 14.0, 44.0
 
 
 class Point(NamedTuple):
-    """From a budget on: the share that is not known to break, and the share that is proved to hold."""
+    """From a budget on: the shares not known to break and proved to hold, and the tasks that break there."""
 
     budget: float
     upper: float
     lower: float
+    breaks: tuple[str, ...] = ()
 
 
 class Tick(NamedTuple):
@@ -90,6 +91,7 @@ def points_of(searches: Sequence[SearchFact], budget: float, *, stochastic: bool
             change,
             sum(cost is None or cost > change for cost in broken) / count,
             sum(change < bound for bound in kept) / count,
+            tuple(sorted({one.task for one, cost in zip(searches, broken, strict=True) if cost == change})),
         )
         for change in sorted(changes)
         if change <= budget

@@ -5,13 +5,16 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
+import math
 import os
 import tempfile
 from importlib import resources
 from pathlib import Path
 
+from chaosagent.canonical import Plain
 from chaosagent.errors import UsageError
 from chaosagent.extras import require
+from chaosagent.report.causes.cause import cause_json
 from chaosagent.report.html.study_facts import StudyFacts
 from chaosagent.report.html.view import view_of
 from chaosagent.report.printable import printable
@@ -72,6 +75,28 @@ def write_page(facts: StudyFacts, path: Path) -> None:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
         raise UsageError(f"{path}: cannot be written: {error.strerror}. Make room, or choose another --out.") from error
+
+
+def numbers_of(facts: StudyFacts) -> dict[str, Plain]:
+    """Return the numbers of the page as plain data, for machines."""
+    view = view_of(facts)
+    standings: dict[str, Plain] = dict(view.standings)
+    return {
+        "state": facts.state,
+        "verdict": view.conclusion.verdict,
+        "proved_below": facts.proved_below() if math.isfinite(facts.proved_below()) else None,
+        "trials": facts.trials,
+        "executions": facts.executions,
+        "errors": facts.errors,
+        "seconds": facts.seconds,
+        "searches": facts.search_count,
+        "standings": standings,
+        "counterexamples": [one.record.id for one in facts.counterexamples],
+        "causes": [cause_json(cause) for cause in view.causes],
+        "curve": None
+        if view.curve is None
+        else [{"budget": point.budget, "upper": point.upper, "lower": point.lower} for point in view.curve.points],
+    }
 
 
 def _file(name: str) -> str:

@@ -15,6 +15,8 @@ from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Landing, Mediation
 
 REQUEST_MAX, ANSWER_MAX = 300, 400
+QUIET_MAX = 90
+"""Of equal calls with nothing special so many characters are shown."""
 EQUAL_SHOWN = 1
 """Of a stretch of equal steps so many are shown at each end."""
 WHOLE_MAX = 12
@@ -29,7 +31,7 @@ class Side(NamedTuple):
     hook: str
     asked: str
     told: str
-    is_failure: bool
+    is_failure: bool = False
 
 
 class Row(NamedTuple):
@@ -75,7 +77,7 @@ def rows_of(trace: Trace, nominal: Calls | None, contract: str) -> tuple[list[Ro
     rows: list[Row] = []
     seen_difference = False
     for step, call in _aligned(trace.steps, nominal or ()):
-        equal = step is not None and (call is not None and _is_same(step, call) or not is_call(step))
+        equal = step is not None and ((call is not None and _is_same(step, call)) or not is_call(step))
         if step is not None and not is_call(step):
             row = Row(step.index, _side_of(step), None, is_equal=step.landed is None and not step.effects)
         else:
@@ -91,7 +93,7 @@ def rows_of(trace: Trace, nominal: Calls | None, contract: str) -> tuple[list[Ro
         if step is not None:
             row = _with_events(row, step, violation.reason if violation and step.index == broken_at else "")
         rows.append(row)
-    rows = _without_equal_stretches(rows)
+    rows = [_shortened(row) if _is_quiet(row) else row for row in _without_equal_stretches(rows)]
     return rows[:ROWS_MAX], max(0, len(rows) - ROWS_MAX)
 
 
@@ -194,6 +196,13 @@ def _without_equal_stretches(rows: Sequence[Row]) -> list[Row]:
     return shown
 
 
+def _shortened(row: Row) -> Row:
+    here = row.here
+    if here is None:
+        return row
+    return row._replace(here=here._replace(asked=_cut(here.asked, QUIET_MAX), told=_cut(here.told, QUIET_MAX)))
+
+
 def _is_quiet(row: Row) -> bool:
     return row.is_equal and not (row.injected or row.decided or row.committed or row.broken)
 
@@ -201,14 +210,16 @@ def _is_quiet(row: Row) -> bool:
 def _side_of(step: Step) -> Side:
     asked = _request(step.operation, step.arguments)
     if step.kind is StepKind.NOTE:
-        return Side(step.agent, f"notes {asked}", "", False)
+        return Side(step.agent, f"notes {asked}", "")
     if step.kind is StepKind.LATE:
-        return Side(step.hook, asked, "reaches the world late; nobody waits for it", False)
+        return Side(step.hook, asked, "reaches the world late; nobody waits for it")
     if step.kind is StepKind.CANCELLED:
-        return Side(step.hook, asked, "given up before an answer came", True)
+        return Side(step.hook, asked, "given up before an answer came", is_failure=True)
     if step.failure is not None:
-        return Side(step.hook, asked, _failure(step.failure.kind, step.failure.status, step.failure.message), True)
-    return Side(step.hook, asked, _cut(compact(step.answer), ANSWER_MAX), False)
+        return Side(
+            step.hook, asked, _failure(step.failure.kind, step.failure.status, step.failure.message), is_failure=True
+        )
+    return Side(step.hook, asked, _cut(compact(step.answer), ANSWER_MAX))
 
 
 def _side_in(call: Call) -> Side:
@@ -216,13 +227,13 @@ def _side_in(call: Call) -> Side:
     operation, arguments = asked if isinstance(asked, list | tuple) and len(asked) == 2 else ("", {})
     text = _request(str(operation), arguments if isinstance(arguments, dict) else {})
     if not isinstance(told, list | tuple) or not told:
-        return Side(call.hook, text, "", False)
+        return Side(call.hook, text, "")
     if len(told) > 1 and isinstance(told[1], list | tuple) and told[1]:
         failure = told[1]
         status = failure[2] if len(failure) > 2 else None
         message = str(failure[1]) if len(failure) > 1 else ""
-        return Side(call.hook, text, _failure(str(failure[0]), status, message), True)
-    return Side(call.hook, text, _cut(compact(told[0]), ANSWER_MAX), False)
+        return Side(call.hook, text, _failure(str(failure[0]), status, message), is_failure=True)
+    return Side(call.hook, text, _cut(compact(told[0]), ANSWER_MAX))
 
 
 def _request(operation: str, arguments: dict[str, Plain]) -> str:

@@ -91,6 +91,7 @@ class View:
 
     facts: StudyFacts
     title: str
+    causes: Sequence[Cause]
     conclusion: Conclusion
     curve: CurveView | None
     standings: Sequence[tuple[Standing, int]]
@@ -113,6 +114,7 @@ def view_of(facts: StudyFacts) -> View:
     return View(
         facts=facts,
         title=f"{facts.target}, {facts.config}: {conclusion.verdict}",
+        causes=causes,
         conclusion=conclusion,
         curve=curve_of(facts),
         standings=sorted(facts.standings().items()),

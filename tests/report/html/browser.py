@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,12 +19,24 @@ OPTIONS = (
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    "--hide-scrollbars",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
     "--remote-debugging-pipe",
 )
+
+MOVE_PIPES = """
+import os, sys
+commands, answers = os.dup(int(sys.argv[1])), os.dup(int(sys.argv[2]))
+os.dup2(commands, 3)
+os.dup2(answers, 4)
+os.set_inheritable(3, True)
+os.set_inheritable(4, True)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+"""A browser reads commands from descriptor 3 and answers on descriptor 4."""
 
 
 class Browser:
@@ -63,7 +76,7 @@ class Browser:
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self._next())
 
-    def evaluate(self, expression: str) -> Any:  # noqa: ANN401  # whatever the page's script returns
+    def evaluate(self, expression: str) -> Any:  # whatever the page's script returns
         """Return the value of an expression in the page."""
         return self.send("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
 
@@ -101,8 +114,7 @@ def open_browser() -> Iterator[Browser]:
     to_browser, write_to = os.pipe()
     read_from, from_browser = os.pipe()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        # The browser reads commands from descriptor 3 and answers on descriptor 4.
-        command = ["sh", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "sh", CHROMIUM, *OPTIONS]
+        command = [sys.executable, "-c", MOVE_PIPES, str(to_browser), str(from_browser), CHROMIUM, *OPTIONS]
         process = subprocess.Popen(
             [*command, f"--user-data-dir={profile}"],
             pass_fds=(to_browser, from_browser),
