@@ -7,6 +7,8 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from chaosagent.api.rows import STUDY_NAME, certificates_in
@@ -40,9 +42,10 @@ WHERE status = 'error' GROUP BY error ORDER BY count(*) DESC, min(id)
 """
 _LANDED = "SELECT coalesce(effective, schedule), count(*) FROM execution WHERE schedule != '' GROUP BY 1 ORDER BY 1"
 _FAILING = """
-SELECT DISTINCT execution.id, task.text, coalesce(execution.effective, execution.schedule)
+SELECT execution.id, task.text, coalesce(execution.effective, execution.schedule), contract.text
 FROM trial JOIN execution ON trial.execution = execution.id JOIN name AS task ON execution.task = task.id
-WHERE trial.verdict = 2 AND trial.unfair = 0 AND execution.schedule != '' ORDER BY execution.id
+JOIN name AS contract ON trial.contract = contract.id
+WHERE trial.verdict = 2 AND trial.unfair = 0 AND execution.schedule != '' ORDER BY execution.id, contract.text
 """
 _FIRST = "SELECT min(execution) FROM trial WHERE verdict = 2 AND unfair = 0 GROUP BY task, seed, contract ORDER BY 1"
 _WORLDS = "SELECT digest, min(world) FROM execution WHERE schedule != '' GROUP BY digest"
@@ -115,10 +118,7 @@ def _of_store(folder: Path, store: ClosedStore, budget: float) -> StudyFacts:
         ],
         tried=dict(tried),
         not_used=_not_used(store, {operator for operator, _ in tried}),
-        failing=[
-            Failing(task, frozenset(hook for hook, _, _ in _injections(schedule)))
-            for _, task, schedule in connection.execute(_FAILING)
-        ],
+        failing=list(_failing(connection)),
         violation_runs=[row[0] for row in connection.execute(_FIRST)],
     )
 
@@ -183,6 +183,16 @@ def _with_calls(
 def _injections(schedule: str) -> Iterator[tuple[str, str, str]]:
     """Yield hook, interface and operator of each injection; texts in it may look like injections, and are none."""
     yield from _INJECTION.findall(_TEXT.sub('""', schedule))
+
+
+def _failing(connection: sqlite3.Connection) -> Iterator[Failing]:
+    """Yield each run that breaks contracts which were searched."""
+    for _, rows in groupby(connection.execute(_FAILING), key=itemgetter(0)):
+        listed = list(rows)
+        _, task, schedule, _ = listed[0]
+        yield Failing(
+            task, frozenset(hook for hook, _, _ in _injections(schedule)), frozenset(row[3] for row in listed)
+        )
 
 
 def _not_used(store: ClosedStore, used: set[str]) -> list[str]:

@@ -64,7 +64,7 @@ class Cause:
         differs_at: The hook of the first step that differs; `"end"` where none does.
         findings: The counterexamples; the first is the lead, a cheapest one.
         headline: What it did to the world, in a line; the target's words may be in it.
-        pattern: The known pattern that the trace of one of them shows; `None` where none fits.
+        pattern: The known pattern that the trace of one of them shows that has the lead's schedule; `None` for none.
     """
 
     hooks: frozenset[str]
@@ -157,7 +157,9 @@ def causes_of(findings: Iterable[Finding]) -> list[Cause]:
 def _cause(differs_at: str, group: tuple[Finding, ...]) -> Cause:
     # Of the cheapest ones that which does most harm speaks for all; they are sorted by that already.
     lead = group[0]
-    patterns = (pattern_in(found.trace, found.nominal, found.contract) for found in group)
+    # One with other faults may show a pattern that the lead has nothing to do with.
+    alike = (found for found in group if found.schedule == lead.schedule)
+    patterns = (pattern_in(found.trace, found.nominal, found.contract) for found in alike)
     pattern = next((pattern for pattern in patterns if pattern is not None), None)
     return Cause(lead.hooks, differs_at, group, headline_of(lead.trace, lead.nominal, lead.contract), pattern)
 

@@ -25,13 +25,17 @@ def headline_of(trace: Trace, nominal: Nominal, contract: str) -> str:
     verdict = next((one for one in trace.verdicts if one.contract == contract), None)
     reason = "" if verdict is None or verdict.violation is None else verdict.violation.reason
     if contract not in BY_EFFECTS:
+        if contract == "no-crash" and trace.ending is Ending.CRASHED:
+            return _end(trace)
         return reason or _end(trace) or f"{contract} is broken"
     extra, missing = differences_of(trace, nominal)
     lines = [*map(_extra, extra), *map(_missing, missing)]
     if contract not in BY_EXTRA:
         lines = [*map(_missing, missing), *map(_extra, extra)]
     if lines:
-        return lines[0] if len(lines) == 1 else f"{lines[0]}, and {len(lines) - 1} more effects differ"
+        more = len(lines) - 1
+        others = "one more effect differs" if more == 1 else f"{more} more effects differ"
+        return f"{lines[0]}, and {others}" if more else lines[0]
     return _end(trace) or reason or f"{contract} is broken"
 
 

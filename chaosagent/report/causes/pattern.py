@@ -83,7 +83,7 @@ FAILURE_NOT_HANDLED = Pattern(
     "Catch the errors that a call can raise where it is made, and choose: retry, another way, or an honest refusal.",
 )
 BROKEN_ANSWER = Pattern(
-    "crash on a malformed answer",
+    "crash on an unknown tool or a malformed answer",
     "Check each answer of a model or a service before it is used: the tool exists, the arguments fit, the fields are "
     "there. Ask again or refuse where they are not.",
 )

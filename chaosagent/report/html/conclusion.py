@@ -9,6 +9,8 @@ from chaosagent.report.causes.cause import Cause
 from chaosagent.report.html.study_facts import COST_TOLERANCE, StudyFacts
 from chaosagent.report.story import quantity
 
+RESUME = "To go on, give the same command with --resume; nothing is run again."
+
 
 class Conclusion(NamedTuple):
     """What a study shows.
@@ -56,7 +58,7 @@ def _broken(facts: StudyFacts) -> str:
     single = {one.record.task.id for one in facts.counterexamples if len(one.record.schedule) == 1}
     verb = "is shown to break" if facts.stochastic else "breaks"
     if len(tasks) == 1 or not facts.searches:
-        subject = "The task" if len(tasks) == 1 else f"{quantity(len(broken), 'task').capitalize()}"
+        subject = "The task" if len(tasks) == 1 and facts.searches else f"{quantity(len(broken), 'task').capitalize()}"
         verb = verb if len(broken) == 1 else verb.replace("is", "are").replace("breaks", "break")
     else:
         subject = "Every task" if len(broken) == len(tasks) else f"{len(broken)} of {len(tasks)} tasks"
@@ -65,8 +67,9 @@ def _broken(facts: StudyFacts) -> str:
             if subject == "Every task" or len(broken) == 1
             else verb.replace("is ", "are ").replace("breaks", "break")
         )
-    how = f"; {len(single)} of them on a single fault" if single and len(broken) > 1 else ""
-    how = " on a single fault" if single and len(broken) == 1 else how
+    how = ""
+    if single:
+        how = " on a single fault" if single == broken else f"; {len(single)} of them on a single fault"
     return f"{subject} {verb} within cost {facts.budget:g}{how}."
 
 
@@ -97,12 +100,10 @@ def _left(facts: StudyFacts) -> tuple[str, ...]:
         doing = "is still running" if facts.state == "running" else "was ended by force"
         told.append(
             f"The study {doing}, so only searches that are over show here and no proof is final."
-            + ("" if facts.state == "running" else " `chaosagent search STUDY.yaml --resume` continues it.")
+            + ("" if facts.state == "running" else f" {RESUME}")
         )
     if facts.state == "interrupted":
-        told.append(
-            "The study was interrupted. `chaosagent search STUDY.yaml --resume` continues it, and repeats nothing."
-        )
+        told.append(f"The study was interrupted. {RESUME}")
     if facts.errors:
         told.append(
             f"{quantity(facts.errors, 'run').capitalize()} ended with an error, so no proof reaches their cost."

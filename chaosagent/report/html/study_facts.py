@@ -72,10 +72,11 @@ class ErrorFact(NamedTuple):
 
 
 class Failing(NamedTuple):
-    """A run that breaks some contract: of which task, and with faults at which hooks."""
+    """A run that breaks contracts: of which task, with faults at which hooks, and which contracts."""
 
     task: str
     hooks: frozenset[str]
+    contracts: frozenset[str]
 
 
 class StoredCounterexample(NamedTuple):
@@ -157,8 +158,12 @@ class StudyFacts:
         return min(one.proved_below(stochastic=self.stochastic) for one in self.searches)
 
     def standings(self) -> dict[Standing, int]:
-        """Return how many searches ended in which way; those that have not ended are open."""
+        """Return how many searches ended in which way; those that have not ended, or not for good, are open."""
         counts: dict[Standing, int] = {}
+        if not self.searches and self.counterexamples:
+            records = [one.record for one in self.counterexamples]
+            counts["broken"] = len({(record.task.id, record.seed, record.contract) for record in records})
+            return {**counts, "open": max(0, self.search_count - counts["broken"])}
         for one in self.searches:
             standing = one.standing(self.budget, stochastic=self.stochastic)
             counts[standing] = counts.get(standing, 0) + 1

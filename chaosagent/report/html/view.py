@@ -137,16 +137,20 @@ def _families(operators: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
 
 
 def _failing_by_cause(facts: StudyFacts, causes: Sequence[Cause]) -> Mapping[int, int]:
-    """Count the failing runs of a cause's tasks with faults at its hooks, each for the first cause that it fits."""
-    by_task: dict[str, list[tuple[int, frozenset[str]]]] = {}
+    """Count the failing runs of a cause: of its tasks and contracts, and with faults at its hooks at least.
+
+    Each counts once, for the first cause that it fits; of the first causes only, as more would take too long.
+    """
+    by_task: dict[str, list[tuple[int, Cause]]] = {}
     for number, cause in enumerate(causes[:MATCHED_CAUSES_MAX], 1):
         for task in cause.tasks:
-            by_task.setdefault(task, []).append((number, cause.hooks))
+            by_task.setdefault(task, []).append((number, cause))
     counts = dict.fromkeys(range(1, min(len(causes), MATCHED_CAUSES_MAX) + 1), 0) if facts.failing else {}
     for run in facts.failing:
-        first = next((number for number, hooks in by_task.get(run.task, ()) if hooks <= run.hooks), None)
-        if first is not None:
-            counts[first] += 1
+        for number, cause in by_task.get(run.task, ()):
+            if cause.hooks <= run.hooks and not run.contracts.isdisjoint(cause.contracts):
+                counts[number] += 1
+                break
     return counts
 
 

@@ -50,7 +50,7 @@ def verdict_of(facts: StudyFacts) -> str:
 def test_a_study_that_broke_says_what_is_enough_and_what_is_proved(broken: StudyFacts) -> None:
     told = verdict_of(broken)
 
-    assert told.startswith("Not robust. Every task breaks within cost 1.2; 2 of them on a single fault. One fault")
+    assert told.startswith("Not robust. Every task breaks within cost 1.2 on a single fault. One fault")
     assert "Nothing cheaper than 1.1 breaks any contract in the declared space. This is proved." in told
 
 
