@@ -140,6 +140,7 @@ def _so_far(folder: Path, *, is_running: bool) -> StudyFacts:
         executions=told.executions,
         errors=told.errors,
         seconds=told.seconds,
+        written=told.written,
     )
 
 

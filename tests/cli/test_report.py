@@ -12,7 +12,11 @@ from typing import Any
 import pytest
 
 from chaosagent.api.study_facts import study_facts
+from chaosagent.cli.session import PageSink
+from chaosagent.study.result import StudyProgress
 from chaosagent.study.store.lock import lock_folder
+
+pytest.importorskip("jinja2", reason="needs the extra `report`")
 
 Command = Callable[..., Any]
 NUMBERS = ("trials", "executions", "errors", "causes")
@@ -59,6 +63,23 @@ def test_a_study_that_runs_or_was_killed_has_a_page_without_any_proof(chaosagent
     assert "so only searches that are over show here and no proof is final" in page
     assert ">certified<" not in page
     assert "This is proved" not in page
+
+
+def test_a_page_is_written_while_a_search_runs_and_not_too_often(chaosagent: Command, folder: Path) -> None:
+    chaosagent("search", "study.yaml", "--out", "out")
+    page = folder / "out" / "report.html"
+    page.unlink()
+
+    with lock_folder(folder / "out"):
+        early = PageSink(folder / "out", seconds_min=60.0)
+        early.progress(StudyProgress())
+        assert not page.exists()
+        sink = PageSink(folder / "out", seconds_min=0.0)
+        sink.progress(StudyProgress())
+        assert "So far: Not robust." in page.read_text("utf-8")
+        page.unlink()
+        sink.progress(StudyProgress())
+        assert not page.exists()  # the first took more than a hundredth of the time since
 
 
 @pytest.mark.parametrize(

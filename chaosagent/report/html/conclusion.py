@@ -34,7 +34,8 @@ def conclusion_of(facts: StudyFacts, causes: Sequence[Cause]) -> Conclusion:
     prefix = "" if facts.is_over else "So far: "
     if nominally:
         names = ", ".join(sorted({one.contract for one in nominally}))
-        rest = f"{quantity(len(nominally), 'search', 'searches').capitalize()} break without any fault: {names}."
+        count = quantity(len(nominally), "search", "searches").capitalize()
+        rest = f"{count} {'breaks' if len(nominally) == 1 else 'break'} without any fault: {names}."
         return Conclusion(f"{prefix}Broken.", rest, (*_cheapest(facts, causes), *_left(facts)), is_bad=True)
     if facts.counterexamples or facts.missing:
         return Conclusion(
@@ -97,9 +98,10 @@ def _cheapest(facts: StudyFacts, causes: Sequence[Cause]) -> tuple[str, ...]:
 def _left(facts: StudyFacts) -> tuple[str, ...]:
     told = []
     if facts.state in ("running", "killed"):
-        doing = "is still running" if facts.state == "running" else "was ended by force"
+        was = "was still running" if facts.state == "running" else "was ended by force"
+        when = f" at {facts.written}" if facts.written else ""
         told.append(
-            f"The study {doing}, so only searches that are over show here and no proof is final."
+            f"The study {was}{when}, so only searches that are over show here and no proof is final."
             + ("" if facts.state == "running" else f" {RESUME}")
         )
     if facts.state == "interrupted":

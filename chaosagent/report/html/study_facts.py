@@ -117,6 +117,7 @@ class StudyFacts:
         tried: How many runs had a fault that landed, by operator and interface.
         not_used: Operators that fit an interface that was called, and that no run used.
         failing: The runs that break a contract.
+        written: When a study that is not over has last said how far it is, in UTC.
         violation_runs: Number of the run in which each search first saw its contract broken, ascending.
     """
 
@@ -140,6 +141,7 @@ class StudyFacts:
     not_used: Sequence[str] = ()
     failing: Sequence[Failing] = ()
     violation_runs: Sequence[int] = ()
+    written: str = ""
 
     @property
     def tasks(self) -> list[str]:

@@ -11,6 +11,7 @@ from chaosagent.report.html.render import write_page
 from chaosagent.report.html.study_facts import StudyFacts
 from tests.report.html.browser import CHROMIUM, Browser, open_browser
 
+pytest.importorskip("jinja2", reason="needs the extra `report`")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (apt-get install chromium)"),
