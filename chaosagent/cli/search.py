@@ -131,11 +131,11 @@ def search(
     folder = out or OUT / "-".join(filter(None, (file.name, config, shard.replace("/", "-of-"))))
     workforce, part = WorkerSettings(executor, workers, ray_address), _shard(shard)
     findings = run_study(file, folder, workforce, title=file.name, resume=resume, shard=part)
-    output.remark(f"chaosagent: {write_beside(folder)}")
     if json:
         output.answer_json(findings_json(findings))
     else:
         output.answer(findings_page(findings, every=every).add(next_page(findings)))
+    output.remark(f"chaosagent: {write_beside(folder)}")
     return exit_code_of(findings)
 
 

@@ -83,12 +83,13 @@ class PageSink(Sink):
 
     Args:
         folder: Of the study.
-        seconds_min: Between two pages, and before the first.
+        seconds_min: Between two pages, and before the first; a quarter of a minute by default.
     """
 
-    def __init__(self, folder: Path, seconds_min: float = PAGE_SECONDS_MIN) -> None:
-        self._folder, self._seconds_min = folder, seconds_min
-        self._next = monotonic() + seconds_min
+    def __init__(self, folder: Path, seconds_min: float | None = None) -> None:
+        self._folder = folder
+        self._seconds_min = PAGE_SECONDS_MIN if seconds_min is None else seconds_min
+        self._next = monotonic() + self._seconds_min
 
     def progress(self, progress: StudyProgress) -> None:  # noqa: ARG002  # the page is read from the folder
         begun = monotonic()
@@ -112,8 +113,9 @@ def write_beside(folder: Path) -> str:
         write_page(study_facts(folder), folder / NAME)
     except MissingExtraError:
         return f"no {NAME}: it needs jinja2. `pip install 'chaosagent[report]'`, then `chaosagent report {folder}`."
-    except (ChaosAgentError, OSError) as error:
-        return f"no {NAME}: {error}"
+    except Exception as error:  # the template engine is foreign code, and no page is worth a night's study
+        kind = "" if isinstance(error, ChaosAgentError) else f"{type(error).__name__}: "
+        return f"no {NAME}: {kind}{error}"
     return f"the page of this study: {folder / NAME}"
 
 

@@ -49,6 +49,23 @@ def test_without_jinja2_a_search_says_how_to_get_the_page(
     assert not (folder / "out" / "report.html").exists()
 
 
+@pytest.mark.usefixtures("folder")
+def test_a_page_that_fails_costs_neither_the_study_nor_its_answer(
+    chaosagent: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr("chaosagent.report.html.render.page_of", fails)
+    monkeypatch.setattr("chaosagent.cli.session.PAGE_SECONDS_MIN", 0.0)
+
+    found = chaosagent("search", "study.yaml", "--out", "out", "--json")
+
+    assert found.code == 1
+    assert found.json["counterexamples"] != []
+    assert "chaosagent: no report.html: RuntimeError: broken" in found.err
+
+
 def test_a_study_that_runs_or_was_killed_has_a_page_without_any_proof(chaosagent: Command, folder: Path) -> None:
     chaosagent("search", "study.yaml", "--out", "out")
     told = json.loads((folder / "out" / "progress.json").read_text("utf-8"))

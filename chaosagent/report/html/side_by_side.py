@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from chaosagent.canonical import Plain, unpack
 from chaosagent.report.causes.calls import Call, Calls, is_call
+from chaosagent.report.html.value_difference import Difference, differences_between
 from chaosagent.report.printable import printable
 from chaosagent.report.story import compact, describe_effect
 from chaosagent.trace.step import Step, StepKind
@@ -16,10 +17,11 @@ from chaosagent.vocabulary import Landing, Mediation
 
 REQUEST_MAX, ANSWER_MAX = 300, 400
 QUIET_MAX = 90
-"""Of equal calls with nothing special so many characters are shown."""
+"""Of calls that are equal, or whose differences are listed, so many characters are shown of request and answer."""
 EQUAL_SHOWN = 1
 """Of a stretch of equal steps so many are shown at each end."""
 WHOLE_MAX = 12
+DIFFERENCES_MAX = 4
 ROWS_MAX = 80
 CELLS_MAX = 250_000
 """Runs with more pairs of steps than this are aligned by difflib, which is faster and may align less."""
@@ -49,6 +51,7 @@ class Row(NamedTuple):
         broken: How the contract is broken here.
         skipped: So many equal steps stand for this line, which shows none of them.
         at: Virtual seconds.
+        differences: Where request and answer differ from those without faults.
     """
 
     step: int | None
@@ -62,6 +65,7 @@ class Row(NamedTuple):
     broken: str = ""
     skipped: int = 0
     at: str = ""
+    differences: tuple[Difference, ...] = ()
 
 
 def rows_of(trace: Trace, nominal: Calls | None, contract: str) -> tuple[list[Row], int]:
@@ -87,13 +91,15 @@ def rows_of(trace: Trace, nominal: Calls | None, contract: str) -> tuple[list[Ro
                 None if call is None else _side_in(call),
                 is_equal=equal or nominal is None,
             )
+            if step is not None and call is not None and not equal:
+                row = _with_differences(row, step, call)
         if nominal is not None and not row.is_equal and not seen_difference:
             seen_difference = True
             row = row._replace(is_first=True)
         if step is not None:
             row = _with_events(row, step, violation.reason if violation and step.index == broken_at else "")
         rows.append(row)
-    rows = [_shortened(row) if _is_quiet(row) else row for row in _without_equal_stretches(rows)]
+    rows = [_shortened(row) if _is_quiet(row) or row.differences else row for row in _without_equal_stretches(rows)]
     return rows[:ROWS_MAX], max(0, len(rows) - ROWS_MAX)
 
 
@@ -112,6 +118,20 @@ def _with_events(row: Row, step: Step, broken: str) -> Row:
         broken=broken,
         at=f"{step.arrived_at:g} s",
     )
+
+
+def _with_differences(row: Row, step: Step, call: Call) -> Row:
+    """Say where two calls differ, as what is cut out of long values may be just that."""
+    asked, told = _unpacked(call.request), _unpacked(call.response)
+    found = differences_between(_unpacked(step.request)[1], asked[1], "request") if len(asked) > 1 else []
+    if step.failure is None and step.kind is StepKind.CALL and told and not (len(told) > 1 and told[1]):
+        found += differences_between(step.answer, told[0], "answer")
+    return row._replace(differences=tuple(found[:DIFFERENCES_MAX]))
+
+
+def _unpacked(data: bytes) -> Sequence[Plain]:
+    value = unpack(data) if data else ()
+    return value if isinstance(value, list | tuple) else ()
 
 
 def _is_same(step: Step, call: Call) -> bool:
@@ -197,10 +217,13 @@ def _without_equal_stretches(rows: Sequence[Row]) -> list[Row]:
 
 
 def _shortened(row: Row) -> Row:
-    here = row.here
-    if here is None:
-        return row
-    return row._replace(here=here._replace(asked=_cut(here.asked, QUIET_MAX), told=_cut(here.told, QUIET_MAX)))
+    return row._replace(here=_short_side(row.here), there=_short_side(row.there))
+
+
+def _short_side(side: Side | None) -> Side | None:
+    if side is None:
+        return None
+    return side._replace(asked=_cut(side.asked, QUIET_MAX), told=_cut(side.told, QUIET_MAX))
 
 
 def _is_quiet(row: Row) -> bool:
@@ -223,15 +246,14 @@ def _side_of(step: Step) -> Side:
 
 
 def _side_in(call: Call) -> Side:
-    asked, told = unpack(call.request), unpack(call.response) if call.response else None
-    operation, arguments = asked if isinstance(asked, list | tuple) and len(asked) == 2 else ("", {})
-    text = _request(str(operation), arguments if isinstance(arguments, dict) else {})
-    if not isinstance(told, list | tuple) or not told:
+    asked, told = _unpacked(call.request), _unpacked(call.response)
+    arguments = asked[1] if len(asked) > 1 else {}
+    text = _request(str(asked[0]) if asked else "", arguments if isinstance(arguments, dict) else {})
+    if not told:
         return Side(call.hook, text, "")
-    if len(told) > 1 and isinstance(told[1], list | tuple) and told[1]:
-        failure = told[1]
-        status = failure[2] if len(failure) > 2 else None
-        message = str(failure[1]) if len(failure) > 1 else ""
+    failure = told[1] if len(told) > 1 else None
+    if isinstance(failure, list | tuple) and failure:
+        status, message = failure[2] if len(failure) > 2 else None, str(failure[1]) if len(failure) > 1 else ""
         return Side(call.hook, text, _failure(str(failure[0]), status, message), is_failure=True)
     return Side(call.hook, text, _cut(compact(told[0]), ANSWER_MAX))
 
