@@ -45,7 +45,7 @@ BROUGHT_BY: Mapping[str, str] = {
 }
 """Packages that we use only together with one that is declared, and that requires them."""
 
-WAITING: Mapping[str, str] = {"jinja2": "for the HTML page of a study, which is not built yet"}
+WAITING: Mapping[str, str] = {}
 """Packages that are declared and imported nowhere, with the reason."""
 
 NOT_OURS: Mapping[str, str] = {

@@ -49,6 +49,7 @@ NOT_RUN_HERE = {
     "pip install 'chaosagent[all]'": "needs the network; tests/test_packaging.py builds the wheel and looks into it",
     "chaosagent search study.yaml --executor process --workers 8": "runs all night; see tests/cli/test_status.py",
     "chaosagent status study.yaml --watch": "tests/cli/test_status.py watches one",
+    "chaosagent report chaosagent-out/desk": "needs the extra `report`; see tests/cli/test_report.py",
     "chaosagent search study.yaml --shard 1/2 --out part-1": "is run by tests/cli/test_shards.py",
     "chaosagent search study.yaml --shard 2/2 --out part-2": "the same",
     "chaosagent merge whole part-1 part-2": "the same",

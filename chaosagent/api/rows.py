@@ -14,7 +14,7 @@ from chaosagent.canonical import Plain
 from chaosagent.errors import UsageError
 from chaosagent.study.certificate import DIVERGED, NOTHING_PROVED
 from chaosagent.study.store.facts import Facts
-from chaosagent.study.store.reading import open_closed_store
+from chaosagent.study.store.reading import ClosedStore, open_closed_store
 from chaosagent.study.store.study_store import FILE_NAME
 from chaosagent.studyfile import load_study
 from chaosagent.vocabulary import Verdict
@@ -172,8 +172,6 @@ def rows_in(folder: Path) -> Rows:
     with open_closed_store(path) as store:
         connection = store.connection
         connection.text_factory = str  # all rows were checked, so each text is UTF-8; this takes half the time
-        disturbed = set(connection.execute(_DISTURBED).fetchall())
-        stochastic = store.facts.get("stochastic") == "yes"
         settings = load_study(folder / STUDY_NAME).settings
         budget = settings.budget
         return Rows(
@@ -181,9 +179,21 @@ def rows_in(folder: Path) -> Rows:
             budget,
             settings.search.all_minimal or settings.search.signatures is not None,
             tuple(_trials(connection)),
-            tuple(_certificates(connection, budget, disturbed, stochastic=stochastic)),
+            certificates_in(store, budget),
             tuple(row[0] for row in connection.execute("SELECT id FROM counterexample ORDER BY cost, id")),
         )
+
+
+def certificates_in(store: ClosedStore, budget: float) -> tuple[Certificate, ...]:
+    """Return what the searches of a closed store have proved, by task, seed and contract.
+
+    Args:
+        store: It was checked as a whole.
+        budget: Up to which cost schedules were searched.
+    """
+    disturbed = set(store.connection.execute(_DISTURBED).fetchall())
+    is_stochastic = store.facts.get("stochastic") == "yes"
+    return tuple(_certificates(store.connection, budget, disturbed, stochastic=is_stochastic))
 
 
 def _trials(connection: sqlite3.Connection) -> Iterator[Trial]:

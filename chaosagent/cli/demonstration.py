@@ -15,7 +15,7 @@ from chaosagent.api.replaying import ReplayedRecord, records_at, replay_all, tot
 from chaosagent.api.robustness import curves_json, robustness_of
 from chaosagent.canonical import Plain
 from chaosagent.cli.output import remark, stdout_for_answers
-from chaosagent.cli.session import run_study
+from chaosagent.cli.session import run_study, write_beside
 from chaosagent.clock import monotonic
 from chaosagent.execution.workers.process_tree import hold_interrupts, ignore_interrupts
 from chaosagent.extras import require
@@ -274,7 +274,8 @@ class Demonstration:
         rows.append((f"chaosagent replay {replays}", f"against {FIRST}: all VIOLATED, as nothing is repaired there"))
         rows.append(("chaosagent list operators", "the faults there are"))
         rows.append(("chaosagent init my-agent", "a small agent and its study, to be changed into your own"))
-        self._tell(page.table((), [(name(command), what) for command, what in rows], indent=3))
+        self._tell(page.table((), [(name(command), what) for command, what in rows], indent=3).gap())
+        remark(write_beside(self._out))
 
 
 def _count_line(found: Findings) -> str:

@@ -19,13 +19,14 @@ from chaosagent.cli.compare import compare
 from chaosagent.cli.curve import curve
 from chaosagent.cli.demo import demo
 from chaosagent.cli.doctor import doctor
-from chaosagent.cli.init import init
 from chaosagent.cli.listing import list_kind
 from chaosagent.cli.merge import merge
 from chaosagent.cli.proxy import proxy
 from chaosagent.cli.replay import replay
+from chaosagent.cli.report import report
 from chaosagent.cli.search import search
 from chaosagent.cli.show import show
+from chaosagent.cli.starter.init import init
 from chaosagent.cli.status import status
 from chaosagent.errors import ChaosAgentError
 from chaosagent.version import version
@@ -49,6 +50,7 @@ VERBS: Mapping[str, tuple[Callable[..., int], str]] = {
     "doctor": (doctor, "Look at a target before it is searched."),
     "search": (search, "Find the cheapest schedules that break a target, with proof."),
     "status": (status, "Say how far a study is, while it runs or later."),
+    "report": (report, "Write the HTML page of a study."),
     "curve": (curve, "Draw R(B) of stored studies: tasks still done against what faults may cost."),
     "compare": (compare, "Say what changed from one study to another."),
     "merge": (merge, "Put together a study that was searched in parts (--shard)."),

@@ -110,8 +110,8 @@ def search(
     """Find the cheapest schedule of faults that breaks each contract, and prove that nothing cheaper does.
 
     Options take the place of the keys of the study file. The folder holds study.db with every trial,
-    study.yaml as run, progress.json (see `chaosagent status`), and replays/ with a record of each
-    counterexample. The result is the same whatever the executor.
+    study.yaml as run, progress.json (see `chaosagent status`), report.html, and replays/ with a record of
+    each counterexample. The result is the same whatever the executor.
 
     Exit code: 1 counterexamples were found, 0 none exists within the budget, 3 none was found but some may exist, or a
     named operator or pattern could not be tested, 4 the target or the executor failed.
@@ -134,7 +134,7 @@ def search(
 
     chaosagent search study.yaml --executor process --workers 8 --json > found.json
     """
-    from chaosagent.cli.session import EXECUTORS, WorkerSettings, exit_code_of, run_study
+    from chaosagent.cli.session import EXECUTORS, WorkerSettings, exit_code_of, run_study, write_beside
     from chaosagent.report.findings import findings_page, next_page
     from chaosagent.report.findings_json import findings_json
     from chaosagent.studyfile import Overrides, load_study
@@ -145,19 +145,14 @@ def search(
     named = _tuple(task), _tuple(seed), _tuple(contract)
     asked = Overrides(config, *named, budget, trials, *several, searcher=searcher, seconds=seconds, until=until)
     file = load_study(study, asked)
-    name = f"{file.name}-{config}" if config else file.name
-    findings = run_study(
-        file,
-        out or OUT / (f"{name}-{shard.replace('/', '-of-')}" if shard else name),
-        WorkerSettings(executor, workers, ray_address),
-        title=file.name,
-        resume=resume,
-        shard=_shard(shard),
-    )
+    folder = out or OUT / "-".join(filter(None, (file.name, config, shard.replace("/", "-of-"))))
+    workforce, part = WorkerSettings(executor, workers, ray_address), _shard(shard)
+    findings = run_study(file, folder, workforce, title=file.name, resume=resume, shard=part)
     if json:
         output.answer_json(findings_json(findings))
     else:
         output.answer(findings_page(findings, every=every).add(next_page(findings)))
+    output.remark(f"chaosagent: {write_beside(folder)}")
     return exit_code_of(findings)
 
 

@@ -12,12 +12,16 @@ from chaosagent.api.session import EXECUTORS, INLINE, Listeners, WorkerSettings
 from chaosagent.api.session import run_study as run_study_for
 from chaosagent.cli.output import remark, stdout_for_answers
 from chaosagent.cli.progress import display_for
+from chaosagent.clock import monotonic
 from chaosagent.report.findings import Findings
 from chaosagent.study.plan import WHOLE, Shard
+from chaosagent.study.result import StudyProgress
+from chaosagent.study.sink import Sink
 from chaosagent.studyfile import StudyFile
 
-__all__ = ["EXECUTORS", "WorkerSettings", "exit_code_of", "run_study"]
+__all__ = ["EXECUTORS", "WorkerSettings", "exit_code_of", "run_study", "write_beside"]
 
+PAGE_SECONDS_MIN, PAGE_INTERVAL_FACTOR = 15.0, 100.0
 EXIT_HELD, EXIT_VIOLATED, EXIT_INCONCLUSIVE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 3, 4, 130
 
 
@@ -51,6 +55,7 @@ def run_study(
             printed,
             lambda text: remark(f"chaosagent: {text}"),
             None if title is None else lambda plan: display_for(plan, title, printed.original),
+            () if title is None else (PageSink(out),),
         )
         return run_study_for(study, out, audience, workforce, resume=resume, shard=shard)
 
@@ -71,6 +76,47 @@ def exit_code_of(findings: Findings) -> int:
     if not findings.open_searches:
         return EXIT_HELD if any(search.injectable for search in result.searches) else EXIT_INCONCLUSIVE
     return EXIT_FAILED if findings.errors else EXIT_INCONCLUSIVE
+
+
+class PageSink(Sink):
+    """Writes the page of a study while it runs, in at most a hundredth of the time.
+
+    Args:
+        folder: Of the study.
+        seconds_min: Between two pages, and before the first; a quarter of a minute by default.
+    """
+
+    def __init__(self, folder: Path, seconds_min: float | None = None) -> None:
+        self._folder = folder
+        self._seconds_min = PAGE_SECONDS_MIN if seconds_min is None else seconds_min
+        self._next = monotonic() + self._seconds_min
+
+    def progress(self, progress: StudyProgress) -> None:  # noqa: ARG002  # the page is read from the folder
+        begun = monotonic()
+        if begun < self._next:
+            return
+        write_beside(self._folder)  # what is wrong with it is reported at the end
+        ended = monotonic()
+        self._next = ended + max(self._seconds_min, (ended - begun) * PAGE_INTERVAL_FACTOR)
+
+
+def write_beside(folder: Path) -> str:
+    """Write the page of a study that has just ended into its folder, and return a line that says so, or why not.
+
+    A page that cannot be written is no reason for a search to fail: everything is stored, and `report` writes it later.
+    """
+    from chaosagent.api.study_facts import study_facts
+    from chaosagent.errors import ChaosAgentError, MissingExtraError
+    from chaosagent.report.html.render import NAME, write_page
+
+    try:
+        write_page(study_facts(folder), folder / NAME)
+    except MissingExtraError:
+        return f"no {NAME}: it needs jinja2. `pip install 'chaosagent[report]'`, then `chaosagent report {folder}`."
+    except Exception as error:  # the template engine is foreign code, and no page is worth a night's study
+        kind = "" if isinstance(error, ChaosAgentError) else f"{type(error).__name__}: "
+        return f"no {NAME}: {kind}{error}"
+    return f"the page of this study: {folder / NAME}"
 
 
 @contextlib.contextmanager

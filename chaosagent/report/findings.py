@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from chaosagent.report.causes.cause import Cause
+from chaosagent.report.causes.report_causes import causes_in, report_causes
 from chaosagent.report.chance import proof_by_chance, report_chance
 from chaosagent.report.nominal_violations import report_nominal_violations
 from chaosagent.report.notes import FailedRuns, Notes
@@ -115,6 +117,11 @@ class Findings:
         return [search for search in self.result.searches if is_open(search)]
 
 
+def causes_of_findings(findings: Findings) -> list[Cause]:
+    """Return the causes of what a study found, cheapest first."""
+    return causes_in(findings.result.counterexamples, has_secrets=bool(findings.plan.target.secrets))
+
+
 def is_proved(search: SearchResult) -> bool:
     """Whether something could be injected in a search, and nothing of it within the budget breaks the contract.
 
@@ -144,6 +151,7 @@ def findings_page(findings: Findings, *, every: bool = False) -> Page:
     )
     report_nominal_violations(page, result, findings.notes)
     _tell_counterexamples(page, findings, every=every)
+    report_causes(page, causes_of_findings(findings))
     _tell_contracts(page, findings)
     report_chance(page, result, declared=plan.stochastic is True)
     _tell_warnings(page, findings)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from chaosagent.canonical import Plain
+from chaosagent.report.causes.cause import cause_json
 from chaosagent.report.chance import clean_runs_json, confirmation_json, unseen_json
-from chaosagent.report.findings import Findings, is_proved
+from chaosagent.report.findings import Findings, causes_of_findings, is_proved
 from chaosagent.report.nominal_violations import nominal_json
 from chaosagent.report.notes import FailedRuns
 from chaosagent.report.proof_limits import above_budget_json, cut_off_json, not_tried, slow_json
@@ -46,6 +47,7 @@ def findings_json(findings: Findings) -> dict[str, Plain]:
         "unused_earlier": result.unused_earlier,
         "signatures": findings.signatures,
         "kinds": [weakness_json(weakness) for weakness in weaknesses_of(result.counterexamples)],
+        "causes": [cause_json(cause) for cause in causes_of_findings(findings)],
         "counterexamples": [counterexample_json(found, findings) for found in findings.by_cost],
         "searches": [_search_json(search, findings) for search in result.searches],
         "unmatched": list(plan.space.unmatched),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chaosagent.cli.init import FILES, write_starter
 from chaosagent.cli.main import main
+from chaosagent.cli.starter.init import FILES, write_starter
 from chaosagent.errors import UsageError
 from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.execution.workers.workbench import Workbench

@@ -60,9 +60,19 @@ class ClosedStore(NamedTuple):
         """Yield the evaluations of a table; see `checked_evaluations`."""
         return checked_evaluations(self.connection, self.path, self.facts, table)
 
+    def undisturbed(self) -> Iterator[StoredEvaluation]:
+        """Yield the evaluations of the runs without injections; none for a target that declares secrets."""
+        return checked_evaluations(self.connection, self.path, self.facts, "execution", undisturbed=True)
+
 
 def checked_evaluations(
-    connection: sqlite3.Connection, path: Path, facts: Facts, table: str, but_of: Collection[str] = ()
+    connection: sqlite3.Connection,
+    path: Path,
+    facts: Facts,
+    table: str,
+    but_of: Collection[str] = (),
+    *,
+    undisturbed: bool = False,
 ) -> Iterator[StoredEvaluation]:
     """Yield the evaluations of a table, in the order of its key; rows that keep none, for secrets, are left out.
 
@@ -72,6 +82,7 @@ def checked_evaluations(
         facts: Of the store.
         table: `"execution"` or `"draw"`.
         but_of: Tasks that are left out; of `"execution"` only.
+        undisturbed: Only runs without injections.
 
     Raises:
         StoredDataError: A row is damaged.
@@ -80,7 +91,9 @@ def checked_evaluations(
     try:
         names = dict(connection.execute("SELECT id, text FROM name"))
         left_out = [number for number, text in names.items() if text in but_of]
-        where = f"WHERE task NOT IN ({', '.join('?' * len(left_out))})" if left_out else ""
+        conditions = [f"task NOT IN ({', '.join('?' * len(left_out))})"] if left_out else []
+        conditions += ["schedule = ''"] if undisturbed else []
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
         query = f"SELECT * FROM {table} {where} ORDER BY {', '.join(KEYS[table])}"
         for row in connection.execute(query, left_out):
             if not facts.checksums.match(table, row):

@@ -1,0 +1,216 @@
+"""What the report page tells of a study, read from its folder; nothing is executed, imported or written."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+
+from chaosagent.api.rows import STUDY_NAME, certificates_in
+from chaosagent.errors import RecordError, StoredDataError, UsageError
+from chaosagent.faults.operator import OPERATORS
+from chaosagent.replays.record import ReplayRecord
+from chaosagent.replays.store import SUFFIX, read_record
+from chaosagent.report.causes.calls import Calls, calls_in_store
+from chaosagent.report.html.study_facts import (
+    ErrorFact,
+    Failing,
+    SearchFact,
+    StoredCounterexample,
+    StudyFacts,
+)
+from chaosagent.sqlite_file import SQLITE_ERRORS
+from chaosagent.study.store.facts import read_facts
+from chaosagent.study.store.lock import holder_of
+from chaosagent.study.store.progress_file import read_progress
+from chaosagent.study.store.reading import ClosedStore, open_closed_store, read_only_uri
+from chaosagent.study.store.study_store import FILE_NAME
+from chaosagent.studyfile import load_study
+
+ERRORS_MAX = 20
+_REMEDY = "`chaosagent search --resume` takes over what is sound, and runs the rest again."
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
+_INJECTION = re.compile(r"(?:^|; )(([a-z]+:[^\s\[\]@;#]+)\[[^\]]*\](?:@[^\s;#@\[\]]+)?) ([A-Za-z][\w./-]*)")
+_ERRORS = """
+SELECT error, count(*), (SELECT text FROM name WHERE id = execution.task), schedule, min(id) FROM execution
+WHERE status = 'error' GROUP BY error ORDER BY count(*) DESC, min(id)
+"""
+_LANDED = "SELECT coalesce(effective, schedule), count(*) FROM execution WHERE schedule != '' GROUP BY 1 ORDER BY 1"
+_FAILING = """
+SELECT execution.id, task.text, coalesce(execution.effective, execution.schedule), contract.text
+FROM trial JOIN execution ON trial.execution = execution.id JOIN name AS task ON execution.task = task.id
+JOIN name AS contract ON trial.contract = contract.id
+WHERE trial.verdict = 2 AND trial.unfair = 0 AND execution.schedule != '' ORDER BY execution.id, contract.text
+"""
+_FIRST = "SELECT min(execution) FROM trial WHERE verdict = 2 AND unfair = 0 GROUP BY task, seed, contract ORDER BY 1"
+_WORLDS = "SELECT digest, min(world) FROM execution WHERE schedule != '' GROUP BY digest"
+
+
+def study_facts(folder: Path) -> StudyFacts:
+    """Return what the folder of a study holds, whether the study has ended, runs, or was killed.
+
+    Raises:
+        StoredDataError: The store is damaged, or of another version.
+        UsageError: The folder holds no study, or its study file cannot be read.
+    """
+    if not folder.is_dir():
+        what = "is no folder" if folder.exists() else "does not exist"
+        raise UsageError(f"{folder} {what}. Name the folder of a study, such as chaosagent-out/NAME.")
+    path = folder / FILE_NAME
+    if not path.is_file():
+        raise UsageError(
+            f"{folder} holds no study: there is no {FILE_NAME}. Name the folder that `chaosagent search` has written."
+        )
+    budget = load_study(folder / STUDY_NAME).settings.budget
+    if holder_of(folder) is not None or not _is_closed(path):
+        return _so_far(folder, is_running=holder_of(folder) is not None)
+    with open_closed_store(path) as store:
+        store.connection.text_factory = str
+        return _of_store(folder, store, budget)
+
+
+def _is_closed(path: Path) -> bool:
+    try:
+        with contextlib.closing(sqlite3.connect(read_only_uri(path), uri=True)) as connection:
+            return "counts" in read_facts(connection, path, _REMEDY)
+    except SQLITE_ERRORS as error:
+        raise StoredDataError(str(path), "", f"it is no store of a study, or damaged: {error}", _REMEDY) from error
+
+
+def _of_store(folder: Path, store: ClosedStore, budget: float) -> StudyFacts:
+    connection, facts = store.connection, store.facts
+    settings = load_study(folder / STUDY_NAME).settings.search
+    ids = [row[0] for row in connection.execute("SELECT id FROM counterexample ORDER BY cost, id")]
+    found, missing = _records(folder, ids)
+    searches = tuple(
+        SearchFact(*(getattr(one, name) for name in SearchFact._fields)) for one in certificates_in(store, budget)
+    )
+    tried: Counter[tuple[str, str]] = Counter()
+    for schedule, count in connection.execute(_LANDED):
+        for _, interface, operator in _injections(schedule):
+            tried[operator, interface] += count
+    executions, errors = connection.execute("SELECT count(*), sum(status = 'error') FROM execution").fetchone()
+    calls = _undisturbed(store)
+    return StudyFacts(
+        folder,
+        facts.get("target", ""),
+        facts.get("config", ""),
+        budget,
+        "ended" if "ended" in facts else "interrupted",
+        stochastic=facts.get("stochastic") == "yes",
+        wants_several=settings.all_minimal or settings.signatures is not None,
+        search_count=_search_count(folder, len(searches)),
+        searches=searches,
+        counterexamples=_with_calls(connection, found, calls),
+        missing=missing,
+        trials=connection.execute("SELECT count(*) FROM trial").fetchone()[0],
+        executions=executions,
+        errors=errors or 0,
+        seconds=_seconds(folder, facts.get("seconds", "0")),
+        failed=[
+            ErrorFact(error, count, task, schedule)
+            for error, count, task, schedule, _ in connection.execute(_ERRORS).fetchmany(ERRORS_MAX)
+        ],
+        tried=dict(tried),
+        not_used=_not_used(store, {operator for operator, _ in tried}),
+        failing=list(_failing(connection)),
+        violation_runs=[row[0] for row in connection.execute(_FIRST)],
+    )
+
+
+def _so_far(folder: Path, *, is_running: bool) -> StudyFacts:
+    """Return what a study that is not closed says of itself; of its proofs nothing, as they are not final."""
+    told = read_progress(folder)
+    found, missing = _records(folder, [one.id for one in told.counterexamples if one.id])  # those that are reduced
+    return StudyFacts(
+        folder,
+        told.target,
+        told.config,
+        told.budget,
+        "running" if is_running else "killed",
+        search_count=told.searches,
+        counterexamples=[StoredCounterexample(record, path, None) for record, path in found],
+        missing=missing,
+        trials=told.trials,
+        executions=told.executions,
+        errors=told.errors,
+        seconds=told.seconds,
+        written=told.written,
+    )
+
+
+def _records(folder: Path, ids: Iterable[str]) -> tuple[list[tuple[ReplayRecord, Path]], list[str]]:
+    """Return the records of counterexamples, cheapest first, and the ids of those that have none."""
+    files = {
+        path.name.removesuffix(SUFFIX).rpartition("-")[2]: path for path in (folder / "replays").glob(f"*{SUFFIX}")
+    }
+    found: list[tuple[ReplayRecord, Path]] = []
+    missing: list[str] = []
+    for known in ids:
+        if known not in files:
+            missing.append(known)
+            continue
+        record = read_record(files[known])
+        if record.id != known:
+            raise RecordError(f"{files[known]} holds another record, {record.id}. Search again, or remove the file.")
+        found.append((record, files[known]))
+    found.sort(key=lambda one: (one[0].cost, one[0].contract, one[0].task.id, one[0].seed))
+    return found, missing
+
+
+def _undisturbed(store: ClosedStore) -> Mapping[tuple[str, int, int], Calls]:
+    return {(at.task_id, at.seed, at.world): calls_in_store(one.crossings) for at, one in store.undisturbed()}
+
+
+def _with_calls(
+    connection: sqlite3.Connection,
+    found: Iterable[tuple[ReplayRecord, Path]],
+    calls: Mapping[tuple[str, int, int], Calls],
+) -> list[StoredCounterexample]:
+    """Join records with the run without faults in the same world of frozen answers."""
+    several = len({world for _, _, world in calls}) > 1
+    worlds = dict(connection.execute(_WORLDS).fetchall()) if several else {}
+    return [
+        StoredCounterexample(record, path, calls.get((record.task.id, record.seed, worlds.get(record.trace_digest, 0))))
+        for record, path in found
+    ]
+
+
+def _injections(schedule: str) -> Iterator[tuple[str, str, str]]:
+    """Yield hook, interface and operator of each injection; texts in it may look like injections, and are none."""
+    yield from _INJECTION.findall(_TEXT.sub('""', schedule))
+
+
+def _failing(connection: sqlite3.Connection) -> Iterator[Failing]:
+    """Yield each run that breaks contracts which were searched."""
+    for _, rows in groupby(connection.execute(_FAILING), key=itemgetter(0)):
+        listed = list(rows)
+        _, task, schedule, _ = listed[0]
+        yield Failing(
+            task, frozenset(hook for hook, _, _ in _injections(schedule)), frozenset(row[3] for row in listed)
+        )
+
+
+def _not_used(store: ClosedStore, used: set[str]) -> list[str]:
+    """Return the operators that fit a boundary that was called, and that landed in no run."""
+    boundaries = {crossing.boundary for _, one in store.undisturbed() for crossing in one.crossings}
+    return [name for name in OPERATORS if name not in used and boundaries & set(OPERATORS.get(name).boundaries)]
+
+
+def _search_count(folder: Path, at_least: int) -> int:
+    try:
+        return max(at_least, read_progress(folder).searches)
+    except UsageError:  # an older study does not say
+        return at_least
+
+
+def _seconds(folder: Path, stored: str) -> float:
+    try:
+        return read_progress(folder).seconds
+    except UsageError:
+        return float(stored)

@@ -1,0 +1,3 @@
+"""The report page: one HTML file that needs nothing else."""
+
+__all__: list[str] = []

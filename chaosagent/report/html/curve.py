@@ -1,0 +1,135 @@
+"""R(B) for the page: how many tasks keep a contract when faults may cost up to B, as far as searches tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from chaosagent.report.html.study_facts import SearchFact, StudyFacts
+from chaosagent.study.plan import OBJECTIVE
+
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640.0, 240.0, 52.0, 16.0, 14.0, 44.0
+
+
+class Point(NamedTuple):
+    """From a budget on: the shares not known to break and proved to hold, and the tasks that break there."""
+
+    budget: float
+    upper: float
+    lower: float
+    breaks: tuple[str, ...] = ()
+
+
+class Tick(NamedTuple):
+    """A mark on an axis: where, and what it says."""
+
+    at: float
+    text: str
+
+
+class CurveView(NamedTuple):
+    """A curve ready to be drawn.
+
+    Attributes:
+        title: What it shows.
+        is_objective: It is R(B), and not the survival of contracts.
+        points: By budget.
+        upper: Path of the share that is not known to break.
+        band: Path around what is neither known to break nor proved to hold; empty where there is nothing of it.
+        across: Marks on the horizontal axis.
+        upright: Marks on the other.
+        pairs: How many searches stand behind it.
+    """
+
+    title: str
+    is_objective: bool
+    points: Sequence[Point]
+    upper: str
+    band: str
+    across: Sequence[Tick]
+    upright: Sequence[Tick]
+    pairs: int
+
+
+def curve_of(facts: StudyFacts) -> CurveView | None:
+    """Return the curve of a study; `None` where no search is over.
+
+    Where the objective was searched, it is R(B): the share of tasks and seeds that still meet it. Elsewhere it is the
+    share of all searches whose contract still holds.
+    """
+    against = [one for one in facts.searches if one.contract == OBJECTIVE]
+    is_objective = bool(against)
+    searches = against or list(facts.searches)
+    if not searches or facts.budget <= 0:
+        return None
+    points = points_of(searches, facts.budget, stochastic=facts.stochastic)
+    band = _band(points, facts.budget) if any(point.upper > point.lower for point in points) else ""
+    step = max(1, math.ceil(facts.budget / 6))
+    marks = [float(number) for number in range(0, int(facts.budget) + 1, step)]
+    title = "tasks that meet their objective" if is_objective else "searches whose contract holds"
+    return CurveView(
+        title,
+        is_objective,
+        points,
+        _steps(points, facts.budget, upper=True),
+        band,
+        [Tick(_x(mark, facts.budget), f"{mark:g}") for mark in marks],
+        [Tick(_y(share), f"{share:.0%}") for share in (0.0, 0.5, 1.0)],
+        len(searches),
+    )
+
+
+def points_of(searches: Sequence[SearchFact], budget: float, *, stochastic: bool) -> list[Point]:
+    """Return the steps of the curve, the first at 0."""
+    broken = [0.0 if one.violated_nominally else one.cost for one in searches]
+    kept = [one.proved_below(stochastic=stochastic) for one in searches]
+    changes = {0.0, *(cost for cost in broken if cost is not None), *kept}
+    count = len(searches)
+    return [
+        Point(
+            change,
+            sum(cost is None or cost > change for cost in broken) / count,
+            sum(change < bound for bound in kept) / count,
+            tuple(sorted({one.task for one, cost in zip(searches, broken, strict=True) if cost == change})),
+        )
+        for change in sorted(changes)
+        if change <= budget
+    ]
+
+
+def _x(budget: float, most: float) -> float:
+    return round(LEFT + (WIDTH - LEFT - RIGHT) * budget / most, 1)
+
+
+def _y(share: float) -> float:
+    return round(TOP + (HEIGHT - TOP - BOTTOM) * (1 - share), 1)
+
+
+def _corners(points: Sequence[Point], most: float, *, upper: bool) -> list[tuple[float, float]]:
+    corners: list[tuple[float, float]] = []
+    for place, point in enumerate(points):
+        end = points[place + 1].budget if place + 1 < len(points) else most
+        height = _y(point.upper if upper else point.lower)
+        corners += [(_x(point.budget, most), height), (_x(end, most), height)]
+    return corners
+
+
+def _steps(points: Sequence[Point], most: float, *, upper: bool) -> str:
+    return "M" + " L".join(f"{x:g} {y:g}" for x, y in _corners(points, most, upper=upper))
+
+
+def _band(points: Sequence[Point], most: float) -> str:
+    around = [*_corners(points, most, upper=True), *reversed(_corners(points, most, upper=False))]
+    return "M" + " L".join(f"{x:g} {y:g}" for x, y in around) + " Z"
+
+
+def progress_path(runs: Sequence[int], last: int) -> str:
+    """Return the path of how many searches knew a violation after so many runs; empty where none did."""
+    if not runs or last <= 0:
+        return ""
+    corners = [(_x(0, last), _y(0))]
+    for number, run in enumerate(runs):
+        corners += [(_x(run, last), _y(number / len(runs))), (_x(run, last), _y((number + 1) / len(runs)))]
+    corners.append((_x(last, last), _y(1)))
+    return "M" + " L".join(f"{x:g} {y:g}" for x, y in corners)

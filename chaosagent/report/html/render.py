@@ -1,0 +1,107 @@
+"""Writes the report page: one file, with its style and script inside, that asks for nothing else."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import math
+import os
+import tempfile
+from importlib import resources
+from pathlib import Path
+
+from chaosagent.canonical import Plain
+from chaosagent.errors import UsageError
+from chaosagent.extras import require
+from chaosagent.report.causes.cause import cause_json
+from chaosagent.report.html.study_facts import StudyFacts
+from chaosagent.report.html.view import view_of
+from chaosagent.report.printable import printable
+from chaosagent.report.story import quantity
+
+NAME = "report.html"
+NEEDED_BY = "the report page"
+
+
+def page_of(facts: StudyFacts) -> str:
+    """Return the report page of a study as HTML.
+
+    Every text is escaped twice over: what a terminal or a reader's eye could be fooled by (control characters, turned
+    writing), and what HTML would act on. The page's policy lets nothing run but its own script.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    jinja2 = require("jinja2", extra="report", needed_by=NEEDED_BY)
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=lambda value: printable(value) if type(value) is str else value,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=jinja2.FunctionLoader(_file),
+    )
+    environment.filters["quantity"] = quantity
+    style, script = _file("report.css"), _file("report.js")
+    template = environment.get_template("report.html.j2")
+    return str(
+        template.render(
+            view=view_of(facts),
+            style=jinja2.utils.markupsafe.Markup(style),
+            script=jinja2.utils.markupsafe.Markup(script),
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+        )
+    )
+
+
+def write_page(facts: StudyFacts, path: Path) -> None:
+    """Write the report page of a study, whole or not at all.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+        UsageError: The file cannot be written.
+    """
+    text = page_of(facts)
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+        Path(temporary).replace(path)
+    except OSError as error:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                Path(temporary).unlink()
+        raise UsageError(f"{path}: cannot be written: {error.strerror}. Make room, or choose another --out.") from error
+
+
+def numbers_of(facts: StudyFacts) -> dict[str, Plain]:
+    """Return the numbers of the page as plain data, for machines."""
+    view = view_of(facts)
+    standings: dict[str, Plain] = dict(view.standings)
+    return {
+        "state": facts.state,
+        "verdict": view.conclusion.verdict,
+        "proved_below": facts.proved_below() if math.isfinite(facts.proved_below()) else None,
+        "trials": facts.trials,
+        "executions": facts.executions,
+        "errors": facts.errors,
+        "seconds": facts.seconds,
+        "searches": facts.search_count,
+        "standings": standings,
+        "counterexamples": [one.record.id for one in facts.counterexamples],
+        "causes": [cause_json(cause) for cause in view.causes],
+        "curve": None
+        if view.curve is None
+        else [{"budget": point.budget, "upper": point.upper, "lower": point.lower} for point in view.curve.points],
+    }
+
+
+def _file(name: str) -> str:
+    return resources.files("chaosagent.report.html").joinpath(name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
