@@ -25,7 +25,7 @@ budget: 2.1
 """
 ASK_SECONDS = 0.05
 ROWS = (
-    "SELECT task, seed, contract, trials, certificate, certified, lower_bound, schedule, cost FROM search ORDER BY 1, 2, 3",
+    "SELECT task, seed, contract, trials, certificate, certified, lower_bound, schedule, cost FROM search",
     "SELECT id, task, seed, contract, schedule, cost, signature, certified FROM counterexample ORDER BY id",
     "SELECT key, schedule, status, effective, cost, digest, ending, success, steps FROM execution ORDER BY key",
     "SELECT value FROM study WHERE key = 'digest'",
