@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -45,10 +46,10 @@ def merge_stores(out: Path, folders: Sequence[Path]) -> int:
         stores = [stack.enter_context(open_closed_store(_store_in(folder))) for folder in folders]
         _check(stores, folders)
         text = _study_in(folders[0])
+        _check_new(out, text)  # before the lock, which writes to the folder
         stack.enter_context(lock_folder(out))
+        _check_new(out, text)
         path = out / FILE_NAME
-        if path.exists():
-            raise UsageError(f"{out} holds a study already. Name another folder, or delete it.")
         fresh = path.with_name(f".writing-{FILE_NAME}")
         try:
             with contextlib.closing(open_private(fresh)) as connection:
@@ -62,6 +63,14 @@ def merge_stores(out: Path, folders: Sequence[Path]) -> int:
         finally:
             fresh.unlink(missing_ok=True)
     return count
+
+
+def _check_new(out: Path, text: str) -> None:
+    """Refuse a folder in which a store or a study file would be replaced; a killed merge left the same text."""
+    if os.path.lexists(out / FILE_NAME):
+        raise UsageError(f"{out} holds a study already. Name another folder, or delete it.")
+    if os.path.lexists(out / STUDY_NAME) and _study_in(out) != text:
+        raise UsageError(f"{out / STUDY_NAME} is another study file, and would be replaced. Name a new folder.")
 
 
 def _store_in(folder: Path) -> Path:

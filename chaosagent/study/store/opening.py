@@ -13,7 +13,8 @@ from chaosagent.execution.answers_on_disk import AnswersOnDisk, repair_answers
 from chaosagent.sqlite_file import SQLITE_ERRORS, objects_in, open_private, text_of
 from chaosagent.study.plan import Plan
 from chaosagent.study.store.facts import Facts, new_facts, older_facts, read_facts, write_all
-from chaosagent.study.store.reading import read_only_uri, repair
+from chaosagent.study.store.lock import holder_of
+from chaosagent.study.store.reading import journal_of, read_only_uri, repair
 from chaosagent.study.store.tables import FORGET_RUNS, FORGET_SEARCHES, SCHEMA
 from chaosagent.targets.code import changed_code
 
@@ -48,6 +49,31 @@ def begin(path: Path, plan: Plan) -> OpenStore:
     except BaseException:
         connection.close()
         raise
+
+
+def lies_still(path: Path) -> bool:
+    """Whether a store can be read without its folder's lock, and without writing: nobody is at work, or was killed."""
+    return holder_of(path.parent) is None and not journal_of(path).exists()
+
+
+def check_resumable(path: Path, plan: Plan) -> None:
+    """Refuse what this study cannot be resumed from, before anything is written: it may be a file of others.
+
+    Raises:
+        OtherStudyError: Its runs were made otherwise.
+        StoredDataError: It is no store, damaged so that nothing in it can be trusted, or of another version.
+        UsageError: It holds another shard, or its target was changed since.
+    """
+    if not lies_still(path):
+        return
+    remedy = _remedy(path.parent)
+    try:
+        with contextlib.closing(sqlite3.connect(read_only_uri(path), uri=True)) as connection:
+            connection.text_factory = text_of
+            if objects_in(connection):
+                _check_is_same(read_facts(connection, path, remedy), path.parent, plan, remedy)
+    except SQLITE_ERRORS as error:
+        raise _unusable(path, error, remedy) from error
 
 
 def resume(path: Path, plan: Plan, study_text: str) -> OpenStore:

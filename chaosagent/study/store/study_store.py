@@ -23,7 +23,7 @@ from chaosagent.study.sink import Sink
 from chaosagent.study.store.committer import Committer
 from chaosagent.study.store.finished_tasks import counts_by_task, finished_row, read_finished, sum_of
 from chaosagent.study.store.lock import lock_folder
-from chaosagent.study.store.opening import OpenStore, begin, facts_in, resume
+from chaosagent.study.store.opening import OpenStore, begin, check_resumable, facts_in, lies_still, resume
 from chaosagent.study.store.parts import PartWriter
 from chaosagent.study.store.progress_file import NAME as PROGRESS_NAME
 from chaosagent.study.store.reading import checked_evaluations, counts_in
@@ -45,6 +45,24 @@ FILE_NAME = "study.db"
 ANSWERS_NAME = "answers.db"
 RECENT_MAX = 4096
 """Of how many runs that were kept the row is remembered."""
+
+
+def _check_removable(folder: Path, plan: Plan, *, unfinished_too: bool) -> None:
+    """Refuse to delete a store that another study needs, or one that can be resumed."""
+    facts = facts_in(folder / FILE_NAME)
+    if facts.get("plan", plan.digest) != plan.digest:
+        raise OtherStudyError(str(folder))
+    over = "ended" in facts or "failed" in facts
+    if "begun_running" in facts and not over and not unfinished_too:
+        if facts.get("chaosagent") != version_of_store():
+            raise UsageError(
+                f"{folder} holds an unfinished run of this study by another version of chaosagent, which this "
+                f"one cannot resume. Choose another folder (--out), or delete {folder} first."
+            )
+        raise UsageError(
+            f"{folder} holds an unfinished run of this study. Go on with it (--resume), choose another folder "
+            f"(--out), or delete {folder} first."
+        )
 
 
 def _clear(folder: Path, *others: str) -> None:
@@ -145,6 +163,7 @@ class StudyStore(Sink):
         path = folder / FILE_NAME
         if not path.exists():
             raise UsageError(f"{folder} holds no study to go on with. Leave --resume out to begin one.")
+        check_resumable(path, plan)
         lock = lock_folder(folder)
         try:
             return cls(resume(path, plan, study_text), path, plan, lock, code)
@@ -170,21 +189,10 @@ class StudyStore(Sink):
         path = folder / FILE_NAME
         if not path.exists():
             return
+        if lies_still(path):  # to lock a folder writes to it, and it may be one of others
+            _check_removable(folder, plan, unfinished_too=unfinished_too)
         with lock_folder(folder):
-            facts = facts_in(path)
-            if facts.get("plan", plan.digest) != plan.digest:
-                raise OtherStudyError(str(folder))
-            over = "ended" in facts or "failed" in facts
-            if "begun_running" in facts and not over and not unfinished_too:
-                if facts.get("chaosagent") != version_of_store():
-                    raise UsageError(
-                        f"{folder} holds an unfinished run of this study by another version of chaosagent, which this "
-                        f"one cannot resume. Choose another folder (--out), or delete {folder} first."
-                    )
-                raise UsageError(
-                    f"{folder} holds an unfinished run of this study. Go on with it (--resume), choose another folder "
-                    f"(--out), or delete {folder} first."
-                )
+            _check_removable(folder, plan, unfinished_too=unfinished_too)
             _clear(folder)
 
     def earlier(self) -> ResumeState:
