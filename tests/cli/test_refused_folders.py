@@ -172,3 +172,17 @@ def test_a_locked_folder_is_left_as_it_is(place: Path, capfd: pytest.CaptureFixt
         assert main(["status", str(out), "--json"]) == 0
         assert json.loads(capfd.readouterr().out)["trials"] >= 0
         assert contents(place) == before
+
+
+def test_a_search_does_not_replace_the_study_file_that_it_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "agent.py").write_text(AGENT)
+    (tmp_path / "study.yaml").write_text(f"# what we run at night\n{STUDY}")
+    before = contents(tmp_path)
+
+    code = main(["search", str(tmp_path / "study.yaml"), "--budget", "1.1", "--out", str(tmp_path)])
+
+    assert code == 2
+    assert "study.yaml is there, and a stored study keeps its study file under that name" in capsys.readouterr().err
+    assert contents(tmp_path) == before

@@ -65,6 +65,16 @@ def _check_removable(folder: Path, plan: Plan, *, unfinished_too: bool) -> None:
         )
 
 
+def _refuse_study_file_of_others(copy: Path, study_text: str) -> None:
+    """Refuse to replace a study file that no study has put there, such as the one that is run."""
+    is_ours = not copy.is_file() or copy.with_name("records.jsonl").exists()
+    if not is_ours and copy.read_text("utf-8", errors="replace") != study_text:
+        raise UsageError(
+            f"{copy} is there, and a stored study keeps its study file under that name. Choose another --out, such as "
+            "chaosagent-out/NAME."
+        )
+
+
 def _clear(folder: Path, *others: str) -> None:
     """Delete the store in a folder, and other files of its study."""
     for name in (FILE_NAME, ANSWERS_NAME):
@@ -120,10 +130,11 @@ class StudyStore(Sink):
 
         Raises:
             StoredDataError: Frozen answers of an earlier study lie there, and cannot be read.
-            UsageError: The folder holds a study already, or cannot be written to.
+            UsageError: The folder holds a study already, or a `study.yaml` of somebody else, or cannot be written to.
         """
-        path = folder / FILE_NAME
-        lock = lock_folder(folder)
+        path, copy = folder / FILE_NAME, folder / "study.yaml"
+        _refuse_study_file_of_others(copy, study_text)
+        lock, is_there = lock_folder(folder), copy.exists()
         try:
             if path.exists():  # looked for behind the lock: two processes may have come at once
                 raise UsageError(
@@ -131,10 +142,10 @@ class StudyStore(Sink):
                     "delete it."
                 )
             try:
-                (folder / "study.yaml").write_text(study_text, encoding="utf-8")
+                copy.write_text(study_text, encoding="utf-8")
                 opened = begin(path, plan)
             except (OSError, *SQLITE_ERRORS) as error:
-                _clear(folder, "study.yaml")
+                _clear(folder, *([] if is_there else [copy.name]))
                 raise UsageError(f"{folder}: cannot store a study there: {error}. Choose another --out.") from error
         except BaseException:
             lock.close()
