@@ -292,6 +292,8 @@ def test_random_schedules_break_less_than_the_cheapest() -> None:
     assert drawn.at(3.4).upper < 1.0
     assert drawn.samples == 3 * 7
     assert all(level.interval.low <= level.upper <= level.interval.high for level in drawn.levels)
+    assert drawn.levels[0].interval == (1.0, 1.0), "what was run without faults is no estimate"
+    assert drawn.at(3.4).interval == (0.0, 1.0), "many draws on three tasks say nothing of other tasks"
 
 
 def test_the_random_curve_repeats_and_follows_the_seed() -> None:
