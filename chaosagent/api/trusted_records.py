@@ -27,13 +27,13 @@ def refuse_foreign_code(record: ReplayRecord, *, trusts_target: bool, remedy: st
     reference = record.target_reference
     is_file = reference.endswith(COMMAND_FILES)
     place = reference if is_file else reference.rpartition(":")[0]
-    if not trusts_target and (is_file or ":" in reference) and not _stays_inside(place):
+    if not trusts_target and (is_file or ":" in reference) and not stays_inside(place):
         raise RecordError(
             f"the record names its target as {reference!r}, outside the working directory; a record alone does not get "
             f"such code imported. If you trust it, name the target with {remedy}."
         )
     for contract in _named_contracts(record.contract_specs):
-        if not _stays_inside(contract.partition(":")[0]):
+        if not stays_inside(contract.partition(":")[0]):
             raise RecordError(
                 f"the record names a contract as {contract!r}, outside the working directory; such code is never "
                 "imported. Search again for a record of your own."
@@ -52,8 +52,8 @@ def refuse_other_target(record: ReplayRecord, target: Target | ChaosAgentError, 
         )
 
 
-def _stays_inside(place: str) -> bool:
-    """Whether a place is a relative file without `..`, or the name of a module."""
+def stays_inside(place: str) -> bool:
+    """Return whether a place is a relative file without `..`, or the name of a module."""
     if place.endswith((".py", *COMMAND_FILES)):
         path = PurePosixPath(place)
         return not path.is_absolute() and ".." not in path.parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,12 @@ from chaosagent.cli import output
 DRAWN, UNSEARCHED = 0, 2
 FIGURES = (".svg", ".png", ".pdf")
 STUDIES_MAX = 6
+
+
+class Breakdown(Enum):
+    """By what R(B) is broken down."""
+
+    CATEGORY = "category"
 
 
 def curve(
@@ -26,6 +33,13 @@ def curve(
             help="File to write: .svg, .png, .pdf or .csv; may be given several times. Without it, curve.svg and "
             "curve.csv: in the folder of the study, or here for several.",
             metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    by: Annotated[
+        Breakdown | None,
+        typer.Option(
+            help="Also draw R(B) of the tasks of each category. This loads the target, and runs nothing.",
             show_default=False,
         ),
     ] = None,
@@ -44,6 +58,8 @@ def curve(
 
     chaosagent curve chaosagent-out/triage-naive
 
+    chaosagent curve chaosagent-out/triage-naive --by category
+
     chaosagent curve chaosagent-out/triage-naive chaosagent-out/triage-hardened --out curve.pdf --out curve.csv
     """
     from chaosagent.api.stored.curve_figure import draw_curves
@@ -57,7 +73,8 @@ def curve(
             raise UsageError(f"--out {path}: the name must end in {', '.join(FIGURES)} or .csv.")
     if len(studies) > STUDIES_MAX:
         raise UsageError(f"{len(studies)} studies: at most {STUDIES_MAX} can be told apart in one figure. Name fewer.")
-    found = [curves_of(folder_of(path)) for path in studies]
+    with output.stdout_for_answers():
+        found = [curves_of(folder_of(path), by_category=by is Breakdown.CATEGORY) for path in studies]
     if not wanted:
         place = found[0].folder if len(found) == 1 else Path()
         wanted = [place / "curve.svg", place / "curve.csv"]

@@ -14,7 +14,7 @@ other answers show it (level S), and undecided else; the curve carries what stan
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 
 from chaosagent.canonical import Plain
@@ -23,7 +23,7 @@ from chaosagent.execution.workers.executor import Executor
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.searchers.random import RandomSearcher
-from chaosagent.statistics.intervals import Interval, wilson
+from chaosagent.statistics.intervals import Interval, interval_over_tasks
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.plan import ABREAST, OBJECTIVE, Plan
@@ -100,8 +100,9 @@ class Level:
         budget: The value holds from here on, this budget included.
         upper: R is at most this.
         lower: R is at least this; equal to `upper` where everything is known.
-        interval: On a random curve, in which R lies at 95 % confidence, for more draws. An adversarial curve is no
-            estimate: it holds for these tasks and seeds, and its interval is from `lower` to `upper`.
+        interval: On a random curve, in which R lies at 95 % confidence, for more tasks like these; all of [0, 1] for
+            fewer than 5 tasks. Without faults, and on an adversarial curve, nothing is estimated: the value holds for
+            these tasks and seeds, and the interval is from `lower` to `upper`.
     """
 
     budget: float
@@ -277,12 +278,16 @@ def random_curve(plan: Plan, executor: Executor, budgets: Sequence[float], *, dr
         )
     evaluator = Evaluator(executor, Fingerprinting.OFF)
     pairs = [TaskSeed(task.id, seed) for task in plan.tasks for seed in plan.seeds]
-    levels = [_mean([[_success(evaluator.evaluate(at, EMPTY), at)] for at in pairs], 0.0)]
+    outcomes = [[_success(evaluator.evaluate(at, EMPTY), at)] for at in pairs]
+    nominal = _mean(pairs, outcomes, 0.0)
+    if not plan.stochastic and [None] not in outcomes:  # each pair was run, and runs repeat: nothing is estimated
+        nominal = replace(nominal, interval=Interval(nominal.lower, nominal.upper))
+    levels = [nominal]
     samples = len(pairs)
     for budget in budgets:
         successes = [_draw(plan, evaluator, at, budget, draws) for at in pairs]
         samples = max(samples, sum(map(len, successes)))
-        levels.append(_mean(successes, budget))
+        levels.append(_mean(pairs, successes, budget))
     return Curve("random", tuple(levels), budgets[-1], samples)
 
 
@@ -317,12 +322,12 @@ def _success(evaluation: Evaluation, at: TaskSeed) -> bool | None:
     return evaluation.success
 
 
-def _mean(successes: Sequence[Sequence[bool | None]], budget: float) -> Level:
+def _mean(pairs: Sequence[TaskSeed], successes: Sequence[Sequence[bool | None]], budget: float) -> Level:
     """Return the mean over pairs of their means; runs that could not be executed count in neither way."""
-    counted = [[success for success in pair if success is not None] for pair in successes]
-    means = [sum(pair) / len(pair) for pair in counted if pair]
-    runs = sum(map(len, counted))
+    counted = [[success for success in runs if success is not None] for runs in successes]
+    means = [sum(runs) / len(runs) for runs in counted if runs]
     if not means:
-        return Level(budget, 1.0, 0.0, wilson(0, 0))
+        return Level(budget, 1.0, 0.0, Interval(0.0, 1.0))
     mean = sum(means) / len(means)
-    return Level(budget, mean, mean, wilson(mean * runs, runs))
+    tasks = {at.task_id for at, runs in zip(pairs, counted, strict=True) if runs}
+    return Level(budget, mean, mean, interval_over_tasks(mean, len(tasks)))

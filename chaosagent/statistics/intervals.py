@@ -43,3 +43,35 @@ def wilson(successes: float, trials: int, *, confidence: float = 0.95) -> Interv
     low = 0.0 if successes == 0 else max(0.0, (middle - spread) / scale)
     high = 1.0 if successes == trials else min(1.0, (middle + spread) / scale)
     return Interval(low, high)
+
+
+TASKS_MIN = 5
+"""Of fewer tasks nothing is said: with four, an interval of 95 % is nearly all of [0, 1]."""
+
+
+def interval_over_tasks(mean: float, tasks: int) -> Interval:
+    """Return where a share lies for more tasks like these, with 95 % confidence.
+
+    The tasks count, not the runs of each: more draws on the same tasks tell nothing of other tasks. Values of tasks lie
+    in [0, 1], so their variance is at most that of values that are 0 or 1; the interval is made for those, with the
+    quantile of Student's t for few tasks. It is too wide where all tasks are alike.
+
+    Args:
+        mean: Over the tasks.
+        tasks: How many there are; below 5 the interval is all of [0, 1].
+
+    Raises:
+        UsageError: The mean is no share.
+
+    Source: Wilson 1927; the quantile is the expansion of Abramowitz and Stegun 1964, 26.7.5.
+    """
+    if not 0 <= mean <= 1:
+        raise UsageError(f"interval_over_tasks(mean={mean!r}): the mean must lie from 0 to 1.")
+    if tasks < TASKS_MIN:
+        return Interval(0.0, 1.0)
+    z, degrees = NormalDist().inv_cdf(0.975), tasks - 1
+    first = (z**3 + z) / 4 / degrees
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96 / degrees**2
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384 / degrees**3
+    confidence = 2 * NormalDist().cdf(z + first + second + third) - 1
+    return wilson(mean * tasks, tasks, confidence=confidence)

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from chaosagent.api.stored.categories import categories_of
 from chaosagent.cli.main import main
+from chaosagent.errors import UsageError
 
 STUDY = """
 target: triage
@@ -80,6 +82,30 @@ def test_what_cannot_be_drawn_is_refused(
 
     assert main(["curve", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_curves_of_the_categories_average_to_the_whole(studies: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = studies / "categories.csv"
+    assert main(["curve", str(studies / "whole"), "--by", "category", "--out", str(table), "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["studies"]
+
+    parts, whole = told["categories"], told["robustness"]
+    assert set(parts) == {"tool use", "planning"}
+    assert sum(part["samples"] for part in parts.values()) == whole["samples"]
+    for end in (0, 1):
+        mean = sum(part["samples"] * part["area"][end] for part in parts.values()) / whole["samples"]
+        assert mean == pytest.approx(whole["area"][end])
+    assert "R(B), category planning" in table.read_text("utf-8")
+
+
+def test_a_folder_does_not_get_code_outside_the_working_directory_imported(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="outside the working directory"):
+        categories_of("../elsewhere.py:agent", tmp_path, ["a"])
+
+
+def test_a_task_that_the_target_has_lost_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="has no task 'gone' any more"):
+        categories_of("triage", tmp_path, ["refund-damaged", "gone"])
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from random import Random
 
@@ -22,6 +22,7 @@ from chaosagent.metrics.robustness import (
     Level,
     Survival,
     adversarial_curve,
+    curve_of,
     random_curve,
     survival_of,
 )
@@ -237,6 +238,34 @@ def test_more_budget_never_makes_survival_likelier(one: float, other: float) -> 
     assert survival.lower(one) <= survival.upper(one)
 
 
+BOUNDS = st.floats(0, 5)
+SURVIVALS = st.lists(
+    st.builds(lambda bound: Survival("a", 0, bound, None), BOUNDS)
+    | st.builds(lambda one, other: Survival("a", 0, min(one, other), max(one, other)), BOUNDS, BOUNDS),
+    min_size=1,
+)
+
+
+@given(SURVIVALS)
+def test_an_adversarial_curve_never_rises_and_its_ends_never_cross(survivals: list[Survival]) -> None:
+    levels = curve_of(survivals, 4.0).levels
+
+    assert all(later.upper <= earlier.upper and later.lower <= earlier.lower for earlier, later in pairwise(levels))
+    assert all(0 <= level.lower <= level.upper <= 1 for level in levels)
+
+
+@given(SURVIVALS, SURVIVALS, st.floats(0, 4))
+def test_curves_of_parts_average_to_the_whole_at_every_budget(
+    one: list[Survival], other: list[Survival], budget: float
+) -> None:
+    whole = curve_of([*one, *other], 4.0).at(budget)
+    parts = [(len(part), curve_of(part, 4.0).at(budget)) for part in (one, other)]
+
+    count = len(one) + len(other)
+    assert whole.upper == pytest.approx(sum(size * level.upper for size, level in parts) / count)
+    assert whole.lower == pytest.approx(sum(size * level.lower for size, level in parts) / count)
+
+
 def test_the_area_is_the_mean_over_the_budgets() -> None:
     interval = (0.0, 1.0)
     levels = (Level(0.0, 1.0, 1.0, interval), Level(1.0, 0.5, 0.25, interval))  # type: ignore[arg-type]  # a pair will do
@@ -263,6 +292,8 @@ def test_random_schedules_break_less_than_the_cheapest() -> None:
     assert drawn.at(3.4).upper < 1.0
     assert drawn.samples == 3 * 7
     assert all(level.interval.low <= level.upper <= level.interval.high for level in drawn.levels)
+    assert drawn.levels[0].interval == (1.0, 1.0), "what was run without faults is no estimate"
+    assert drawn.at(3.4).interval == (0.0, 1.0), "many draws on three tasks say nothing of other tasks"
 
 
 def test_the_random_curve_repeats_and_follows_the_seed() -> None:

@@ -1,11 +1,13 @@
 """Wilson intervals."""
 
+from math import comb
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chaosagent.errors import UsageError
-from chaosagent.statistics.intervals import wilson
+from chaosagent.statistics.intervals import interval_over_tasks, wilson
 
 COUNTS = st.integers(1, 5_000).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials)))
 
@@ -58,3 +60,21 @@ def test_without_trials_nothing_is_known() -> None:
 def test_numbers_out_of_bounds_are_refused(successes: int, trials: int, confidence: float) -> None:
     with pytest.raises(UsageError, match=r"successes must be|confidence must lie"):
         wilson(successes, trials, confidence=confidence)
+
+
+@pytest.mark.parametrize("tasks", [5, 8, 10, 15, 20, 30, 50])
+def test_the_interval_over_tasks_covers_the_share_even_if_all_runs_of_a_task_end_alike(tasks: int) -> None:
+    intervals = [interval_over_tasks(count / tasks, tasks) for count in range(tasks + 1)]
+
+    for percent in range(5, 96):
+        share = percent / 100
+        covered = sum(
+            comb(tasks, count) * share**count * (1 - share) ** (tasks - count)
+            for count, (low, high) in enumerate(intervals)
+            if low <= share <= high
+        )
+        assert covered >= 0.93, f"share {share}"
+
+
+def test_of_few_tasks_nothing_is_said() -> None:
+    assert interval_over_tasks(1.0, 4) == (0.0, 1.0)

@@ -11,11 +11,14 @@ from chaosagent.extras import require
 from chaosagent.metrics.robustness import Curve
 from chaosagent.report.plots import COLOURS, HATCHES, INK, SETTINGS
 from chaosagent.report.printable import printable
+from chaosagent.report.story import quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LABELS_MAX, LABEL_CHARACTERS_MAX = 6, 40
+CATEGORIES_MAX = 8
+ROW_INCHES, ROW_INCHES_SMALL = 3.7, 2.2
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (3, 1)), (0, (8, 2)))
 PAPER = "white"
 METADATA = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}, "pdf": {"CreationDate": None}}
@@ -39,10 +42,19 @@ def draw_curves(studies: Sequence[StudyCurves], paths: Sequence[Path]) -> None:
     above = any(study.robustness is not None for study in studies)
     below = any(study.survival is not None for study in studies)
     with matplotlib.rc_context({**SETTINGS, "figure.facecolor": PAPER, "axes.facecolor": PAPER}):
-        figure, axes = pyplot.subplots(
-            above + below, 1, figsize=(7.2, 3.7 * (above + below)), layout="constrained", squeeze=False, sharex=True
-        )
-        rows = [row[0] for row in axes]
+        categories = sorted({name for study in studies for name in study.categories})
+        drawn = categories[:CATEGORIES_MAX]
+        small = -(-len(drawn) // 2)
+        height = ROW_INCHES * (above + below) + ROW_INCHES_SMALL * small
+        figure = pyplot.figure(figsize=(7.2, height), layout="constrained")
+        heights = [ROW_INCHES] * above + [ROW_INCHES_SMALL] * small + [ROW_INCHES] * below
+        grid = figure.add_gridspec(len(heights), 2, height_ratios=heights)
+        rows = [
+            figure.add_subplot(grid[row, :]) for row in ([0] if above else []) + ([len(heights) - 1] if below else [])
+        ]
+        for place, category in enumerate(drawn):
+            left = len(categories) - len(drawn) if place + 1 == len(drawn) else 0
+            _draw_category(figure.add_subplot(grid[above + place // 2, place % 2]), studies, category, left)
         if above:
             _draw_robustness(rows[0], studies)
         if below:
@@ -58,19 +70,29 @@ def draw_curves(studies: Sequence[StudyCurves], paths: Sequence[Path]) -> None:
 
 def _draw_robustness(axes: Axes, studies: Sequence[StudyCurves]) -> None:
     drawn = [study for study in studies if study.robustness is not None]
-    for place, study in enumerate(drawn):
-        assert study.robustness is not None
-        _draw(axes, study.robustness, place, printable(study.name))
+    for place, study in enumerate(studies):  # the place among all, so that a study keeps its colour in each part
+        if study.robustness is not None:
+            _draw(axes, study.robustness, place, printable(study.name))
     if len(drawn) == 1:
         _label_steps(axes, drawn[0])
     _dress(axes, "R(B): tasks that meet their objective under the cheapest faults", "share of tasks and seeds")
 
 
 def _draw_survival(axes: Axes, studies: Sequence[StudyCurves]) -> None:
-    for place, study in enumerate(study for study in studies if study.survival is not None):
-        assert study.survival is not None
-        _draw(axes, study.survival, place, printable(study.name))
+    for place, study in enumerate(studies):
+        if study.survival is not None:
+            _draw(axes, study.survival, place, printable(study.name))
     _dress(axes, "Survival: contracts that no faults within B break", "share of searches")
+
+
+def _draw_category(axes: Axes, studies: Sequence[StudyCurves], category: str, left: int) -> None:
+    """Draw R(B) of one category in the colours of its studies; `left` more have no room in the figure."""
+    for place, study in enumerate(studies):
+        if category in study.categories:
+            _draw(axes, study.categories[category], place, "")
+    count = max(study.categories[category].samples for study in studies if category in study.categories)
+    title = f"R(B), {printable(category, characters_max=LABEL_CHARACTERS_MAX)} ({quantity(count, 'pair')})"
+    _dress(axes, f"{title}; {left} more in the table" if left else title, "", size=9)
 
 
 def _draw(axes: Axes, curve: Curve, place: int, name: str) -> None:
@@ -101,14 +123,14 @@ def _label_steps(axes: Axes, study: StudyCurves) -> None:
         )  # fmt: skip
 
 
-def _dress(axes: Axes, title: str, meaning: str) -> None:
+def _dress(axes: Axes, title: str, meaning: str, *, size: int = 11) -> None:
     axes.set_xlim(left=0)
     axes.set_ylim(-0.04, 1.08)
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
-    axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color=INK)
+    axes.set_title(title, loc="left", fontsize=size, fontweight="bold", color=INK)
     axes.set_ylabel(meaning, color=INK)
     axes.grid(axis="y", color="#DDDDDD", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(loc="upper right", fontsize=8, frameon=True, framealpha=0.9, edgecolor="none")
+        axes.legend(loc="lower left", fontsize=8, frameon=True, framealpha=0.9, edgecolor="none")

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaosagent.api.load_study import load
+from chaosagent.api.stored.categories import categories_of
 from chaosagent.api.stored.comparing import outcomes_of
 from chaosagent.canonical import Plain
 from chaosagent.errors import UsageError
 from chaosagent.metrics.comparison import SearchKey, SearchOutcome
 from chaosagent.metrics.robustness import Curve, Survival, curve_of
 from chaosagent.report.page import Cell, Page, faint, notice, strong
+from chaosagent.report.printable import printable
 from chaosagent.report.story import quantity
 from chaosagent.study.plan import OBJECTIVE
 
@@ -34,6 +36,7 @@ class StudyCurves:
             the contracts. `None` where there is no other.
         contracts: The same for each contract alone.
         breaks: By budget, the tasks that stop meeting their objective there.
+        categories: R(B) of the tasks of each category, by name; empty where that was not asked for.
         stochastic: Answers come by chance, so nothing is proved.
     """
 
@@ -43,17 +46,21 @@ class StudyCurves:
     survival: Curve | None
     contracts: dict[str, Curve]
     breaks: dict[float, tuple[str, ...]]
+    categories: dict[str, Curve]
     stochastic: bool
 
 
-def curves_of(folder: Path) -> StudyCurves:
+def curves_of(folder: Path, *, by_category: bool = False) -> StudyCurves:
     """Return the curves of a stored study.
 
     Args:
         folder: Of the study.
+        by_category: Also R(B) of each category of tasks. The store does not hold categories, so this loads the target.
 
     Raises:
-        UsageError: The folder holds no study that can be read, or one without a search.
+        UsageError: The folder holds no study that can be read, or one without a search; or its target is code outside
+            the working directory, or no longer has one of the tasks.
+        TargetError: The target cannot be loaded.
     """
     result = load(folder)
     outcomes, budget = outcomes_of(result), result.budget
@@ -61,6 +68,7 @@ def curves_of(folder: Path) -> StudyCurves:
         raise UsageError(f"{folder}: no search of this study has ended, so there is no curve. Go on with --resume.")
     against = {key: one for key, one in outcomes.items() if key.contract == OBJECTIVE}
     others = {key: one for key, one in outcomes.items() if key.contract != OBJECTIVE}
+    categories = categories_of(result.target, folder, {key.task for key in against}) if by_category else {}
     breaks: dict[float, set[str]] = {}
     for key, one in against.items():
         if one.cost is not None and one.cost <= budget:
@@ -77,6 +85,12 @@ def curves_of(folder: Path) -> StudyCurves:
             for contract in dict.fromkeys(key.contract for key in others)
         },
         breaks={cost: tuple(sorted(tasks)) for cost, tasks in sorted(breaks.items())},
+        categories={
+            category: curve_of(
+                _survivals({key: one for key, one in against.items() if categories[key.task] == category}), budget
+            )
+            for category in sorted(set(categories.values()))
+        },
         stochastic=any(one.level == "S" for one in result.certificates),
     )
 
@@ -106,6 +120,12 @@ def curves_page(studies: Sequence[StudyCurves]) -> Page:
                 f"{quantity(curve.samples, 'pair')} of task and seed",
                 indent=2,
             )
+        if study.categories and curve is not None:
+            rows = [
+                (printable(category), quantity(one.samples, "pair"), _at_end(one), _between(*one.area))
+                for category, one in study.categories.items()
+            ]
+            page.table((f"R(B) by category, up to {curve.budget_max:g}", "of", "at the end", "mean"), rows)
         if study.survival is not None:
             rows = [(name, _at_end(one), _between(*one.area)) for name, one in study.contracts.items()]
             rows.append(("all of them", _at_end(study.survival), _between(*study.survival.area)))
@@ -156,6 +176,7 @@ def curves_json(studies: Sequence[StudyCurves]) -> dict[str, Plain]:
                 "stochastic": study.stochastic,
                 "robustness": None if study.robustness is None else _curve_json(study.robustness),
                 "breaks": [{"budget": budget, "tasks": list(tasks)} for budget, tasks in study.breaks.items()],
+                "categories": {name: _curve_json(curve) for name, curve in study.categories.items()},
                 "survival": None if study.survival is None else _curve_json(study.survival),
                 "contracts": {name: _curve_json(curve) for name, curve in study.contracts.items()},
             }
@@ -180,7 +201,8 @@ def curves_csv(studies: Sequence[StudyCurves]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("folder", "curve", "budget", "lower", "upper", "breaks"))
     for study in studies:
-        curves = {"R(B)": study.robustness, "survival": study.survival, **study.contracts}
+        by_category = {f"R(B), category {name}": curve for name, curve in study.categories.items()}
+        curves = {"R(B)": study.robustness, **by_category, "survival": study.survival, **study.contracts}
         for name, curve in curves.items():
             for level in () if curve is None else curve.levels:
                 tasks = " ".join(study.breaks.get(level.budget, ())) if curve is study.robustness else ""
