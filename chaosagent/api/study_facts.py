@@ -196,9 +196,11 @@ def _failing(connection: sqlite3.Connection) -> Iterator[Failing]:
         )
 
 
-def _not_used(store: ClosedStore, used: set[str]) -> list[str]:
-    """Return the operators that fit a boundary that was called, and that landed in no run."""
+def _not_used(store: ClosedStore, used: set[str]) -> list[str] | None:
+    """Return the operators that fit a boundary that was called, and that landed in no run; `None` if none is known."""
     boundaries = {crossing.boundary for _, one in store.undisturbed() for crossing in one.crossings}
+    if not boundaries:
+        return None
     return [name for name in OPERATORS if name not in used and boundaries & set(OPERATORS.get(name).boundaries)]
 
 

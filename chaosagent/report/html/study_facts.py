@@ -115,7 +115,8 @@ class StudyFacts:
         seconds: Real time.
         failed: Kinds of errors, the most frequent first.
         tried: How many runs had a fault that landed, by operator and interface.
-        not_used: Operators that fit an interface that was called, and that no run used.
+        not_used: Operators that fit an interface that was called, and that landed in no run; `None` where it is not
+            known what was called.
         failing: The runs that break a contract.
         written: When a study that is not over has last said how far it is, in UTC.
         violation_runs: Number of the run in which each search first saw its contract broken, ascending.
@@ -138,7 +139,7 @@ class StudyFacts:
     seconds: float = 0.0
     failed: Sequence[ErrorFact] = ()
     tried: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    not_used: Sequence[str] = ()
+    not_used: Sequence[str] | None = None
     failing: Sequence[Failing] = ()
     violation_runs: Sequence[int] = ()
     written: str = ""

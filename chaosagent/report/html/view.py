@@ -118,7 +118,7 @@ def view_of(facts: StudyFacts) -> View:
         conclusion=conclusion,
         curve=curve_of(facts),
         standings=sorted(facts.standings().items()),
-        not_used=_families(facts.not_used),
+        not_used=_families(facts.not_used or ()),
         cards=cards,
         cards_left=max(0, len(causes) - CAUSES_MAX),
         by_task=_task_map(facts),
