@@ -41,7 +41,6 @@ class Story:
     """How the lead of a cause came about."""
 
     rows: Sequence[Row]
-    rows_left: int
     has_nominal: bool
     ending: str
     message: str
@@ -214,12 +213,11 @@ def _member(stored: StoredCounterexample, facts: StudyFacts) -> Member:
 def _story(stored: StoredCounterexample) -> Story:
     record = stored.record
     trace = record.trace
-    rows, left = rows_of(trace, stored.calls, record.contract)
+    rows = rows_of(trace, stored.calls, record.contract)
     violation = violation_of(record)
     at_end = violation is not None and violation.step >= len(trace.steps)
     return Story(
         rows=rows,
-        rows_left=left,
         has_nominal=stored.calls is not None,
         ending=_ending(trace),
         message=trace.outcome.message,

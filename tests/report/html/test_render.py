@@ -123,6 +123,7 @@ def test_the_run_stands_beside_the_run_without_faults(broken: StudyFacts) -> Non
     assert ">the same<" in page
 
 
+@pytest.mark.slow
 def test_a_page_of_2000_counterexamples_stays_below_5_megabytes(broken: StudyFacts) -> None:
     (one, *_) = broken.counterexamples
     hook = next(iter(one.record.schedule)).hook
