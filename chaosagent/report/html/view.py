@@ -176,7 +176,7 @@ def _card(
         members=[_member(stored[found.id], facts) for found in cause.findings],
         failing=failing.get(number),
         command=command,
-        exact=replay_command(record.target_reference, lead.path, "--mode exact"),
+        exact="" if record.has_no_trace else replay_command(record.target_reference, lead.path, "--mode exact"),
         differs_at=cause.differs_at,
         story=_story(lead) if number <= STORIES_MAX else None,
     )
