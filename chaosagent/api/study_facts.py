@@ -119,6 +119,7 @@ def _of_store(folder: Path, store: ClosedStore, budget: float) -> StudyFacts:
         tried=dict(tried),
         not_used=_not_used(store, {operator for operator, _ in tried}),
         failing=list(_failing(connection)),
+        shard=facts.get("shard", ""),
         violation_runs=[row[0] for row in connection.execute(_FIRST)],
     )
 
@@ -141,6 +142,7 @@ def _so_far(folder: Path, *, is_running: bool) -> StudyFacts:
         errors=told.errors,
         seconds=told.seconds,
         written=told.written,
+        shard=told.shard,
     )
 
 

@@ -97,6 +97,8 @@ def _cheapest(facts: StudyFacts, causes: Sequence[Cause]) -> tuple[str, ...]:
 
 def _left(facts: StudyFacts) -> tuple[str, ...]:
     told = []
+    if facts.shard:
+        told.append(f"This is part {facts.shard} of the study; nothing here is said of the tasks of the other parts.")
     if facts.state in ("running", "killed"):
         was = "was still running" if facts.state == "running" else "was ended by force"
         when = f" at {facts.written}" if facts.written else ""

@@ -119,6 +119,7 @@ class StudyFacts:
             known what was called.
         failing: The runs that break a contract.
         written: When a study that is not over has last said how far it is, in UTC.
+        shard: Which part of the study the folder holds, as `2/8`; empty for all of it.
         violation_runs: Number of the run in which each search first saw its contract broken, ascending.
     """
 
@@ -143,6 +144,7 @@ class StudyFacts:
     failing: Sequence[Failing] = ()
     violation_runs: Sequence[int] = ()
     written: str = ""
+    shard: str = ""
 
     @property
     def tasks(self) -> list[str]:

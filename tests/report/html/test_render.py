@@ -75,6 +75,7 @@ def test_nothing_is_called_proved_that_certificates_do_not_prove(broken: StudyFa
         assert "This is proved" not in told
         assert "Robust." not in verdict_of(replace(robust, state=state))
     assert "This is proved" not in verdict_of(replace(broken, stochastic=True))
+    assert "This is part 1/2 of the study" in verdict_of(replace(robust, shard="1/2"))
     told = verdict_of(replace(robust, errors=2))
     assert told.endswith("Two runs ended with an error; no proof reaches the cost of the cheapest.")
 
