@@ -119,6 +119,7 @@ def _of_store(folder: Path, store: ClosedStore, budget: float) -> StudyFacts:
         tried=dict(tried),
         not_used=_not_used(store, {operator for operator, _ in tried}),
         failing=list(_failing(connection)),
+        shard=facts.get("shard", ""),
         violation_runs=[row[0] for row in connection.execute(_FIRST)],
     )
 
@@ -141,6 +142,7 @@ def _so_far(folder: Path, *, is_running: bool) -> StudyFacts:
         errors=told.errors,
         seconds=told.seconds,
         written=told.written,
+        shard=told.shard,
     )
 
 
@@ -196,9 +198,11 @@ def _failing(connection: sqlite3.Connection) -> Iterator[Failing]:
         )
 
 
-def _not_used(store: ClosedStore, used: set[str]) -> list[str]:
-    """Return the operators that fit a boundary that was called, and that landed in no run."""
+def _not_used(store: ClosedStore, used: set[str]) -> list[str] | None:
+    """Return the operators that fit a boundary that was called, and that landed in no run; `None` if none is known."""
     boundaries = {crossing.boundary for _, one in store.undisturbed() for crossing in one.crossings}
+    if not boundaries:
+        return None
     return [name for name in OPERATORS if name not in used and boundaries & set(OPERATORS.get(name).boundaries)]
 
 

@@ -21,7 +21,7 @@ from chaosagent.studyfile import StudyFile
 
 __all__ = ["EXECUTORS", "WorkerSettings", "exit_code_of", "run_study", "write_beside"]
 
-PAGE_SECONDS_MIN, PAGE_INTERVAL_FACTOR = 15.0, 100.0
+PAGE_SECONDS_MIN, PAGE_SECONDS_EXPECTED, PAGE_SHARE_MAX = 15.0, 0.15, 0.01
 EXIT_HELD, EXIT_VIOLATED, EXIT_INCONCLUSIVE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 3, 4, 130
 
 
@@ -89,15 +89,18 @@ class PageSink(Sink):
     def __init__(self, folder: Path, seconds_min: float | None = None) -> None:
         self._folder = folder
         self._seconds_min = PAGE_SECONDS_MIN if seconds_min is None else seconds_min
-        self._next = monotonic() + self._seconds_min
+        self._begun = self._ended = monotonic()
+        self._spent, self._latest = 0.0, PAGE_SECONDS_EXPECTED
 
     def progress(self, progress: StudyProgress) -> None:  # noqa: ARG002  # the page is read from the folder
         begun = monotonic()
-        if begun < self._next:
+        affordable = (begun - self._begun) * PAGE_SHARE_MAX
+        if begun - self._ended < self._seconds_min or self._spent + self._latest > affordable:
             return
         write_beside(self._folder)  # what is wrong with it is reported at the end
-        ended = monotonic()
-        self._next = ended + max(self._seconds_min, (ended - begun) * PAGE_INTERVAL_FACTOR)
+        self._ended = monotonic()
+        self._latest = self._ended - begun
+        self._spent += self._latest
 
 
 def write_beside(folder: Path) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chaosagent.api.study_facts import study_facts
-from chaosagent.cli.session import PageSink
+from chaosagent.cli.session import PageSink, write_beside
 from chaosagent.study.result import StudyProgress
 from chaosagent.study.store.lock import lock_folder
 
@@ -82,21 +82,34 @@ def test_a_study_that_runs_or_was_killed_has_a_page_without_any_proof(chaosagent
     assert "This is proved" not in page
 
 
-def test_a_page_is_written_while_a_search_runs_and_not_too_often(chaosagent: Command, folder: Path) -> None:
+def test_a_page_is_written_while_a_search_runs_and_takes_a_hundredth_of_its_time(
+    chaosagent: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chaosagent("search", "study.yaml", "--out", "out")
     page = folder / "out" / "report.html"
-    page.unlink()
+    now, spent, pages = [1000.0], 0.0, 0
 
+    def slow_page(_: Path) -> str:
+        nonlocal spent, pages
+        assert write_beside(folder / "out").startswith("the page of this study")
+        now[0] += 0.4 if pages == 3 else 0.1
+        spent += 0.4 if pages == 3 else 0.1
+        pages += 1
+        return ""
+
+    monkeypatch.setattr("chaosagent.cli.session.monotonic", lambda: now[0])
+    monkeypatch.setattr("chaosagent.cli.session.write_beside", slow_page)
     with lock_folder(folder / "out"):
-        early = PageSink(folder / "out", seconds_min=60.0)
-        early.progress(StudyProgress())
-        assert not page.exists()
-        sink = PageSink(folder / "out", seconds_min=0.0)
+        sink = PageSink(folder / "out")
         sink.progress(StudyProgress())
-        assert "So far: Not robust." in page.read_text("utf-8")
-        page.unlink()
-        sink.progress(StudyProgress())
-        assert not page.exists()  # the first took more than a hundredth of the time since
+        assert pages == 0
+        for _ in range(300):
+            now[0] += 1.0
+            sink.progress(StudyProgress())
+
+    assert pages > 5
+    assert spent <= 0.01 * (now[0] - 1000.0)
+    assert "So far: Not robust." in page.read_text("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import NamedTuple
 
 from chaosagent.canonical import Plain
@@ -16,6 +17,9 @@ from chaosagent.report.causes.pattern import Pattern, pattern_in
 from chaosagent.report.weaknesses import rank_of
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.trace.trace import Trace
+
+HOOKS_MAX = 8
+"""Up to so many hooks, it is faster to look their subsets up than to go through all groups."""
 
 
 class Finding(NamedTuple):
@@ -142,16 +146,28 @@ def causes_of(findings: Iterable[Finding]) -> list[Cause]:
 
     Determinism: depends on the set of counterexamples and not on their order.
     """
-    groups: dict[str, list[list[Finding]]] = {}
+    groups: list[list[Finding]] = []
+    numbers: dict[tuple[str, frozenset[str]], int] = {}  # of the groups, by what makes them: no two have the same
     for found in sorted(findings, key=_order):
-        alike = groups.setdefault(found.differs_at, [])
-        group = next((group for group in alike if group[0].hooks <= found.hooks), None)
-        if group is None:
-            alike.append([found])
+        at, hooks = found.differs_at, found.hooks
+        number = _first_group(numbers, at, hooks)
+        if number is None:
+            numbers[at, hooks] = len(groups)
+            groups.append([found])
         else:
-            group.append(found)
-    causes = [_cause(at, tuple(group)) for at, alike in groups.items() for group in alike]
+            groups[number].append(found)
+    causes = [_cause(at, tuple(groups[number])) for (at, _), number in numbers.items()]
     return sorted(causes, key=lambda cause: _order(cause.lead))
+
+
+def _first_group(numbers: Mapping[tuple[str, frozenset[str]], int], at: str, hooks: frozenset[str]) -> int | None:
+    """Return the first group that first differs at a hook and has some of given hooks, all of its own among them."""
+    if len(hooks) > HOOKS_MAX:
+        fits = [number for (other, some), number in numbers.items() if other == at and some <= hooks]
+    else:
+        subsets = (frozenset(some) for size in range(len(hooks) + 1) for some in combinations(hooks, size))
+        fits = [numbers[at, some] for some in subsets if (at, some) in numbers]
+    return min(fits, default=None)
 
 
 def _cause(differs_at: str, group: tuple[Finding, ...]) -> Cause:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from chaosagent.report.causes.cause import Cause
 from chaosagent.report.html.study_facts import COST_TOLERANCE, StudyFacts
@@ -19,13 +19,13 @@ class Conclusion(NamedTuple):
         verdict: A few words: "Not robust."
         rest: The sentence that follows them.
         details: Sentences on what is proved, and what is not.
-        is_bad: Something breaks.
+        tone: Something breaks, all is proved, or neither.
     """
 
     verdict: str
     rest: str
     details: tuple[str, ...]
-    is_bad: bool
+    tone: Literal["bad", "good", "unclear"]
 
 
 def conclusion_of(facts: StudyFacts, causes: Sequence[Cause]) -> Conclusion:
@@ -36,21 +36,21 @@ def conclusion_of(facts: StudyFacts, causes: Sequence[Cause]) -> Conclusion:
         names = ", ".join(sorted({one.contract for one in nominally}))
         count = quantity(len(nominally), "search", "searches").capitalize()
         rest = f"{count} {'breaks' if len(nominally) == 1 else 'break'} without any fault: {names}."
-        return Conclusion(f"{prefix}Broken.", rest, (*_cheapest(facts, causes), *_left(facts)), is_bad=True)
+        return Conclusion(f"{prefix}Broken.", rest, (*_cheapest(facts, causes)[:1], *_left(facts)), tone="bad")
     if facts.counterexamples or facts.missing:
         return Conclusion(
-            f"{prefix}Not robust.", _broken(facts), (*_cheapest(facts, causes), *_left(facts)), is_bad=True
+            f"{prefix}Not robust.", _broken(facts), (*_cheapest(facts, causes), *_left(facts)), tone="bad"
         )
     counts = facts.standings()
     total = max(facts.search_count, len(facts.searches))
     if facts.is_over and counts.get("proved") and counts["proved"] + counts.get("nothing to inject", 0) == total:
         rest = f"Nothing up to cost {facts.budget:g} breaks it, in the declared space."
-        return Conclusion("Robust.", f"{rest} This is proved.", _left(facts), is_bad=False)
+        return Conclusion("Robust.", f"{rest} This is proved.", _left(facts), tone="good")
     if facts.is_over and counts.get("shown", 0) == total and total:
         rest = f"Nothing up to cost {facts.budget:g} was confirmed to break it; clean runs show that, and no proof."
-        return Conclusion("No failure shown.", rest, _left(facts), is_bad=False)
-    rest = f"Nothing was found, and {counts.get('proved', 0)} of {quantity(total, 'search', 'searches')} are proved."
-    return Conclusion(f"{prefix}Inconclusive.", rest, _left(facts), is_bad=False)
+        return Conclusion("No failure shown.", rest, _left(facts), tone="unclear")
+    rest = f"Nothing was found, and {counts.get('proved', 0)} of {total} searches proved that nothing is to be found."
+    return Conclusion(f"{prefix}Inconclusive.", rest, _left(facts), tone="unclear")
 
 
 def _broken(facts: StudyFacts) -> str:
@@ -97,6 +97,8 @@ def _cheapest(facts: StudyFacts, causes: Sequence[Cause]) -> tuple[str, ...]:
 
 def _left(facts: StudyFacts) -> tuple[str, ...]:
     told = []
+    if facts.shard:
+        told.append(f"This is part {facts.shard} of the study; nothing here is said of the tasks of the other parts.")
     if facts.state in ("running", "killed"):
         was = "was still running" if facts.state == "running" else "was ended by force"
         when = f" at {facts.written}" if facts.written else ""
@@ -107,9 +109,8 @@ def _left(facts: StudyFacts) -> tuple[str, ...]:
     if facts.state == "interrupted":
         told.append(f"The study was interrupted. {RESUME}")
     if facts.errors:
-        told.append(
-            f"{quantity(facts.errors, 'run').capitalize()} ended with an error, so no proof reaches their cost."
-        )
+        runs = quantity(facts.errors, "run").capitalize()
+        told.append(f"{runs} ended with an error; no proof reaches the cost of the cheapest.")
     if facts.missing:
         names = ", ".join(facts.missing[:5])
         told.append(f"{quantity(len(facts.missing), 'counterexample').capitalize()} without a record: {names}.")

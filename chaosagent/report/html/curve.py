@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from chaosagent.report.html.study_facts import SearchFact, StudyFacts
+from chaosagent.report.printable import printable
 from chaosagent.study.plan import OBJECTIVE
 
+LABELS_MAX, NAME_MAX = 6, 24
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640.0, 240.0, 52.0, 16.0, 14.0, 44.0
 
 
@@ -28,6 +31,15 @@ class Tick(NamedTuple):
     text: str
 
 
+class Label(NamedTuple):
+    """The tasks that break at a step: where it is written, and at which side of that point."""
+
+    at: float
+    height: float
+    anchor: str
+    text: str
+
+
 class CurveView(NamedTuple):
     """A curve ready to be drawn.
 
@@ -39,6 +51,7 @@ class CurveView(NamedTuple):
         band: Path around what is neither known to break nor proved to hold; empty where there is nothing of it.
         across: Marks on the horizontal axis.
         upright: Marks on the other.
+        labels: The tasks that break at its steps; none where there are many steps.
         pairs: How many searches stand behind it.
     """
 
@@ -49,6 +62,7 @@ class CurveView(NamedTuple):
     band: str
     across: Sequence[Tick]
     upright: Sequence[Tick]
+    labels: Sequence[Label]
     pairs: int
 
 
@@ -76,6 +90,7 @@ def curve_of(facts: StudyFacts) -> CurveView | None:
         band,
         [Tick(_x(mark, facts.budget), f"{mark:g}") for mark in marks],
         [Tick(_y(share), f"{share:.0%}") for share in (0.0, 0.5, 1.0)],
+        _labels(points, facts.budget) if is_objective else (),
         len(searches),
     )
 
@@ -96,6 +111,21 @@ def points_of(searches: Sequence[SearchFact], budget: float, *, stochastic: bool
         for change in sorted(changes)
         if change <= budget
     ]
+
+
+def _labels(points: Sequence[Point], most: float) -> list[Label]:
+    """Return a label for each step, in the middle of its fall; beside it where there is room."""
+    labels = []
+    for before, point in pairwise(points):
+        if point.breaks:
+            others = len(point.breaks) - 1
+            name = printable(point.breaks[0], characters_max=NAME_MAX)
+            text = f"{name} and {others} more" if others else name
+            is_left = point.budget > most / 2
+            at = _x(point.budget, most) + (-6 if is_left else 6)
+            height = (_y(before.upper) + _y(point.upper)) / 2 + 4
+            labels.append(Label(at, height, "end" if is_left else "start", text))
+    return labels if len(labels) <= LABELS_MAX else []
 
 
 def _x(budget: float, most: float) -> float:

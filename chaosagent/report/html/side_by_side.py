@@ -18,8 +18,7 @@ from chaosagent.vocabulary import Landing, Mediation
 REQUEST_MAX, ANSWER_MAX = 300, 400
 QUIET_MAX = 90
 """Of calls that are equal, or whose differences are listed, so many characters are shown of request and answer."""
-EQUAL_SHOWN = 1
-"""Of a stretch of equal steps so many are shown at each end."""
+RANK_OF_REST = 3
 WHOLE_MAX = 12
 DIFFERENCES_MAX = 4
 ROWS_MAX = 80
@@ -49,7 +48,7 @@ class Row(NamedTuple):
         decided: What the mediator decided other than to allow.
         committed: Effects of this step.
         broken: How the contract is broken here.
-        skipped: So many equal steps stand for this line, which shows none of them.
+        skipped: This line stands for so many calls, none of which is shown; `is_equal` if all of them are.
         at: Virtual seconds.
         differences: Where request and answer differ from those without faults.
     """
@@ -68,8 +67,10 @@ class Row(NamedTuple):
     differences: tuple[Difference, ...] = ()
 
 
-def rows_of(trace: Trace, nominal: Calls | None, contract: str) -> tuple[list[Row], int]:
-    """Return a run beside the run without faults, and how many rows were left out at the end.
+def rows_of(trace: Trace, nominal: Calls | None, contract: str) -> list[Row]:
+    """Return a run beside the run without faults; a row stands for each stretch of calls that is left out.
+
+    What is injected, decided, committed and broken is shown before all else, and so is the first difference.
 
     Args:
         trace: Of the run under faults.
@@ -78,29 +79,70 @@ def rows_of(trace: Trace, nominal: Calls | None, contract: str) -> tuple[list[Ro
     """
     violation = trace.verdict(contract).violation
     broken_at = -1 if violation is None else violation.step
+    pairs = _aligned(trace.steps, nominal or ())
+    equal = [nominal is None or _is_equal(step, call) for step, call in pairs]
+    first = equal.index(False) if False in equal else -1
+    rank = [_rank(step, broken_at, is_first=place == first) for place, (step, _) in enumerate(pairs)]
     rows: list[Row] = []
-    seen_difference = False
-    for step, call in _aligned(trace.steps, nominal or ()):
-        equal = step is not None and ((call is not None and _is_same(step, call)) or not is_call(step))
-        if step is not None and not is_call(step):
-            row = Row(step.index, _side_of(step), None, is_equal=step.landed is None and not step.effects)
-        else:
-            row = Row(
-                None if step is None else step.index,
-                None if step is None else _side_of(step),
-                None if call is None else _side_in(call),
-                is_equal=equal or nominal is None,
-            )
-            if step is not None and call is not None and not equal:
-                row = _with_differences(row, step, call)
-        if nominal is not None and not row.is_equal and not seen_difference:
-            seen_difference = True
-            row = row._replace(is_first=True)
-        if step is not None:
-            row = _with_events(row, step, violation.reason if violation and step.index == broken_at else "")
-        rows.append(row)
-    rows = [_shortened(row) if _is_quiet(row) or row.differences else row for row in _without_equal_stretches(rows)]
-    return rows[:ROWS_MAX], max(0, len(rows) - ROWS_MAX)
+    before = -1
+    for place in [*_shown(equal, rank), len(pairs)]:
+        left_out = equal[before + 1 : place]
+        if left_out:
+            rows.append(Row(None, None, None, is_equal=all(left_out), skipped=len(left_out)))
+        if place < len(pairs):
+            step, call = pairs[place]
+            reason = violation.reason if violation and step is not None and step.index == broken_at else ""
+            row = _row(step, call, reason, is_equal=equal[place])
+            rows.append(row._replace(is_first=place == first))
+        before = place
+    return rows
+
+
+def _is_equal(step: Step | None, call: Call | None) -> bool:
+    if step is None:
+        return False
+    if not is_call(step):
+        return step.landed is None and not step.effects
+    return call is not None and _is_same(step, call)
+
+
+def _rank(step: Step | None, broken_at: int, *, is_first: bool) -> int:
+    """Return how much a reader needs a line: 0 most, `RANK_OF_REST` like any other."""
+    if is_first or (step is not None and step.index == broken_at):
+        return 0
+    if step is None:
+        return RANK_OF_REST
+    if step.landed is not None:
+        return 1
+    return 2 if step.effects or step.decision.mediation is not Mediation.ALLOW else RANK_OF_REST
+
+
+def _shown(equal: Sequence[bool], rank: Sequence[int]) -> list[int]:
+    """Return which lines are shown."""
+    count = len(equal)
+    if count <= WHOLE_MAX:
+        return list(range(count))
+    loud = [place for place in range(count) if not equal[place] or rank[place] < RANK_OF_REST]
+    if len(loud) > ROWS_MAX:
+        return sorted(sorted(loud, key=lambda place: (rank[place], place))[:ROWS_MAX])
+    around = {near for place in loud for near in (place - 1, place, place + 1) if 0 <= near < count}
+    shown = {0, count - 1, *around}
+    return sorted(shown if len(shown) <= ROWS_MAX else loud)
+
+
+def _row(step: Step | None, call: Call | None, broken: str, *, is_equal: bool) -> Row:
+    row = Row(
+        None if step is None else step.index,
+        None if step is None else _side_of(step),
+        None if call is None else _side_in(call),
+        is_equal=is_equal,
+    )
+    if step is None:
+        return row
+    row = _with_events(row, step, broken)
+    if call is not None and not is_equal:
+        row = _with_differences(row, step, call)
+    return _shortened(row) if _is_quiet(row) or row.differences else row
 
 
 def _with_events(row: Row, step: Step, broken: str) -> Row:
@@ -194,26 +236,6 @@ def _likeness(step: Step, call: Call) -> int:
     if step.request == call.request:
         return 4 if step.response == call.response else 3
     return 2 if step.hook == call.hook else 0
-
-
-def _without_equal_stretches(rows: Sequence[Row]) -> list[Row]:
-    if len(rows) <= WHOLE_MAX:
-        return list(rows)
-    shown: list[Row] = []
-    begin = 0
-    while begin < len(rows):
-        end = begin
-        while end < len(rows) and _is_quiet(rows[end]):
-            end += 1
-        if end - begin > 2 * EQUAL_SHOWN + 1:
-            gap = Row(None, None, None, is_equal=True, skipped=end - begin - 2 * EQUAL_SHOWN)
-            shown += [*rows[begin : begin + EQUAL_SHOWN], gap, *rows[end - EQUAL_SHOWN : end]]
-        else:
-            shown += rows[begin:end]
-        if end < len(rows):
-            shown.append(rows[end])
-        begin = end + 1
-    return shown
 
 
 def _shortened(row: Row) -> Row:

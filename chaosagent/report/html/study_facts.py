@@ -115,9 +115,11 @@ class StudyFacts:
         seconds: Real time.
         failed: Kinds of errors, the most frequent first.
         tried: How many runs had a fault that landed, by operator and interface.
-        not_used: Operators that fit an interface that was called, and that no run used.
+        not_used: Operators that fit an interface that was called, and that landed in no run; `None` where it is not
+            known what was called.
         failing: The runs that break a contract.
         written: When a study that is not over has last said how far it is, in UTC.
+        shard: Which part of the study the folder holds, as `2/8`; empty for all of it.
         violation_runs: Number of the run in which each search first saw its contract broken, ascending.
     """
 
@@ -138,10 +140,11 @@ class StudyFacts:
     seconds: float = 0.0
     failed: Sequence[ErrorFact] = ()
     tried: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    not_used: Sequence[str] = ()
+    not_used: Sequence[str] | None = None
     failing: Sequence[Failing] = ()
     violation_runs: Sequence[int] = ()
     written: str = ""
+    shard: str = ""
 
     @property
     def tasks(self) -> list[str]:

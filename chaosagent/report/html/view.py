@@ -41,7 +41,6 @@ class Story:
     """How the lead of a cause came about."""
 
     rows: Sequence[Row]
-    rows_left: int
     has_nominal: bool
     ending: str
     message: str
@@ -118,7 +117,7 @@ def view_of(facts: StudyFacts) -> View:
         conclusion=conclusion,
         curve=curve_of(facts),
         standings=sorted(facts.standings().items()),
-        not_used=_families(facts.not_used),
+        not_used=_families(facts.not_used or ()),
         cards=cards,
         cards_left=max(0, len(causes) - CAUSES_MAX),
         by_task=_task_map(facts),
@@ -177,7 +176,7 @@ def _card(
         members=[_member(stored[found.id], facts) for found in cause.findings],
         failing=failing.get(number),
         command=command,
-        exact=replay_command(record.target_reference, lead.path, "--mode exact"),
+        exact="" if record.has_no_trace else replay_command(record.target_reference, lead.path, "--mode exact"),
         differs_at=cause.differs_at,
         story=_story(lead) if number <= STORIES_MAX else None,
     )
@@ -214,12 +213,11 @@ def _member(stored: StoredCounterexample, facts: StudyFacts) -> Member:
 def _story(stored: StoredCounterexample) -> Story:
     record = stored.record
     trace = record.trace
-    rows, left = rows_of(trace, stored.calls, record.contract)
+    rows = rows_of(trace, stored.calls, record.contract)
     violation = violation_of(record)
     at_end = violation is not None and violation.step >= len(trace.steps)
     return Story(
         rows=rows,
-        rows_left=left,
         has_nominal=stored.calls is not None,
         ending=_ending(trace),
         message=trace.outcome.message,

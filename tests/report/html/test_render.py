@@ -58,6 +58,7 @@ def test_a_study_that_broke_says_what_is_enough_and_what_is_proved(broken: Study
 def test_a_study_without_violations_is_called_proved(robust: StudyFacts) -> None:
     assert verdict_of(robust) == "Robust. Nothing up to cost 1.2 breaks it, in the declared space. This is proved."
     assert 'id="broke"' not in page_of(robust)
+    assert "Every operator that fits" not in page_of(replace(robust, not_used=None))
 
 
 def test_nothing_is_called_proved_that_certificates_do_not_prove(broken: StudyFacts, robust: StudyFacts) -> None:
@@ -74,7 +75,9 @@ def test_nothing_is_called_proved_that_certificates_do_not_prove(broken: StudyFa
         assert "This is proved" not in told
         assert "Robust." not in verdict_of(replace(robust, state=state))
     assert "This is proved" not in verdict_of(replace(broken, stochastic=True))
-    assert "no proof reaches their cost" in verdict_of(replace(robust, errors=2))
+    assert "This is part 1/2 of the study" in verdict_of(replace(robust, shard="1/2"))
+    told = verdict_of(replace(robust, errors=2))
+    assert told.endswith("Two runs ended with an error; no proof reaches the cost of the cheapest.")
 
 
 def test_no_text_of_a_target_is_markup(broken: StudyFacts) -> None:
@@ -121,6 +124,7 @@ def test_the_run_stands_beside_the_run_without_faults(broken: StudyFacts) -> Non
     assert ">the same<" in page
 
 
+@pytest.mark.slow
 def test_a_page_of_2000_counterexamples_stays_below_5_megabytes(broken: StudyFacts) -> None:
     (one, *_) = broken.counterexamples
     hook = next(iter(one.record.schedule)).hook
