@@ -10,7 +10,7 @@ import typer
 
 from chaosagent.cli import output
 
-DRAWN, UNSEARCHED = 0, 2
+DRAWN = 0
 FIGURES = (".svg", ".png", ".pdf")
 STUDIES_MAX = 6
 
@@ -63,7 +63,7 @@ def curve(
     chaosagent curve chaosagent-out/triage-naive chaosagent-out/triage-hardened --out curve.pdf --out curve.csv
     """
     from chaosagent.api.stored.curve_figure import draw_curves
-    from chaosagent.api.stored.curves import curves_csv, curves_json, curves_of, curves_page
+    from chaosagent.api.stored.curves import UNSEARCHED, curves_csv, curves_json, curves_of, curves_page
     from chaosagent.cli.status import folder_of
     from chaosagent.errors import UsageError
 
@@ -75,6 +75,8 @@ def curve(
         raise UsageError(f"{len(studies)} studies: at most {STUDIES_MAX} can be told apart in one figure. Name fewer.")
     with output.stdout_for_answers():
         found = [curves_of(folder_of(path), by_category=by is Breakdown.CATEGORY) for path in studies]
+    if not any(one.robustness for one in found):
+        raise UsageError(f"{studies[0]}: {UNSEARCHED}")
     if not wanted:
         place = found[0].folder if len(found) == 1 else Path()
         wanted = [place / "curve.svg", place / "curve.csv"]
@@ -89,4 +91,4 @@ def curve(
     else:
         page = curves_page(found)
         output.answer(page.line(f"Written: {', '.join(map(str, wanted))}"))
-    return DRAWN if any(one.robustness for one in found) else UNSEARCHED
+    return DRAWN

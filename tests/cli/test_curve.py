@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from chaosagent.api.stored.categories import categories_of
+from chaosagent.api.stored.curves import _breaks, _cell
 from chaosagent.cli.main import main
 from chaosagent.errors import UsageError
+from chaosagent.metrics.comparison import SearchKey, SearchOutcome
 
 STUDY = """
 target: triage
@@ -59,12 +61,24 @@ def test_what_a_search_left_open_is_not_taken_for_kept(studies: Path, capsys: py
     assert "R is at least the first, as proved" in told
 
 
-def test_a_study_without_the_objective_says_what_to_do(studies: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["curve", str(studies / "without"), "--out", str(studies / "without.csv")]) == 2
+def test_without_the_objective_nothing_is_written_and_the_remedy_is_named(
+    studies: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["curve", str(studies / "without")]) == 2
 
-    told = capsys.readouterr().out
-    assert "did not search the contract 'objective'. Add `objective` to its contracts and search with --resume" in told
-    assert "at-most-once" in told
+    assert "'objective' was not searched, so there is no R(B). Add `objective` to its" in capsys.readouterr().err
+    assert not list((studies / "without").glob("curve.*"))
+
+
+def test_no_cell_is_a_formula_and_seeds_are_told_apart() -> None:
+    outcomes = {
+        SearchKey("=cmd()", seed, "objective"): SearchOutcome(cost, cost)
+        for seed, cost in ((0, 1.1), (1, 2.2), (2, 1.1))
+    }
+    breaks = _breaks(outcomes, 3.0)
+
+    assert breaks == {1.1: ("=cmd(), seed 0", "=cmd(), seed 2"), 2.2: ("=cmd(), seed 1",)}
+    assert _cell(breaks[2.2][0]) == "'=cmd(), seed 1"
 
 
 @pytest.mark.parametrize(

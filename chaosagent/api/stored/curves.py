@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +36,7 @@ class StudyCurves:
         survival: The share of searches whose contract no schedule of cost up to B breaks; the objective is not among
             the contracts. `None` where there is no other.
         contracts: The same for each contract alone.
-        breaks: By budget, the tasks that stop meeting their objective there.
+        breaks: By budget, the tasks that stop meeting their objective there; with a seed where other seeds do not.
         categories: R(B) of the tasks of each category, by name; empty where that was not asked for.
         stochastic: Answers come by chance, so nothing is proved.
     """
@@ -65,14 +66,10 @@ def curves_of(folder: Path, *, by_category: bool = False) -> StudyCurves:
     result = load(folder)
     outcomes, budget = outcomes_of(result), result.budget
     if not outcomes:
-        raise UsageError(f"{folder}: no search of this study has ended, so there is no curve. Go on with --resume.")
+        raise UsageError(f"{folder}: no search of this study has ended, so there is no curve. Continue with --resume.")
     against = {key: one for key, one in outcomes.items() if key.contract == OBJECTIVE}
     others = {key: one for key, one in outcomes.items() if key.contract != OBJECTIVE}
     categories = categories_of(result.target, folder, {key.task for key in against}) if by_category else {}
-    breaks: dict[float, set[str]] = {}
-    for key, one in against.items():
-        if one.cost is not None and one.cost <= budget:
-            breaks.setdefault(one.cost, set()).add(key.task)
     return StudyCurves(
         name=f"{folder.name} ({result.config})",
         folder=folder,
@@ -84,7 +81,7 @@ def curves_of(folder: Path, *, by_category: bool = False) -> StudyCurves:
             )
             for contract in dict.fromkeys(key.contract for key in others)
         },
-        breaks={cost: tuple(sorted(tasks)) for cost, tasks in sorted(breaks.items())},
+        breaks=_breaks(against, budget),
         categories={
             category: curve_of(
                 _survivals({key: one for key, one in against.items() if categories[key.task] == category}), budget
@@ -93,6 +90,23 @@ def curves_of(folder: Path, *, by_category: bool = False) -> StudyCurves:
         },
         stochastic=any(one.level == "S" for one in result.certificates),
     )
+
+
+def _breaks(against: dict[SearchKey, SearchOutcome], budget: float) -> dict[float, tuple[str, ...]]:
+    """Return what breaks at which cost: a task, with its seed where another seed of it does not break there."""
+    seeds: Counter[str] = Counter(key.task for key in against)
+    broken: dict[float, dict[str, list[int]]] = {}
+    for key, one in against.items():
+        if one.cost is not None and one.cost <= budget:
+            broken.setdefault(one.cost, {}).setdefault(key.task, []).append(key.seed)
+    return {
+        cost: tuple(
+            name
+            for task, theirs in sorted(tasks.items())
+            for name in ([task] if len(theirs) == seeds[task] else [f"{task}, seed {seed}" for seed in sorted(theirs)])
+        )
+        for cost, tasks in sorted(broken.items())
+    }
 
 
 def _survivals(outcomes: dict[SearchKey, SearchOutcome]) -> list[Survival]:
@@ -136,6 +150,7 @@ def curves_page(studies: Sequence[StudyCurves]) -> Page:
 
 
 REMEDY = "Add `objective` to its contracts and search with --resume: no run is made again."
+UNSEARCHED = f"the contract {OBJECTIVE!r} was not searched, so there is no R(B). {REMEDY}"
 NOTE = (
     "Where two values stand, R is at least the first, as proved, and at most the second, by what was found. There is "
     "no interval, as nothing is estimated: the values hold for these tasks and seeds, and say nothing of others."
@@ -205,6 +220,12 @@ def curves_csv(studies: Sequence[StudyCurves]) -> str:
         curves = {"R(B)": study.robustness, **by_category, "survival": study.survival, **study.contracts}
         for name, curve in curves.items():
             for level in () if curve is None else curve.levels:
-                tasks = " ".join(study.breaks.get(level.budget, ())) if curve is study.robustness else ""
-                writer.writerow((study.folder, name, level.budget, level.lower, level.upper, tasks))
+                tasks = "; ".join(study.breaks.get(level.budget, ())) if curve is study.robustness else ""
+                cells = (_cell(str(study.folder)), _cell(name), level.budget, level.lower, level.upper, _cell(tasks))
+                writer.writerow(cells)
     return text.getvalue()
+
+
+def _cell(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
