@@ -101,6 +101,24 @@ def resume(path: Path, plan: Plan, study_text: str) -> OpenStore:
     return opened
 
 
+def refuse_study_file_of_others(copy: Path, study_text: str) -> None:
+    """Refuse to replace a study file that no study has put there, such as the one that is run.
+
+    Args:
+        copy: Where the study file of a stored study lies.
+        study_text: What would be written there.
+
+    Raises:
+        UsageError: Another text lies there.
+    """
+    is_ours = not copy.is_file() or copy.with_name("records.jsonl").exists()
+    if not is_ours and copy.read_text("utf-8", errors="replace") != study_text:
+        raise UsageError(
+            f"{copy} is there, and a stored study keeps its study file under that name. Choose another --out, such as "
+            "chaosagent-out/NAME."
+        )
+
+
 def facts_in(path: Path) -> dict[str, str]:
     """Return what a store of any version says of its study, before it is deleted; nothing when none was begun.
 

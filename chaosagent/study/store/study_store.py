@@ -23,7 +23,15 @@ from chaosagent.study.sink import Sink
 from chaosagent.study.store.committer import Committer
 from chaosagent.study.store.finished_tasks import counts_by_task, finished_row, read_finished, sum_of
 from chaosagent.study.store.lock import lock_folder
-from chaosagent.study.store.opening import OpenStore, begin, check_resumable, facts_in, lies_still, resume
+from chaosagent.study.store.opening import (
+    OpenStore,
+    begin,
+    check_resumable,
+    facts_in,
+    lies_still,
+    refuse_study_file_of_others,
+    resume,
+)
 from chaosagent.study.store.parts import PartWriter
 from chaosagent.study.store.progress_file import NAME as PROGRESS_NAME
 from chaosagent.study.store.reading import checked_evaluations, counts_in
@@ -62,16 +70,6 @@ def _check_removable(folder: Path, plan: Plan, *, unfinished_too: bool) -> None:
         raise UsageError(
             f"{folder} holds an unfinished run of this study. Go on with it (--resume), choose another folder "
             f"(--out), or delete {folder} first."
-        )
-
-
-def _refuse_study_file_of_others(copy: Path, study_text: str) -> None:
-    """Refuse to replace a study file that no study has put there, such as the one that is run."""
-    is_ours = not copy.is_file() or copy.with_name("records.jsonl").exists()
-    if not is_ours and copy.read_text("utf-8", errors="replace") != study_text:
-        raise UsageError(
-            f"{copy} is there, and a stored study keeps its study file under that name. Choose another --out, such as "
-            "chaosagent-out/NAME."
         )
 
 
@@ -133,7 +131,7 @@ class StudyStore(Sink):
             UsageError: The folder holds a study already, or a `study.yaml` of somebody else, or cannot be written to.
         """
         path, copy = folder / FILE_NAME, folder / "study.yaml"
-        _refuse_study_file_of_others(copy, study_text)
+        refuse_study_file_of_others(copy, study_text)
         lock, is_there = lock_folder(folder), copy.exists()
         try:
             if path.exists():  # looked for behind the lock: two processes may have come at once
@@ -287,9 +285,8 @@ class StudyStore(Sink):
     def search_over(self, result: SearchResult) -> None:
         """Keep how one search ended, unless an earlier session came further before this one was interrupted."""
         where = (result.task_id, str(result.seed), result.contract)
-        query = "SELECT trials FROM search WHERE task = ? AND seed = ? AND contract = ?"
-        known = self._execute(query, where).fetchone()
-        if known is not None and known[0] > result.trials:
+        query = "SELECT 1 FROM search WHERE task = ? AND seed = ? AND contract = ? AND trials > ?"
+        if self._execute(query, (*where, result.trials)).fetchone() is not None:
             return
         self._insert("REPLACE", "search", search_row(result))
         self._execute("DELETE FROM counterexample WHERE task = ? AND seed = ? AND contract = ?", where)
