@@ -51,6 +51,9 @@ def test_a_repair_is_gone_and_the_way_back_is_new(nights: Path, capsys: pytest.C
     assert back[0] == 1
     assert "Worse: " in back[1]
     assert "proved up to 1.2  cost 1.1" in back[1]
+    assert "of what is gone" in there[1]
+    assert "of what is new or cheaper" in back[1]
+    assert "of what is gone" not in back[1]
 
 
 def test_a_study_is_like_itself(nights: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,12 @@ from chaosagent.api.load_study import load
 from chaosagent.api.replay_records import replay
 from chaosagent.api.result import StudyResult
 from chaosagent.api.rows import STUDY_NAME, Certificate
+from chaosagent.api.study_facts import study_facts
 from chaosagent.errors import UsageError
 from chaosagent.faults.operator import searched_by_default
-from chaosagent.metrics.comparison import Comparison, SearchKey, SearchOutcome, compare
+from chaosagent.metrics.comparison import Change, Comparison, SearchKey, SearchOutcome, compare
 from chaosagent.replays.outcome import ReplayOutcome
+from chaosagent.report.causes.cause import Cause, causes_of, finding_in
 from chaosagent.studyfile import load_study
 from chaosagent.studyfile.settings import StudySettings
 
@@ -71,6 +73,28 @@ class StudyComparison:
             tuple(text for text, entry in first.items() if entry not in second.values()),
             tuple(text for text, entry in second.items() if entry not in first.values()),
         )
+
+    def causes(self, changes: Collection[Change]) -> list[Cause]:
+        """Return the causes of what has changed in some way, cheapest first; see `chaosagent.report.causes.cause`.
+
+        Args:
+            changes: Which ways. What is new, cheaper or more expensive is told by the second study, what is gone by the
+                first one.
+        """
+        wanted = [one for one in self.comparison.differences if one.change in changes]
+        return [
+            cause
+            for study, ids in (
+                (self.second, {one.after.counterexample for one in wanted if one.change is not Change.GONE}),
+                (self.first, {one.before.counterexample for one in wanted if one.change is Change.GONE}),
+            )
+            if ids
+            for cause in causes_of(
+                finding_in(one.record, one.calls)
+                for one in study_facts(study.folder).counterexamples
+                if one.record.id in ids
+            )
+        ]
 
 
 def compare_studies(first: Path, second: Path, *, by_replay: bool = False) -> StudyComparison:

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from chaosagent.api.stored.comparing import StoredStudy, StudyComparison
 from chaosagent.canonical import Plain
 from chaosagent.metrics.comparison import WORSE, Change, Difference, SearchKey, SearchOutcome
+from chaosagent.report.causes.cause import cause_json
+from chaosagent.report.causes.report_causes import HEADLINE_MAX
 from chaosagent.report.page import Cell, Page, Span, bad, faint, good, notice, strong
+from chaosagent.report.printable import printable
 from chaosagent.report.story import quantity
 
 ROWS_MAX = 20
@@ -20,6 +23,7 @@ MEANINGS = {
     Change.UNPROVED: "it was proved, and is open now",
     Change.INCOMPARABLE: "one study found what the other one did not search for",
 }
+BY_CAUSE = {"new or cheaper": WORSE, "gone": frozenset({Change.GONE})}
 
 
 def comparison_page(compared: StudyComparison) -> Page:
@@ -27,6 +31,7 @@ def comparison_page(compared: StudyComparison) -> Page:
     first, second, result = compared.first, compared.second, compared.comparison
     page = Page().line(strong("From "), _named(first)).line(strong("to   "), _named(second))
     page.gap().line(_verdict(compared))
+    _tell_causes(page, compared)
     for change in MEANINGS:
         found = [one for one in result.differences if one.change is change]
         if found:
@@ -54,6 +59,26 @@ def _verdict(compared: StudyComparison) -> Span:
             f"first one did not search for {them}. Resume the first one with more --trials, and compare again."
         )
     return good(f"Nothing is new or cheaper up to a budget of {compared.budget:g}.")
+
+
+def _tell_causes(page: Page, compared: StudyComparison) -> None:
+    """Say by cause what got worse and what got better: one mistake breaks several contracts in several tasks."""
+    for title, changes in BY_CAUSE.items():
+        causes = compared.causes(changes)
+        if causes:
+            page.heading(f"{quantity(len(causes), 'cause').capitalize()} of what is {title}")
+            rows: list[Sequence[Cell]] = [
+                (
+                    f"{cause.lead.cost:g}",
+                    str(len(cause.findings)),
+                    printable(cause.headline, characters_max=HEADLINE_MAX),
+                    faint("-") if cause.pattern is None else cause.pattern.name,
+                )
+                for cause in causes[:ROWS_MAX]
+            ]
+            page.table(("cost", "searches", "what it does", "known pattern"), rows)
+            if len(causes) > ROWS_MAX:
+                page.line(faint(f"... {len(causes) - ROWS_MAX} more (--json lists them)"), indent=2)
 
 
 def _tell(page: Page, change: Change, found: Sequence[Difference], compared: StudyComparison) -> None:
@@ -138,6 +163,7 @@ def comparison_json(compared: StudyComparison) -> dict[str, Plain]:
         "worse": result.worse,
         "undetermined": result.undetermined,
         "counts": {change.value: number for change, number in result.counts.items()},
+        "causes": {title: [cause_json(one) for one in compared.causes(changes)] for title, changes in BY_CAUSE.items()},
         "differences": [_difference_json(one) for one in result.differences],
         "only_first": {"searches": [list(one) for one in result.only_before], "operators": list(first)},
         "only_second": {"searches": [list(one) for one in result.only_after], "operators": list(second)},
