@@ -138,27 +138,6 @@ def history_of(crossing: RecordedCrossing, crossings: Iterable[RecordedCrossing]
     return sorted((one for one in crossings if one.place.interface == interface), key=_answered)
 
 
-def past_of(crossing: RecordedCrossing, history: Iterable[RecordedCrossing]) -> tuple[object, object]:
-    """Return what operators may read of the history of an interface when a crossing is asked, and when it is answered.
-
-    Args:
-        crossing: The crossing.
-        history: All crossings of its interface, as they were answered.
-
-    Returns:
-        Requests and answers before that; `None` where they are unclear, so that they are not read.
-    """
-    answered = [one for one in history if one.answered >= 0]
-    unclear_from = min((one.asked for one in history if one.history_unclear), default=inf)
-
-    def before(now: int) -> object:
-        if unclear_from < now:
-            return None
-        return tuple((one.request, one.response, one.history_unclear) for one in answered if one.answered < now)
-
-    return before(crossing.asked), before(crossing.answered)
-
-
 def _history(reads: Sequence[_Read]) -> _History:
     """Return the history of an interface of which these are the crossings."""
     answered = sorted((read for read in reads if read.answered >= 0), key=_answered)

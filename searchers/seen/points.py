@@ -7,13 +7,12 @@ from collections.abc import Container, Iterable, Sequence
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
-from chaosagent.faults.dry import Deviation, RecordedCrossing
+from chaosagent.faults.dry import Deviation, DryKind, DryOutcome, RecordedCrossing, apply_dry, is_interchangeable
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import Hook, Injection, Place, hook_at, inject
 from chaosagent.faults.operator import Operator
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.faults.space import Space
-from chaosagent.searchers.seen.applied import Applied, AppliedOperators
+from chaosagent.faults.space import Priced, Space
 from chaosagent.searchers.seen.numbers import Key, Numbers, history_of
 
 
@@ -199,9 +198,10 @@ class Expander:
     """
 
     def __init__(self, space: Space, seed: int, *, dry: bool = True, kinds_matter: bool = False) -> None:
+        self._space, self._seed, self._dry, self._kinds_matter = space, seed, dry, kinds_matter
+        self._history_matters = space.reads_history
         self._injections: dict[Injection, Injection] = {}
-        self._applied = AppliedOperators(space, seed, dry=dry, kinds_matter=kinds_matter)
-        self._numbers = Numbers(history_matters=space.reads_history)
+        self._numbers = Numbers(history_matters=self._history_matters)
         self._known: dict[Key, _Choices] = {}
         self._merged: dict[tuple[int, ...], Expansion] = {}
         self._next_number = 0
@@ -311,7 +311,9 @@ class Expander:
     def _worked_out(self, crossing: RecordedCrossing, history: list[RecordedCrossing]) -> _Choices:
         """Return the injections worth trying at a crossing, and those that are not, with their representatives."""
         place = crossing.place
-        kept, left_out = self._applied.at(crossing, history)
+        kept, left_out = self._apply_all(
+            self._space.at(crossing.boundary, place.interface, place.agent), crossing, history
+        )
         hook = hook_at(place)
         return _Choices(
             self._new_number(),
@@ -323,14 +325,48 @@ class Expander:
             ),
         )
 
-    def _choice(self, applied: Applied, hook: Hook) -> _Choice:
+    def _choice(self, applied: _Applied, hook: Hook) -> _Choice:
         priced = applied.priced
-        return _Choice(priced.cost, self._injection(hook, priced.operator), applied.deviation)
+        return _Choice(priced.cost, self._injection(hook, priced.operator), applied.outcome.deviation)
 
     def _injection(self, hook: Hook, operator: Operator) -> Injection:
         """Return one object for all injections that are equal: what is the same is found sooner than what is alike."""
         injection = inject(hook, operator)
         return self._injections.setdefault(injection, injection)
+
+    def _apply_all(
+        self, everything: Iterable[Priced], crossing: RecordedCrossing, history: list[RecordedCrossing]
+    ) -> tuple[list[_Applied], list[tuple[_Applied, _Applied | None]]]:
+        """Return what is to be tried at a crossing, and what R2 leaves out, with what has the same outcome."""
+        kept: list[_Applied] = []
+        left_out: list[tuple[_Applied, _Applied | None]] = []
+        seen: dict[tuple[object, ...], _Applied] = {}
+        interchangeable = is_interchangeable(crossing, history_matters=self._history_matters)
+        for priced in everything:
+            operator = priced.operator
+            outcome = apply_dry(operator, crossing, history, self._seed, history_matters=self._history_matters)
+            applied = _Applied(priced, outcome)
+            if outcome.kind is DryKind.UNPREDICTABLE or not self._dry:
+                kept.append(applied)
+                continue
+            if outcome.no_op:
+                left_out.append((applied, None))
+                continue
+            at_answer = outcome.deviation is Deviation.ANSWER and not interchangeable
+            identity = (outcome.key, at_answer, operator.name if self._kinds_matter else "")
+            representative = seen.setdefault(identity, applied)
+            if representative is applied:
+                kept.append(applied)
+            else:
+                left_out.append((applied, representative))
+        return kept, left_out
+
+
+class _Applied(NamedTuple):
+    """An operator, and what it would do to a crossing."""
+
+    priced: Priced
+    outcome: DryOutcome
 
 
 def _is_taken(place: Place, taken: Iterable[Injection]) -> bool:

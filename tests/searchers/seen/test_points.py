@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chaosagent.faults.crossing import Request, Response
-from chaosagent.faults.dry import DryOutcome, RecordedCrossing, apply_dry, pack_request, pack_response
+from chaosagent.faults.dry import RecordedCrossing, pack_request, pack_response
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import Place
 from chaosagent.faults.schedule import EMPTY
@@ -58,28 +56,8 @@ def test_it_finds_what_one_finds_that_knows_nothing(
 
     for told in walked(system, 60):
         for after in (-1, told.acted):
-            # Expanders of one space share what operators do to crossings, so one that knows nothing has its own.
-            known, new = expander.expand(told, after=after), Expander(Space(CHOICES), 0).expand(told, after=after)
+            known, new = expander.expand(told, after=after), Expander(system.space, 0).expand(told, after=after)
             assert (known.candidates, known.pruned) == (new.candidates, new.pruned)
-
-
-def test_searches_of_one_space_apply_operators_to_equal_crossings_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    system = Bench(target_of(ONE_BY_ONE), (FinalNeedle(share=6, number=5),), Space(CHOICES))
-    told, applied = system.run(EMPTY), list[object]()
-
-    def counted(*arguments: Any, **options: Any) -> DryOutcome:
-        applied.append(arguments)
-        return apply_dry(*arguments, **options)
-
-    monkeypatch.setattr("chaosagent.searchers.seen.applied.apply_dry", counted)
-    first = Expander(system.space, 0).expand(told, after=-1)
-    count = len(applied)
-    second = Expander(system.space, 0).expand(told, after=-1)
-    Expander(system.space, 1).expand(told, after=-1)  # operators draw from the seed
-
-    assert count > 0
-    assert len(applied) == 2 * count
-    assert (first.candidates, first.pruned) == (second.candidates, second.pruned)
 
 
 @pytest.mark.parametrize("program", [ONE_BY_ONE, TOGETHER], ids=["one by one", "together"])
@@ -151,12 +129,10 @@ ONE = [(0, 1, False), (0, 2, False), (1, 0, False)]
 @example([(ONE, [0, 1, 2, 0, 1, 2]), (ONE, [0, 1, 2, 2, 1, 0])])  # the first is answered before the second, and behind
 @example([(ONE[:2], [0, 0, 1, 1]), ([ONE[0], (0, 2, True)], [0, 0, 1, 1])])  # the second is asked again itself
 def test_calls_that_overlap_are_not_taken_for_others(told: list[tuple[list[Asked], list[int]]]) -> None:
-    def space() -> Space:
-        return Space((Choices("service.stale_response", {}), Choices("service.delay", {"seconds": (5.0,)})))
-
-    expander = Expander(space(), 0)
+    space = Space((Choices("service.stale_response", {}), Choices("service.delay", {"seconds": (5.0,)})))
+    expander = Expander(space, 0)
 
     for asked, order in told:
         run = run_of(asked, order)
-        known, new = expander.expand(run, after=-1), Expander(space(), 0).expand(run, after=-1)
+        known, new = expander.expand(run, after=-1), Expander(space, 0).expand(run, after=-1)
         assert (known.candidates, known.pruned) == (new.candidates, new.pruned)
