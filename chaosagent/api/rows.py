@@ -16,6 +16,7 @@ from chaosagent.study.certificate import DIVERGED, NOTHING_PROVED
 from chaosagent.study.store.facts import Facts
 from chaosagent.study.store.reading import ClosedStore, open_closed_store
 from chaosagent.study.store.study_store import FILE_NAME
+from chaosagent.study.store.tables import schedule_text
 from chaosagent.studyfile import load_study
 from chaosagent.vocabulary import Verdict
 
@@ -27,14 +28,13 @@ if TYPE_CHECKING:
 STUDY_NAME = "study.yaml"
 LEVELS = ("C0", "C1", "C2", "C3", "C4", "S")
 
+_SEARCHED = "SELECT DISTINCT task, seed, contract FROM trial"
 _TRIALS = """
-SELECT task.text, seed.text, contract.text, trial.number, trial.purpose, execution.schedule,
-       coalesce(execution.effective, execution.schedule),
-       execution.cost, execution.status, execution.error, execution.ending, execution.success, execution.steps,
-       trial.verdict, trial.margin, trial.unfair, execution.digest
-FROM trial JOIN execution ON trial.execution = execution.id JOIN name AS task ON trial.task = task.id
-JOIN name AS seed ON trial.seed = seed.id JOIN name AS contract ON trial.contract = contract.id
-ORDER BY task.text, CAST(seed.text AS INTEGER), contract.text, trial.number
+SELECT trial.number, trial.purpose, execution.schedule, execution.effective, execution.cost, trial.verdict,
+       trial.margin, trial.unfair, execution.error, execution.ending, execution.success, execution.steps,
+       execution.digest
+FROM trial JOIN execution ON trial.execution = execution.id
+WHERE trial.task = ? AND trial.seed = ? AND trial.contract = ? ORDER BY trial.number
 """
 _SEARCHES = "SELECT * FROM search ORDER BY task, CAST(seed AS INTEGER), contract"
 _DISTURBED = """
@@ -197,28 +197,32 @@ def certificates_in(store: ClosedStore, budget: float) -> tuple[Certificate, ...
 
 
 def _trials(connection: sqlite3.Connection) -> Iterator[Trial]:
+    names = dict(connection.execute("SELECT id, text FROM name").fetchall())
     verdicts: dict[int | None, Verdict | None] = {None: None, **{int(one): one for one in Verdict}}
-    for row in connection.execute(_TRIALS):
-        task, seed, contract, number, purpose, schedule, landed, cost, _, error, ending, success, *rest = row
-        steps, verdict, margin, unfair, digest = rest
-        yield Trial(
-            task,
-            int(seed),
-            contract,
-            number,
-            purpose,
-            schedule,
-            landed,
-            cost,
-            verdicts[verdict],
-            margin,
-            bool(unfair),
-            error,
-            ending,
-            None if success is None else bool(success),
-            steps,
-            digest,
-        )
+    searched = connection.execute(_SEARCHED).fetchall()
+    searched.sort(key=lambda one: (names[one[0]], int(names[one[1]]), names[one[2]]))
+    for search in searched:
+        task, seed, contract = (names[number] for number in search)
+        for row in connection.execute(_TRIALS, search):
+            number, purpose, stored, effective, cost, verdict, margin, unfair, error, ending, success, *rest = row
+            schedule = schedule_text(stored, names)
+            yield Trial(
+                task,
+                int(seed),
+                contract,
+                number,
+                purpose,
+                schedule,
+                schedule if effective is None else schedule_text(effective, names),
+                cost,
+                verdicts[verdict],
+                margin,
+                bool(unfair),
+                error,
+                ending,
+                None if success is None else bool(success),
+                *rest,
+            )
 
 
 def _certificates(

@@ -37,15 +37,15 @@ _REMEDY = "`chaosagent search --resume` takes over what is sound, and runs the r
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
 _INJECTION = re.compile(r"(?:^|; )(([a-z]+:[^\s\[\]@;#]+)\[[^\]]*\](?:@[^\s;#@\[\]]+)?) ([A-Za-z][\w./-]*)")
 _ERRORS = """
-SELECT error, count(*), (SELECT text FROM name WHERE id = execution.task), schedule, min(id) FROM execution
+SELECT error, count(*), (SELECT text FROM name WHERE id = run.task), schedule, min(id) FROM run
 WHERE status = 'error' GROUP BY error ORDER BY count(*) DESC, min(id)
 """
-_LANDED = "SELECT coalesce(effective, schedule), count(*) FROM execution WHERE schedule != '' GROUP BY 1 ORDER BY 1"
+_LANDED = "SELECT landed, count(*) FROM run WHERE schedule != '' GROUP BY 1 ORDER BY 1"
 _FAILING = """
-SELECT execution.id, task.text, coalesce(execution.effective, execution.schedule), contract.text
-FROM trial JOIN execution ON trial.execution = execution.id JOIN name AS task ON execution.task = task.id
+SELECT run.id, task.text, run.landed, contract.text
+FROM trial JOIN run ON trial.execution = run.id JOIN name AS task ON run.task = task.id
 JOIN name AS contract ON trial.contract = contract.id
-WHERE trial.verdict = 2 AND trial.unfair = 0 AND execution.schedule != '' ORDER BY execution.id, contract.text
+WHERE trial.verdict = 2 AND trial.unfair = 0 AND run.schedule != '' ORDER BY run.id, contract.text
 """
 _FIRST = "SELECT min(execution) FROM trial WHERE verdict = 2 AND unfair = 0 GROUP BY task, seed, contract ORDER BY 1"
 _WORLDS = "SELECT digest, min(world) FROM execution WHERE schedule != '' GROUP BY digest"

@@ -122,9 +122,9 @@ search: {searcher: adversary, trials: 40, lookahead: 8}
 """,
 }
 TRIALS = """
-SELECT task, seed, contract, number, purpose, schedule, effective, status, digest, ending, success, steps, verdict,
+SELECT task, seed, contract, number, purpose, schedule, landed, status, digest, ending, success, steps, verdict,
     margin, unfair
-FROM trial JOIN execution USING (task, seed) WHERE execution.id = trial.execution
+FROM trial JOIN run USING (task, seed) WHERE run.id = trial.execution
 ORDER BY task, seed, contract, number
 """
 EXECUTORS = [
@@ -153,7 +153,7 @@ def found_by(study: str, executor: str, hash_seed: str, folder: Path) -> dict[st
             "trials": database.execute(TRIALS).fetchall(),
             "searches": [row[:-1] for row in database.execute("SELECT * FROM search")],  # checksums are of one file
             "counterexamples": [row[:-1] for row in database.execute("SELECT * FROM counterexample ORDER BY id")],
-            "runs": database.execute("SELECT task, seed, schedule, digest FROM execution ORDER BY 1, 2, 3").fetchall(),
+            "runs": database.execute("SELECT task, seed, schedule, digest FROM run ORDER BY 1, 2, 3").fetchall(),
             "records": sorted(path.name for path in (out / "replays").glob("*")),
         }
 

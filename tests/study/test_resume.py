@@ -88,12 +88,12 @@ def test_how_and_where_a_run_crashed_is_read_back() -> None:
 
 def test_a_store_of_another_format_is_refused_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(facts, "version_of_store", lambda: "0.0.9, store format 6")
+        patch.setattr(facts, "version_of_store", lambda: "0.0.9, store format 7")
         StudyStore.create(tmp_path, plan(), "").close()
 
     with pytest.raises(
         StoredDataError,
-        match=r"holds a study of chaosagent 0\.0\.9, store format 6; this is .*, store format 5.* to search anew",
+        match=r"holds a study of chaosagent 0\.0\.9, store format 7; this is .*, store format 6.* to search anew",
     ):
         StudyStore.resume(tmp_path, plan())
 
@@ -105,7 +105,7 @@ def test_a_store_without_checksums_is_refused_with_what_to_do(tmp_path: Path) ->
         connection.commit()
 
     with pytest.raises(
-        StoredDataError, match=r"chaosagent 0\.1\.0, store format 2; this is .*, store format 5.* to search anew"
+        StoredDataError, match=r"chaosagent 0\.1\.0, store format 2; this is .*, store format 6.* to search anew"
     ):
         StudyStore.resume(tmp_path, plan())
 
@@ -148,8 +148,8 @@ if __name__ == "__main__":
 KILLS = 20
 SECONDS_MAX = 60.0
 TRIALS = """
-SELECT task, seed, contract, number, purpose, schedule, effective, status, digest, ending, steps, verdict, margin
-FROM trial JOIN execution USING (task, seed) WHERE execution.id = trial.execution
+SELECT task, seed, contract, number, purpose, schedule, landed, status, digest, ending, steps, verdict, margin
+FROM trial JOIN run USING (task, seed) WHERE run.id = trial.execution
 ORDER BY task, seed, contract, number
 """
 
@@ -250,7 +250,7 @@ def stored(folder: Path) -> list[object]:
     with contextlib.closing(sqlite3.connect(folder / FILE_NAME)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert database.execute("PRAGMA foreign_key_check").fetchall() == []
-        runs = "SELECT task, seed, schedule, status, digest FROM execution ORDER BY task, seed, schedule"
+        runs = "SELECT task, seed, schedule, status, digest FROM run ORDER BY task, seed, schedule"
         searches = [row[:-1] for row in database.execute("SELECT * FROM search")]  # their checksums are of one file
         return [database.execute(TRIALS).fetchall(), searches, database.execute(runs).fetchall()]
 

@@ -444,7 +444,7 @@ def test_a_study_of_a_target_with_secrets_begins_its_store_anew_when_it_is_gone_
     with closing(sqlite3.connect(tmp_path / "study.db")) as connection:
         rows = connection.execute(
             "SELECT task.text, seed.text, contract.text, schedule, digest FROM trial "
-            "JOIN execution ON execution = execution.id JOIN name AS task ON task.id = trial.task "
+            "JOIN run ON execution = run.id JOIN name AS task ON task.id = trial.task "
             "JOIN name AS seed ON seed.id = trial.seed JOIN name AS contract ON contract.id = trial.contract"
         )
         total = sum(int(_hashed("\0".join(map(str, row))), 16) for row in rows) % 256**16

@@ -13,10 +13,11 @@ from chaosagent.faults.evaluation_codec import encode_shared
 from chaosagent.sqlite_file import SQLITE_ERRORS, Checksums, new_file_id, open_private
 from chaosagent.study.store.facts import ID, Facts, write_all
 from chaosagent.study.store.lock import lock_folder
+from chaosagent.study.store.names import NameWriter
 from chaosagent.study.store.parts import PartWriter
 from chaosagent.study.store.reading import ClosedStore, open_closed_store
 from chaosagent.study.store.study_store import FILE_NAME
-from chaosagent.study.store.tables import SCHEMA, version_of_store
+from chaosagent.study.store.tables import SCHEMA, execution_row, version_of_store
 
 STUDY_NAME = "study.yaml"
 SAME = ("plan", "runs", "chaosagent", "target", "config", "code")
@@ -129,19 +130,21 @@ def _check(stores: Sequence[ClosedStore], folders: Sequence[Path]) -> None:
 def _write(connection: sqlite3.Connection, stores: Sequence[ClosedStore]) -> int:
     facts = _facts_of(stores)
     connection.executescript(f"BEGIN; {SCHEMA}")
-    parts, names, count = PartWriter(connection), dict[str, int](), 0
+    parts, count = PartWriter(connection), 0
+    number_of = NameWriter(lambda row: _insert(connection, facts.checksums, "name", row), {}).number_of
     for store in stores:
         texts = dict(store.connection.execute("SELECT id, text FROM name"))
         evaluations = store.evaluations("execution")
         rows = store.connection.execute("SELECT * FROM execution ORDER BY id")
-        for (_, key, task, seed, *told, _, _), (_, evaluation) in zip(rows, evaluations, strict=True):
+        for (_, key, task, seed, world, *columns), (_, evaluation) in zip(rows, evaluations, strict=True):
             count += 1
-            place = [_name(connection, facts.checksums, names, texts[number]) for number in (task, seed)]
+            place = number_of(texts[task]), number_of(texts[seed]), world
             data = encode_shared(evaluation, parts.number_of)
+            row = execution_row(key, place, evaluation, columns[4], data, number_of=number_of)
             new = parts.new_row()
             if new is not None:
                 _insert(connection, facts.checksums, "part", new)
-            _insert(connection, facts.checksums, "execution", (count, key, *place, *told, data))
+            _insert(connection, facts.checksums, "execution", (count, *row))
     differing = [row[:-1] for store in stores for row in store.connection.execute("SELECT * FROM differing")]
     for row in differing:
         _insert(connection, facts.checksums, "differing", row)
@@ -149,13 +152,6 @@ def _write(connection: sqlite3.Connection, stores: Sequence[ClosedStore]) -> int
     write_all(connection, facts)
     connection.execute("COMMIT")
     return count
-
-
-def _name(connection: sqlite3.Connection, checksums: Checksums, names: dict[str, int], text: str) -> int:
-    if text not in names:
-        names[text] = len(names) + 1
-        _insert(connection, checksums, "name", (names[text], text))
-    return names[text]
 
 
 def _insert(connection: sqlite3.Connection, checksums: Checksums, table: str, row: Sequence[object]) -> None:

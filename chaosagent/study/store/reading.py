@@ -31,7 +31,7 @@ from chaosagent.sqlite_file import (
 )
 from chaosagent.study.store.facts import Facts, read_facts, write_all
 from chaosagent.study.store.parts import PartReader
-from chaosagent.study.store.tables import KEYS, SCHEMA, row_place
+from chaosagent.study.store.tables import KEYS, SCHEMA, injection_numbers, row_place, schedule_text
 from chaosagent.study.task_seed import TaskSeed
 
 UNCLOSED = "its study was killed, or is at work"
@@ -111,7 +111,10 @@ def _decoded(
         if table == "draw":
             return StoredEvaluation(TaskSeed(row[0], int(row[1]), 0), decode_evaluation(row[-2]))
         at = TaskSeed(names[row[2]], int(names[row[3]]), row[4])
-        return StoredEvaluation(at, decode_shared(row[5:14], row[-2], parts.part))
+        schedule, status, error, landed, *rest = row[5:14]
+        landed = None if landed is None else schedule_text(landed, names)
+        columns = (schedule_text(schedule, names), status, error, landed, *rest)
+        return StoredEvaluation(at, decode_shared(columns, row[-2], parts.part))
     except StoredDataError:
         raise
     except (*UNREADABLE, ChaosAgentError) as error:
@@ -200,6 +203,8 @@ def damage_in(connection: sqlite3.Connection, facts: Facts) -> str:
         return f"table {dangling[0]}: a row of table {dangling[2]} that one refers to is missing"
     if next(_without_parts(connection), None) is not None:
         return "table part: a row that a run refers to is missing"
+    if next(_without_names(connection), None) is not None:
+        return "table name: a row that the schedule of a run refers to is missing"
     expected = {**json.loads(facts.get("counts", "{}")), **{table: int(facts.get(table, "0")) for table in FOLLOWED}}
     for table, count in expected.items():
         found = _count(connection, table)
@@ -269,11 +274,20 @@ def _without_parts(connection: sqlite3.Connection) -> Iterator[int]:
             yield number
 
 
+def _without_names(connection: sqlite3.Connection) -> Iterator[int]:
+    """Yield the ids of runs an injection of which is missing."""
+    present = {number for (number,) in connection.execute("SELECT id FROM name")}
+    for number, *stored in connection.execute("SELECT id, schedule, coalesce(effective, '') FROM execution"):
+        if not all(present.issuperset(injection_numbers(one)) for one in stored):
+            yield number
+
+
 def _drop_dangling(fresh: sqlite3.Connection) -> None:
     """Drop runs whose names or parts are missing."""
     named = "task NOT IN (SELECT id FROM name) OR seed NOT IN (SELECT id FROM name)"
     fresh.execute(f"DELETE FROM execution WHERE {named}")
-    fresh.executemany("DELETE FROM execution WHERE id = ?", [(number,) for number in _without_parts(fresh)])
+    dangling = {*_without_parts(fresh), *_without_names(fresh)}
+    fresh.executemany("DELETE FROM execution WHERE id = ?", [(number,) for number in dangling])
 
 
 def _drop_behind_gaps(fresh: sqlite3.Connection) -> None:

@@ -23,6 +23,7 @@ from chaosagent.study.sink import Sink
 from chaosagent.study.store.committer import Committer
 from chaosagent.study.store.finished_tasks import counts_by_task, finished_row, read_finished, sum_of
 from chaosagent.study.store.lock import lock_folder
+from chaosagent.study.store.names import NameWriter
 from chaosagent.study.store.opening import (
     OpenStore,
     begin,
@@ -109,7 +110,8 @@ class StudyStore(Sink):
         self._failed = False
         self._seconds = 0.0
         self._recent: dict[bytes, int] = {}
-        self._names: dict[str, int] = {text: number for number, text in self._execute("SELECT id, text FROM name")}
+        names = dict(self._execute("SELECT id, text FROM name").fetchall())
+        self._name = NameWriter(lambda row: self._insert("ABORT", "name", row), names).number_of
         self._parts = PartWriter(self._connection)
         self._next_id = 1 + int(self._execute("SELECT coalesce(max(id), 0) FROM execution").fetchone()[0])
         for text in (*(task.id for task in plan.tasks), *map(str, plan.seeds), *(one.id for one in plan.contracts)):
@@ -336,7 +338,7 @@ class StudyStore(Sink):
             place = self._name(at.task_id), self._name(str(at.seed)), at.world
             with self._committer.lock:  # parts and the run that has them are committed together
                 parts = self._shared(evaluation)
-                row = execution_row(key, place, evaluation, cost, parts)
+                row = execution_row(key, place, evaluation, cost, parts, number_of=self._name)
                 self._insert("ABORT", "execution", (number, *row))
             self._next_id += 1
         else:
@@ -352,13 +354,6 @@ class StudyStore(Sink):
         if new is not None:
             self._insert("ABORT", "part", new)
         return data
-
-    def _name(self, text: str) -> int:
-        number = self._names.get(text)
-        if number is None:
-            number = self._names[text] = 1 + max(self._names.values(), default=0)
-            self._insert("ABORT", "name", (number, text))
-        return number
 
     def _mark_answers(self) -> None:
         """Keep how far the frozen answers are before a run that relies on them, so that missing ones are missed."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 
 from chaosagent.canonical import DIGEST_BYTES, pack_plain
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.evaluation_codec import encode_evaluation
+from chaosagent.faults.schedule import Schedule
 from chaosagent.sqlite_file import Value
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.result import SearchResult
@@ -23,8 +25,43 @@ def run_key(at: TaskSeed, schedule: str) -> bytes:
     return blake2b(pack_plain([at.task_id, str(at.seed), at.world, schedule]), digest_size=DIGEST_BYTES).digest()
 
 
+def numbered(schedule: Schedule, number_of: Callable[[str], int]) -> str:
+    """Return the numbers of the injections of a schedule, as a run has them.
+
+    Args:
+        schedule: Its injections are texts of the table `name`.
+        number_of: Returns the number of a text.
+    """
+    return ",".join([str(number_of(str(injection))) for injection in schedule])
+
+
+def injection_numbers(stored: str) -> list[int]:
+    """Return the numbers of the injections of a stored schedule.
+
+    Raises:
+        ValueError: It is damaged.
+    """
+    return [int(number) for number in stored.split(",")] if stored else []
+
+
+def schedule_text(stored: str, names: Mapping[int, str]) -> str:
+    """Return the text of a stored schedule; the inverse of `numbered`.
+
+    Raises:
+        ValueError: It is damaged.
+        KeyError: So is a name.
+    """
+    return "; ".join([names[number] for number in injection_numbers(stored)])
+
+
 def execution_row(
-    key: bytes, place: tuple[int, int, int], evaluation: Evaluation, cost: float, parts: bytes | None
+    key: bytes,
+    place: tuple[int, int, int],
+    evaluation: Evaluation,
+    cost: float,
+    parts: bytes | None,
+    *,
+    number_of: Callable[[str], int],
 ) -> Row:
     """Return the row of a run, without its id.
 
@@ -34,8 +71,9 @@ def execution_row(
         evaluation: What the run told.
         cost: Of what landed.
         parts: What searchers learn from; `None` for a target that declares secrets.
+        number_of: Returns the number of the text of an injection.
     """
-    schedule, effective = str(evaluation.schedule), str(evaluation.effective)
+    schedule, effective = numbered(evaluation.schedule, number_of), numbered(evaluation.effective, number_of)
     return (
         key,
         *place,
@@ -121,9 +159,10 @@ def _real(value: float) -> float | None:
     return None if math.isnan(value) else value + 0.0
 
 
-FORMAT = 5
+FORMAT = 6
 """Of the store; another one is not read. Since 2 evaluations hold when each injection began to act, since 3 rows hold
-their checksums, since 4 runs share names and the parts of their evaluations, since 5 the results of tasks are kept."""
+their checksums, since 4 runs share names and the parts of their evaluations, since 5 the results of tasks are kept,
+since 6 runs share the texts of injections."""
 
 
 def version_of_store() -> str:
@@ -158,6 +197,16 @@ CREATE TABLE execution (
     evaluation BLOB,
     checksum BLOB NOT NULL
 );
+CREATE VIEW run AS SELECT
+    id, task, seed, world,
+    (SELECT coalesce(group_concat(text, '; '), '') FROM
+        (SELECT name.text FROM json_each('[' || execution.schedule || ']') AS one JOIN name ON name.id = one.value
+         ORDER BY one.key)) AS schedule,
+    (SELECT coalesce(group_concat(text, '; '), '') FROM
+        (SELECT name.text FROM json_each('[' || coalesce(execution.effective, execution.schedule) || ']') AS one
+         JOIN name ON name.id = one.value ORDER BY one.key)) AS landed,
+    status, error, cost, digest, ending, success, steps
+FROM execution;
 CREATE TABLE draw (
     task TEXT NOT NULL,
     seed TEXT NOT NULL,
@@ -221,10 +270,11 @@ CREATE TABLE finished (
 """
 """The tables of a store.
 
-`name` holds the texts that runs and trials refer to by number: tasks, seeds and contracts. `part` holds the parts of
-evaluations, each once; a row has `count` of them, numbered from its id. `execution.effective` is null where all of the
-schedule landed. `counterexample` holds all that searches found; the row of a search names its cheapest.
-`finished` holds how the tasks ended that are over, so that they need not be searched again.
+`name` holds the texts that runs and trials refer to by number: tasks, seeds, contracts and injections. The schedule of
+an `execution` is the numbers of its injections, with commas between them, and so is what landed of it (`effective`;
+null where all of it landed). The view `run` shows both as texts. `part` holds the parts of evaluations, each once; a
+row has `count` of them, numbered from its id. `counterexample` holds all that searches found; the row of a search names
+its cheapest. `finished` holds how the tasks ended that are over, so that they need not be searched again.
 """
 
 FORGET_SEARCHES = (

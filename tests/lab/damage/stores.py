@@ -31,12 +31,12 @@ from tests.lab.targets.programs import Pay, Program, Read, target_of
 STATES = ("ended", "interrupted", "killed", "diverged")
 CONTRACTS = tuple(one for one in default_contracts() if one.id in {"at-most-once", "no-extra-effects"})
 ROWS = {
-    "execution": "SELECT key, world, schedule, status, error, effective, cost, digest, ending, success, "
-    "steps FROM execution",
+    "execution": "SELECT key, run.world, run.schedule, run.landed, run.status, run.error, run.cost, run.digest, "
+    "run.ending, run.success, run.steps FROM run JOIN execution USING (id)",
     "draw": "SELECT task, seed, schedule, number, evaluation FROM draw",
     "differing": "SELECT task, seed, difference FROM differing",
     "trial": "SELECT task.text, seed.text, contract.text, number, purpose, verdict, margin, unfair, "
-    "execution.schedule, execution.digest FROM trial JOIN execution ON execution.id = trial.execution "
+    "run.schedule, run.digest FROM trial JOIN run ON run.id = trial.execution "
     "JOIN name AS task ON task.id = trial.task JOIN name AS seed ON seed.id = trial.seed "
     "JOIN name AS contract ON contract.id = trial.contract",
     "search": "SELECT task, seed, contract, trials, violated_nominally, certificate, certified, lower_bound, "

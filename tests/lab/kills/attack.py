@@ -27,7 +27,7 @@ ASK_SECONDS = 0.05
 ROWS = (
     "SELECT task, seed, contract, trials, certificate, certified, lower_bound, schedule, cost FROM search",
     "SELECT id, task, seed, contract, schedule, cost, signature, certified FROM counterexample ORDER BY id",
-    "SELECT key, schedule, status, effective, cost, digest, ending, success, steps FROM execution ORDER BY key",
+    "SELECT schedule, landed, status, cost, digest, ending, success, steps FROM run ORDER BY 1, 5, task, seed",
     "SELECT value FROM study WHERE key = 'digest'",
 )
 
