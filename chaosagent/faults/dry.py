@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import enum
 import random
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from math import inf
 from typing import ClassVar, NamedTuple, NoReturn, cast
 
 from chaosagent.canonical import Plain, pack, unpack
@@ -111,6 +113,27 @@ class DryOutcome(NamedTuple):
         return self.deviation is Deviation.NEVER
 
 
+class RecordedHistory:
+    """What was asked and answered through one interface of a run.
+
+    Args:
+        crossings: All of them, in any order.
+    """
+
+    def __init__(self, crossings: Iterable[RecordedCrossing]) -> None:
+        crossings = tuple(crossings)
+        self._answered = sorted((one for one in crossings if one.answered >= 0), key=lambda one: one.answered)
+        self._positions = [one.answered for one in self._answered]
+        self._unclear_from = min((one.asked for one in crossings if one.history_unclear), default=inf)
+
+    def before(self, now: int) -> Sequence[RecordedCrossing] | None:
+        """Return the last crossings that were answered before a position, in that order; `None` where it is unclear."""
+        if self._unclear_from < now:
+            return None
+        end = bisect_left(self._positions, now)
+        return self._answered[max(0, end - HISTORY_MAX) : end]
+
+
 def pack_request(request: Request) -> bytes:
     """Return the canonical bytes of a request."""
     return pack((request.operation, request.arguments))
@@ -160,7 +183,7 @@ def operator_rng(seed: int, place: Place) -> random.Random:
 def apply_dry(
     operator: Operator,
     recorded: RecordedCrossing,
-    history: Sequence[RecordedCrossing],
+    history: RecordedHistory | Iterable[RecordedCrossing],
     seed: int,
     *,
     history_matters: bool = True,
@@ -170,7 +193,7 @@ def apply_dry(
     Args:
         operator: With its parameters.
         recorded: The crossing, as an executed run had it.
-        history: All crossings of that run through the same interface.
+        history: All crossings of that run through the same interface; made once where many operators are applied.
         seed: Of that run.
         history_matters: Some operator of the space reads history, so that whether a read reached the world matters too.
 
@@ -281,8 +304,10 @@ class _DryCrossing:
 
     applied: ClassVar[_DryCrossing | None] = None  # the latest: an operator may have kept another
 
-    def __init__(self, recorded: RecordedCrossing, history: Sequence[RecordedCrossing], seed: int) -> None:
-        self._recorded, self._crossings, self._seed = recorded, history, seed
+    def __init__(
+        self, recorded: RecordedCrossing, history: RecordedHistory | Iterable[RecordedCrossing], seed: int
+    ) -> None:
+        self._recorded, self._history, self._seed = recorded, history, seed
         self.boundary, self.interface = recorded.boundary, recorded.place.interface
         self.agent, self.read_only = recorded.place.agent, recorded.read_only
         self.request = unpack_request(recorded.request)
@@ -312,14 +337,12 @@ class _DryCrossing:
         if self.sleeps and not self.executed:
             raise self.unknown()  # others may have been answered while it waited
         now = self._recorded.answered if self.executed else self._recorded.asked
-        if any(crossing.history_unclear and crossing.asked < now for crossing in self._crossings):
+        if not isinstance(self._history, RecordedHistory):
+            self._history = RecordedHistory(self._history)
+        seen = self._history.before(now)
+        if seen is None:
             raise self.unknown()
-        seen = [crossing for crossing in self._crossings if 0 <= crossing.answered < now]
-        seen.sort(key=lambda crossing: crossing.answered)
-        return [
-            Exchange(unpack_request(crossing.request), unpack_response(crossing.response))
-            for crossing in seen[-HISTORY_MAX:]
-        ]
+        return [Exchange(unpack_request(crossing.request), unpack_response(crossing.response)) for crossing in seen]
 
     def earlier(self) -> Response | None:
         if self._recorded.earlier:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from chaosagent.canonical import digest_of
+from chaosagent.faults.dry_outcomes import DryOutcomes
+from chaosagent.faults.injection import Hook, Injection, inject
 from chaosagent.faults.operator import (
     OPERATORS,
     CostModel,
@@ -75,12 +77,29 @@ def _products(values: Mapping[str, tuple[ParameterValue, ...]]) -> Iterable[tupl
     return combinations
 
 
+class _Injections(dict[Operator, Injection]):
+    """The injections at a hook, made when they are asked for."""
+
+    def __init__(self, hook: Hook) -> None:
+        super().__init__()
+        self._hook = hook
+
+    def __missing__(self, operator: Operator) -> Injection:
+        made = self[operator] = inject(self._hook, operator)
+        return made
+
+
 class Space:
     """What may be injected where, and what it costs.
 
     Args:
         choices: The operators; when empty, those that are searched by default, everywhere.
         model: The weights of the cost.
+
+    Attributes:
+        choices: The operators.
+        model: The weights of the cost.
+        outcomes: What operators would do, shared by all searches of the space.
     """
 
     def __init__(self, choices: Iterable[Choices] = (), model: CostModel | None = None) -> None:
@@ -92,6 +111,8 @@ class Space:
         ]
         self._by_interface: dict[tuple[str, str], tuple[Priced, ...]] = {}
         self._seen: set[tuple[str, str]] = set()
+        self._injections: dict[Hook, _Injections] = {}
+        self.outcomes = DryOutcomes()
 
     @property
     def interfaces(self) -> frozenset[str]:
@@ -155,6 +176,13 @@ class Space:
             )
             known = tuple(sorted(found, key=lambda priced: priced.cost))
             self._by_interface[key] = known
+        return known
+
+    def injections_at(self, hook: Hook) -> Mapping[Operator, Injection]:
+        """Return the injections at a hook, by operator: one object each, which is found sooner than its like."""
+        known = self._injections.get(hook)
+        if known is None:
+            known = self._injections[hook] = _Injections(hook)
         return known
 
     @property

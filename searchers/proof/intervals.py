@@ -48,7 +48,7 @@ class IntervalSpace(Space):
 
     def __init__(self, base: Space) -> None:
         super().__init__(base.choices, base.model)
-        self._base = base
+        self._base, self.outcomes = base, base.outcomes
         self._ladders: dict[tuple[str, str], dict[Operator, tuple[Ladder, int]]] = {}
         self._starts: dict[tuple[tuple[str, str], Ladder], list[int]] = {}
         self._offered: dict[tuple[str, str], tuple[Priced, ...]] = {}

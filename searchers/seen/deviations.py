@@ -6,10 +6,9 @@ it, the history of the interface; so most of what is asked was asked before.
 
 from __future__ import annotations
 
-from chaosagent.faults.dry import Deviation, RecordedCrossing, apply_dry
+from chaosagent.faults.dry import Deviation, RecordedCrossing, RecordedHistory, apply_dry
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import Injection
-from chaosagent.searchers.seen.numbers import history_of
 
 KNOWN_MAX = 20_000
 """How many are remembered; then all are forgotten."""
@@ -37,7 +36,9 @@ class Deviations:
         key = (injection, crossing.place, crossing[2:5], crossing.read_only)  # request, response, earlier
         known = self._known.get(key)
         if known is None:
-            found = apply_dry(injection.operator, crossing, history_of(crossing, run.crossings), self._seed)
+            interface = crossing.place.interface
+            history = RecordedHistory(one for one in run.crossings if one.place.interface == interface)
+            found = apply_dry(injection.operator, crossing, history, self._seed)
             known = found.deviation
             if not found.reads_history:
                 if len(self._known) >= KNOWN_MAX:

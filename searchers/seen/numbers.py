@@ -6,7 +6,7 @@ Most crossings of a run are equal to those of runs before it, so each is looked 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import inf
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
@@ -130,12 +130,6 @@ class Numbers:
         read = _Read(content, exchange, place.interface, asked, answered, crossing.alone, unclear)
         self._reads[crossing] = read
         return read
-
-
-def history_of(crossing: RecordedCrossing, crossings: Iterable[RecordedCrossing]) -> list[RecordedCrossing]:
-    """Return all crossings of the interface of one, as they were answered."""
-    interface = crossing.place.interface
-    return sorted((one for one in crossings if one.place.interface == interface), key=_answered)
 
 
 def _history(reads: Sequence[_Read]) -> _History:

@@ -7,13 +7,19 @@ from collections.abc import Container, Iterable, Sequence
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
-from chaosagent.faults.dry import Deviation, DryKind, DryOutcome, RecordedCrossing, apply_dry, is_interchangeable
+from chaosagent.faults.dry import (
+    Deviation,
+    DryKind,
+    DryOutcome,
+    RecordedCrossing,
+    RecordedHistory,
+    is_interchangeable,
+)
 from chaosagent.faults.evaluation import Evaluation
-from chaosagent.faults.injection import Hook, Injection, Place, hook_at, inject
-from chaosagent.faults.operator import Operator
+from chaosagent.faults.injection import Injection, Place, hook_at
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.space import Priced, Space
-from chaosagent.searchers.seen.numbers import Key, Numbers, history_of
+from chaosagent.searchers.seen.numbers import Key, Numbers
 
 
 class Candidate(NamedTuple):
@@ -173,10 +179,20 @@ class _Reading(NamedTuple):
     Attributes:
         of: The run.
         keys: For each crossing, what tells apart what may be injected there.
+        histories: Of interfaces that were looked at.
     """
 
     of: Evaluation
     keys: Sequence[Key]
+    histories: dict[str, RecordedHistory]
+
+    def history(self, interface: str) -> RecordedHistory:
+        """Return what the run asked through an interface."""
+        known = self.histories.get(interface)
+        if known is None:
+            crossings = (one for one in self.of.crossings if one.place.interface == interface)
+            known = self.histories[interface] = RecordedHistory(crossings)
+        return known
 
 
 KNOWN_MAX = 20_000
@@ -200,12 +216,11 @@ class Expander:
     def __init__(self, space: Space, seed: int, *, dry: bool = True, kinds_matter: bool = False) -> None:
         self._space, self._seed, self._dry, self._kinds_matter = space, seed, dry, kinds_matter
         self._history_matters = space.reads_history
-        self._injections: dict[Injection, Injection] = {}
         self._numbers = Numbers(history_matters=self._history_matters)
         self._known: dict[Key, _Choices] = {}
         self._merged: dict[tuple[int, ...], Expansion] = {}
         self._next_number = 0
-        self._reading = _Reading(Evaluation(EMPTY), ())
+        self._reading = _Reading(Evaluation(EMPTY), (), {})
 
     def expand(self, evaluation: Evaluation, *, after: int, to: Schedule | None = None) -> Expansion:
         """Return what could be added to a run.
@@ -286,9 +301,9 @@ class Expander:
         key = reading.keys[number]
         choices = self._known.get(key)
         if choices is None:
-            crossings = reading.of.crossings
-            history = history_of(crossings[number], crossings)
-            choices = self._known[key] = self._worked_out(crossings[number], history)
+            crossing = reading.of.crossings[number]
+            history = reading.history(crossing.place.interface)
+            choices = self._known[key] = self._worked_out(crossing, history)
         part = choices.known.get((asked, answered))
         if part is None:
             part = choices.known[asked, answered] = choices.at(asked, answered, self._new_number())
@@ -301,50 +316,45 @@ class Expander:
         if max(len(self._known), self._numbers.count) >= KNOWN_MAX:
             self._known.clear()
             self._numbers.forget()
-        self._reading = _Reading(evaluation, self._numbers.keys_of(evaluation.crossings))
+        self._reading = _Reading(evaluation, self._numbers.keys_of(evaluation.crossings), {})
         return self._reading
 
     def _new_number(self) -> int:
         self._next_number += 1
         return self._next_number
 
-    def _worked_out(self, crossing: RecordedCrossing, history: list[RecordedCrossing]) -> _Choices:
+    def _worked_out(self, crossing: RecordedCrossing, history: RecordedHistory) -> _Choices:
         """Return the injections worth trying at a crossing, and those that are not, with their representatives."""
         place = crossing.place
         kept, left_out = self._apply_all(
             self._space.at(crossing.boundary, place.interface, place.agent), crossing, history
         )
-        hook = hook_at(place)
+        injections = self._space.injections_at(hook_at(place))
+
+        def choice(applied: _Applied) -> _Choice:
+            priced, outcome = applied
+            return _Choice(priced.cost, injections[priced.operator], outcome.deviation)
+
         return _Choices(
             self._new_number(),
             place,
-            tuple(self._choice(one, hook) for one in kept),
-            tuple(
-                (self._choice(one, hook), None if twin is None else self._injection(hook, twin.priced.operator))
-                for one, twin in left_out
-            ),
+            [choice(one) for one in kept],
+            [(choice(one), None if twin is None else injections[twin.priced.operator]) for one, twin in left_out],
         )
 
-    def _choice(self, applied: _Applied, hook: Hook) -> _Choice:
-        priced = applied.priced
-        return _Choice(priced.cost, self._injection(hook, priced.operator), applied.outcome.deviation)
-
-    def _injection(self, hook: Hook, operator: Operator) -> Injection:
-        """Return one object for all injections that are equal: what is the same is found sooner than what is alike."""
-        injection = inject(hook, operator)
-        return self._injections.setdefault(injection, injection)
-
     def _apply_all(
-        self, everything: Iterable[Priced], crossing: RecordedCrossing, history: list[RecordedCrossing]
+        self, everything: Iterable[Priced], crossing: RecordedCrossing, history: RecordedHistory
     ) -> tuple[list[_Applied], list[tuple[_Applied, _Applied | None]]]:
         """Return what is to be tried at a crossing, and what R2 leaves out, with what has the same outcome."""
         kept: list[_Applied] = []
         left_out: list[tuple[_Applied, _Applied | None]] = []
         seen: dict[tuple[object, ...], _Applied] = {}
-        interchangeable = is_interchangeable(crossing, history_matters=self._history_matters)
+        matters = self._history_matters
+        interchangeable = is_interchangeable(crossing, history_matters=matters)
+        outcome_of = self._space.outcomes.at(crossing, history, self._seed, history_matters=matters)
         for priced in everything:
             operator = priced.operator
-            outcome = apply_dry(operator, crossing, history, self._seed, history_matters=self._history_matters)
+            outcome = outcome_of(operator)
             applied = _Applied(priced, outcome)
             if outcome.kind is DryKind.UNPREDICTABLE or not self._dry:
                 kept.append(applied)
