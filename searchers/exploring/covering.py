@@ -96,11 +96,10 @@ class CoveringStream:
     def _take_sites(self, evaluation: Evaluation) -> None:
         needs = evaluation.effective
         if self._has_needs:
-            for part in self._expander.parts(evaluation, after=-1):
+            easier = {site.place for site in self._sites.values() if len(needs) < len(site.needs)}
+            for part in self._expander.parts_at(evaluation, easier) if easier else ():
                 if part.candidates and part.content in self._shown:
-                    shown = self._sites[part.place]
-                    if len(needs) < len(shown.needs):
-                        shown.needs = needs
+                    self._sites[part.place].needs = needs
         parts = self._expander.unseen_parts(evaluation, self._shown)
         if not parts:
             return

@@ -250,6 +250,11 @@ class Expander:
         taken = (evaluation.schedule if to is None else to).injections
         return self._parts_at(range(len(evaluation.crossings)), evaluation, after, taken)
 
+    def parts_at(self, evaluation: Evaluation, places: Container[Place]) -> list[Part]:
+        """Return what could be added to a run at some places; see `parts`."""
+        numbers = [number for number, one in enumerate(evaluation.crossings) if one.place in places]
+        return self._parts_at(numbers, evaluation, -1, evaluation.schedule.injections)
+
     def unseen_parts(self, evaluation: Evaluation, seen: Container[int]) -> list[Part]:
         """Return what could be added to a run, but for the parts whose content is among some; see `parts`."""
         known, keys = self._known, self._reading_of(evaluation).keys
