@@ -8,7 +8,7 @@ from chaosagent.faults.dry import DryOutcome, RecordedCrossing, RecordedHistory,
 from chaosagent.faults.operator import Operator
 
 OUTCOMES_MAX = 100_000
-"""How many outcomes are remembered; then all are forgotten."""
+"""How many outcomes, and crossings, are remembered; then all are forgotten."""
 
 
 class DryOutcomes:
@@ -26,7 +26,7 @@ class DryOutcomes:
         self, crossing: RecordedCrossing, history: RecordedHistory, seed: int, *, history_matters: bool
     ) -> Callable[[Operator], DryOutcome]:
         """Return what tells of each operator what it would do to a crossing; the arguments are those of `apply_dry`."""
-        if self._count >= OUTCOMES_MAX:
+        if self._count + len(self._known) >= OUTCOMES_MAX:
             self._known.clear()
             self._count = 0
         known = self._known.setdefault((seed, history_matters, crossing), {})
