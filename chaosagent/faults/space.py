@@ -112,7 +112,7 @@ class Space:
         self._by_interface: dict[tuple[str, str], tuple[Priced, ...]] = {}
         self._seen: set[tuple[str, str]] = set()
         self._injections: dict[Hook, _Injections] = {}
-        self.outcomes = DryOutcomes()
+        self.outcomes = DryOutcomes(history_matters=self.reads_history)
 
     @property
     def interfaces(self) -> frozenset[str]:

@@ -66,7 +66,7 @@ def session(arguments: list[str], folder: Path, seconds: float, end: signal.Sign
         log: File for what it prints.
     """
     resume = ["--resume"] if (folder / "study.db").exists() else []
-    before = progress(folder).get("trials", 0)
+    before = count(folder, "trial") if resume else 0  # the store may hold more than was told before an interrupt
     begun = monotonic()
     ready = None
     with log.open("ab") as output:

@@ -354,9 +354,8 @@ class Expander:
         kept: list[_Applied] = []
         left_out: list[tuple[_Applied, _Applied | None]] = []
         seen: dict[tuple[object, ...], _Applied] = {}
-        matters = self._history_matters
-        interchangeable = is_interchangeable(crossing, history_matters=matters)
-        outcome_of = self._space.outcomes.at(crossing, history, self._seed, history_matters=matters)
+        interchangeable = is_interchangeable(crossing, history_matters=self._history_matters)
+        outcome_of = self._space.outcomes.at(crossing, history, self._seed)
         for priced in everything:
             operator = priced.operator
             outcome = outcome_of(operator)

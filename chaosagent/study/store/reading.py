@@ -201,10 +201,8 @@ def damage_in(connection: sqlite3.Connection, facts: Facts) -> str:
     dangling = connection.execute("PRAGMA foreign_key_check").fetchone()
     if dangling is not None:
         return f"table {dangling[0]}: a row of table {dangling[2]} that one refers to is missing"
-    if next(_without_parts(connection), None) is not None:
-        return "table part: a row that a run refers to is missing"
-    if next(_without_names(connection), None) is not None:
-        return "table name: a row that the schedule of a run refers to is missing"
+    for _, missing in _incomplete_runs(connection):
+        return f"table {missing}: a row that a run refers to is missing"
     expected = {**json.loads(facts.get("counts", "{}")), **{table: int(facts.get(table, "0")) for table in FOLLOWED}}
     for table, count in expected.items():
         found = _count(connection, table)
@@ -264,30 +262,27 @@ def _take_over(connection: sqlite3.Connection, path: Path, fresh: sqlite3.Connec
                 fresh.execute(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", row)
 
 
-def _without_parts(connection: sqlite3.Connection) -> Iterator[int]:
-    """Yield the ids of runs a part of which is missing."""
-    present: set[int] = set()
+def _incomplete_runs(connection: sqlite3.Connection) -> Iterator[tuple[int, str]]:
+    """Yield the ids of runs with an injection or a part that is missing, and the table in which it is missed."""
+    names = {number for (number,) in connection.execute("SELECT id FROM name")}
+    parts: set[int] = set()
     for first, count in connection.execute("SELECT id, count FROM part"):
-        present.update(range(first, first + count))
-    for number, data in connection.execute("SELECT id, evaluation FROM execution WHERE evaluation IS NOT NULL"):
-        if not present.issuperset(part_numbers(data)):
-            yield number
-
-
-def _without_names(connection: sqlite3.Connection) -> Iterator[int]:
-    """Yield the ids of runs an injection of which is missing."""
-    present = {number for (number,) in connection.execute("SELECT id FROM name")}
-    for number, *stored in connection.execute("SELECT id, schedule, coalesce(effective, '') FROM execution"):
-        if not all(present.issuperset(injection_numbers(one)) for one in stored):
-            yield number
+        parts.update(range(first, first + count))
+    for number, schedule, landed, data in connection.execute(
+        "SELECT id, schedule, effective, evaluation FROM execution"
+    ):
+        if not all(names.issuperset(injection_numbers(one)) for one in (schedule, landed) if one):
+            yield number, "name"
+        elif data is not None and not parts.issuperset(part_numbers(data)):
+            yield number, "part"
 
 
 def _drop_dangling(fresh: sqlite3.Connection) -> None:
     """Drop runs whose names or parts are missing."""
     named = "task NOT IN (SELECT id FROM name) OR seed NOT IN (SELECT id FROM name)"
     fresh.execute(f"DELETE FROM execution WHERE {named}")
-    dangling = {*_without_parts(fresh), *_without_names(fresh)}
-    fresh.executemany("DELETE FROM execution WHERE id = ?", [(number,) for number in dangling])
+    incomplete = [(number,) for number, _ in _incomplete_runs(fresh)]
+    fresh.executemany("DELETE FROM execution WHERE id = ?", incomplete)
 
 
 def _drop_behind_gaps(fresh: sqlite3.Connection) -> None:
