@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from chaosagent.canonical import Plain
 from chaosagent.execution.workers.executor import InlineExecutor
-from chaosagent.metrics.robustness import adversarial_curve, random_curve
+from chaosagent.faults.evaluation import Fingerprinting
+from chaosagent.metrics.random_curve import DRAWS, levels_of, random_curve, random_draws
+from chaosagent.metrics.robustness import adversarial_curve
 from chaosagent.report.findings import Findings
 from chaosagent.report.plots import Robustness
-
-LEVELS = 11
-DRAWS = 20
+from chaosagent.study.evaluator import Evaluator
 
 
 def robustness_of(found: Findings, *, draws: int = DRAWS) -> Robustness:
@@ -22,10 +22,9 @@ def robustness_of(found: Findings, *, draws: int = DRAWS) -> Robustness:
         draws: Random schedules for each task, seed and level of the budget.
     """
     plan = found.plan
-    budgets = [round(plan.budget * number / LEVELS, 6) for number in range(1, LEVELS + 1)]
-    # Below the cost of a hook nothing can be injected, and there is nothing to draw.
-    budgets = [budget for budget in budgets if budget >= plan.space.model.c_hook] or [plan.budget]
-    drawn = random_curve(plan, InlineExecutor(plan.workbench()), budgets, draws=draws)
+    evaluator = Evaluator(InlineExecutor(plan.workbench()), Fingerprinting.OFF)
+    made = random_draws(plan, evaluator, levels_of(plan), draws=draws)
+    drawn = random_curve(made, plan.budget, stochastic=found.result.nature.stochastic)
     return Robustness(plan.config.name, adversarial_curve(found.result.searches, plan.budget), drawn)
 
 

@@ -4,7 +4,7 @@ R(B) = mean over tasks x and seeds z of Y(x, z, δ*(B)), where δ*(B) is the che
 keeps the objective from being met (1.9 of the specification). The *adversarial* curve follows from searches against the
 contract `objective`, without another run: a pair (x, z) succeeds below the cost of its cheapest counterexample. Where a
 search has proved less than that, success is known to lie between two values, and the curve says so. The *random* curve
-is the mean success under schedules drawn at random with the same budgets: what ordinary fault injection sees.
+is the mean success under schedules drawn at random with the same budgets (`chaosagent.metrics.random_curve`).
 
 Where the answers of a target come by chance, Y is chance, too, and what is proved holds for frozen answers alone. Then
 a pair is *broken* by a schedule that fresh runs confirm to make failure likelier, *kept* as far as clean runs with
@@ -14,25 +14,15 @@ other answers show it (level S), and undecided else; the curve carries what stan
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 
 from chaosagent.canonical import Plain
 from chaosagent.errors import UsageError
-from chaosagent.execution.workers.executor import Executor
-from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
-from chaosagent.faults.schedule import EMPTY
-from chaosagent.searchers.random import RandomSearcher
-from chaosagent.statistics.intervals import Interval, interval_over_tasks
+from chaosagent.statistics.intervals import Interval
 from chaosagent.study.certificate import Certificate
-from chaosagent.study.evaluator import Evaluator
-from chaosagent.study.plan import ABREAST, OBJECTIVE, Plan
+from chaosagent.study.plan import OBJECTIVE
 from chaosagent.study.result import SearchResult
-from chaosagent.study.searcher import Problem
-from chaosagent.study.task_seed import TaskSeed
-from chaosagent.vocabulary import Ending
-
-LEVELS_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,79 +245,3 @@ def _level(survivals: Sequence[Survival], budget: float) -> Level:
     upper = sum(survival.upper(budget) for survival in survivals)
     lower = sum(survival.lower(budget) for survival in survivals)
     return Level(budget, upper / count, lower / count, Interval(lower / count, upper / count))
-
-
-def random_curve(plan: Plan, executor: Executor, budgets: Sequence[float], *, draws: int = 20) -> Curve:
-    """Run random schedules and return the mean success under them.
-
-    Args:
-        plan: Target, configuration, tasks, seeds and space; its `objective` contract is not needed.
-        executor: Where the runs happen.
-        budgets: Levels of the curve, ascending; below the first one nothing is injected. The last one is where it ends.
-        draws: Schedules for each task, seed and budget, none of them twice; fewer where there are not so many.
-
-    Raises:
-        UsageError: The budgets do not ascend, or the target does not say whether its objective was met.
-
-    Determinism: equal arguments give equal curves, whatever the executor; where answers come by chance they are not
-        frozen, so then it is an estimate from live runs.
-    """
-    if not budgets or list(budgets) != sorted(set(budgets)) or budgets[0] <= 0 or len(budgets) > LEVELS_MAX:
-        raise UsageError(
-            f"random_curve(budgets={budgets!r:.80}): give ascending budgets above 0, at most {LEVELS_MAX}."
-        )
-    evaluator = Evaluator(executor, Fingerprinting.OFF)
-    pairs = [TaskSeed(task.id, seed) for task in plan.tasks for seed in plan.seeds]
-    outcomes = [[_success(evaluator.evaluate(at, EMPTY), at)] for at in pairs]
-    nominal = _mean(pairs, outcomes, 0.0)
-    if not plan.stochastic and [None] not in outcomes:  # each pair was run, and runs repeat: nothing is estimated
-        nominal = replace(nominal, interval=Interval(nominal.lower, nominal.upper))
-    levels = [nominal]
-    samples = len(pairs)
-    for budget in budgets:
-        successes = [_draw(plan, evaluator, at, budget, draws) for at in pairs]
-        samples = max(samples, sum(map(len, successes)))
-        levels.append(_mean(pairs, successes, budget))
-    return Curve("random", tuple(levels), budgets[-1], samples)
-
-
-def _draw(plan: Plan, evaluator: Evaluator, at: TaskSeed, budget: float, draws: int) -> list[bool | None]:
-    """Run random schedules within a budget on one task and seed; without any that fits, the run without injections."""
-    searcher = RandomSearcher(Problem(OBJECTIVE, 0, plan.space, budget, at.seed, plan.seed))
-    told: list[bool | None] = []
-    for proposal in searcher.ask(1):  # the run without injections shows where something can be injected
-        searcher.tell(evaluator.evaluate(at, proposal.schedule))
-    while len(told) < draws:
-        proposals = searcher.ask(min(ABREAST, draws - len(told)))
-        if not proposals:
-            break
-        for proposal in proposals:
-            evaluator.request(at, proposal.schedule)
-        for proposal in proposals:
-            evaluation = evaluator.evaluate(at, proposal.schedule)
-            searcher.tell(evaluation)
-            told.append(_success(evaluation, at))
-    return told or [_success(evaluator.evaluate(at, EMPTY), at)]
-
-
-def _success(evaluation: Evaluation, at: TaskSeed) -> bool | None:
-    """Return whether the objective was met; `None` for a run that could not be executed, or not to its end."""
-    if evaluation.status is Status.ERROR or evaluation.ending in (Ending.INCONCLUSIVE, Ending.HUNG):
-        return None
-    if evaluation.success is None:
-        raise UsageError(
-            f"task {at.task_id!r}: the target does not say whether its objective was met, so there is no R(B). "
-            "Give it an objective, or let it return Outcome(success=...)."
-        )
-    return evaluation.success
-
-
-def _mean(pairs: Sequence[TaskSeed], successes: Sequence[Sequence[bool | None]], budget: float) -> Level:
-    """Return the mean over pairs of their means; runs that could not be executed count in neither way."""
-    counted = [[success for success in runs if success is not None] for runs in successes]
-    means = [sum(runs) / len(runs) for runs in counted if runs]
-    if not means:
-        return Level(budget, 1.0, 0.0, Interval(0.0, 1.0))
-    mean = sum(means) / len(means)
-    tasks = {at.task_id for at, runs in zip(pairs, counted, strict=True) if runs}
-    return Level(budget, mean, mean, interval_over_tasks(mean, len(tasks)))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.errors import UsageError
 from chaosagent.execution.workers.executor import InlineExecutor
-from chaosagent.execution.workers.workbench import Job, Workbench
+from chaosagent.execution.workers.workbench import Job
 from chaosagent.faults.schedule import parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.metrics.robustness import (
@@ -23,7 +23,6 @@ from chaosagent.metrics.robustness import (
     Survival,
     adversarial_curve,
     curve_of,
-    random_curve,
     survival_of,
 )
 from chaosagent.study.certificate import Certificate
@@ -51,13 +50,6 @@ async def reader(task: Task, run: Run) -> Outcome:
             failed += 1
     assert isinstance(task.input, int)
     return Outcome(str(failed), success=failed < task.input)
-
-
-@target()
-async def silent(_task: Task, run: Run) -> Outcome:
-    """Says nothing about success."""
-    await run.service("any", {"do": lambda: 1})("do")
-    return Outcome("done")
 
 
 def plan_for(budget: float, **terms: object) -> Plan:
@@ -89,10 +81,6 @@ def chancy_plan(folder: Path) -> Plan:
     )  # fmt: skip
 
 
-def bench(plan: Plan) -> Workbench:
-    return Workbench(plan.target, plan.config, plan.contracts)
-
-
 def searches_of(plan: Plan) -> Sequence[SearchResult]:
     return Study(plan, InlineExecutor(plan.workbench())).run().searches
 
@@ -103,7 +91,8 @@ def r_by_definition(plan: Plan, budget: float) -> float:
     schedules = [parse("; ".join(chosen)) for count in range(4) for chosen in combinations(faults, count)]
     affordable = [schedule for schedule in schedules if schedule.declared_cost(plan.space.model) <= budget]
     survived = [
-        all(bench(plan).evaluate(Job(task.id, 0, schedule)).success for schedule in affordable) for task in plan.tasks
+        all(plan.workbench().evaluate(Job(task.id, 0, schedule)).success for schedule in affordable)
+        for task in plan.tasks
     ]
     return sum(survived) / len(survived)
 
@@ -279,47 +268,6 @@ def test_a_budget_outside_the_curve_is_refused() -> None:
 
     with pytest.raises(UsageError, match="the curve reaches from 0 to 1"):
         curve.at(1.5)
-
-
-def test_random_schedules_break_less_than_the_cheapest() -> None:
-    plan = plan_for(budget=3.4)
-
-    drawn = random_curve(plan, InlineExecutor(bench(plan)), [0.5, 1.2, 2.4, 3.4], draws=7)
-
-    worst = adversarial_curve(searches_of(plan), 3.4)
-    assert drawn.at(0.5).upper == 1.0
-    assert all(level.upper >= worst.at(level.budget).upper for level in drawn.levels)
-    assert drawn.at(3.4).upper < 1.0
-    assert drawn.samples == 3 * 7
-    assert all(level.interval.low <= level.upper <= level.interval.high for level in drawn.levels)
-    assert drawn.levels[0].interval == (1.0, 1.0), "what was run without faults is no estimate"
-    assert drawn.at(3.4).interval == (0.0, 1.0), "many draws on three tasks say nothing of other tasks"
-
-
-def test_the_random_curve_repeats_and_follows_the_seed() -> None:
-    plan = plan_for(budget=2.2)
-
-    def curve(seed: int) -> Curve:
-        same = replace(plan, seed=seed)
-        return random_curve(same, InlineExecutor(bench(same)), [1.1, 2.2], draws=2)
-
-    assert curve(0) == curve(0)
-    assert len({curve(seed).levels for seed in range(6)}) > 1
-
-
-@pytest.mark.parametrize("budgets", [[], [2.0, 1.0], [0.0, 1.0], [1.0, 1.0]])
-def test_budgets_that_do_not_ascend_are_refused(budgets: list[float]) -> None:
-    plan = plan_for(budget=1.0)
-
-    with pytest.raises(UsageError, match="give ascending budgets"):
-        random_curve(plan, InlineExecutor(bench(plan)), budgets)
-
-
-def test_a_target_that_does_not_tell_success_has_no_r() -> None:
-    plan = plan_for(budget=1.0, target=silent, tasks=tuple(silent.tasks.values()))
-
-    with pytest.raises(UsageError, match="does not say whether its objective was met"):
-        random_curve(plan, InlineExecutor(bench(plan)), [1.0])
 
 
 def test_a_curve_as_plain_data_holds_all_of_it() -> None:

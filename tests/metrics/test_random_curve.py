@@ -1,0 +1,115 @@
+"""R(B) under random schedules: which are drawn, what they are worth, and that what breaks does not steer them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from chaosagent.contracts.catalogue import parse_contract
+from chaosagent.errors import UsageError
+from chaosagent.execution.workers.executor import InlineExecutor
+from chaosagent.faults.evaluation import Fingerprinting
+from chaosagent.faults.space import Choices, Space
+from chaosagent.metrics.random_curve import Draw, random_curve, random_draws
+from chaosagent.metrics.robustness import adversarial_curve
+from chaosagent.study.evaluator import Evaluator
+from chaosagent.study.loop.study import Study
+from chaosagent.study.plan import Plan
+from chaosagent.targets.target import Run, target
+from chaosagent.vocabulary import Outcome, Task
+
+TASKS = tuple(Task(f"needs-{needed}", input=needed) for needed in (1, 2, 3))
+
+
+@target(tasks=TASKS)
+async def reader(task: Task, run: Run) -> Outcome:
+    """Asks three replicas and needs so many of them to fail before it does."""
+    failed = 0
+    for number in range(3):
+        replica = run.service(f"replica{number}", {"read": lambda: 1}, read_only=True)
+        try:
+            await replica("read")
+        except (TimeoutError, ConnectionError):
+            failed += 1
+    assert isinstance(task.input, int)
+    return Outcome(str(failed), success=failed < task.input)
+
+
+@target()
+async def silent(_task: Task, run: Run) -> Outcome:
+    """Says nothing about success."""
+    await run.service("any", {"do": lambda: 1})("do")
+    return Outcome("done")
+
+
+def plan_for(budget: float, **terms: object) -> Plan:
+    plan = Plan(
+        reader, "none", reader.config("default"), TASKS, (0,), (parse_contract("objective"),),
+        Space([Choices("service.timeout", {"when": ("before",), "seconds": (5.0,)})]), budget=budget,
+    )  # fmt: skip
+    return replace(plan, **terms)  # type: ignore[arg-type]  # fields of a plan, named by the test
+
+
+def drawn(plan: Plan, budgets: Sequence[float], *, draws: int) -> list[Draw]:
+    evaluator = Evaluator(InlineExecutor(plan.workbench()), Fingerprinting.OFF)
+    return random_draws(plan, evaluator, budgets, draws=draws)
+
+
+def test_random_schedules_break_less_than_the_cheapest() -> None:
+    plan = plan_for(budget=3.4)
+
+    curve = random_curve(drawn(plan, [0.5, 1.2, 2.4, 3.4], draws=7), 3.4, stochastic=False)
+
+    worst = adversarial_curve(Study(plan, InlineExecutor(plan.workbench())).run().searches, 3.4)
+    assert curve.at(0.5).upper == 1.0
+    assert all(level.upper >= worst.at(level.budget).upper for level in curve.levels)
+    assert curve.at(3.4).upper < 1.0
+    assert curve.samples == 3 * 7
+    assert all(level.interval.low <= level.upper <= level.interval.high for level in curve.levels)
+    assert curve.levels[0].interval == (1.0, 1.0), "what was run without faults is no estimate"
+    assert curve.at(3.4).interval == (0.0, 1.0), "many draws on three tasks say nothing of other tasks"
+
+
+def test_what_breaks_does_not_steer_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A searcher looks below the cheapest violation that it knows; random draws that did would break too little."""
+    monkeypatch.setattr("chaosagent.metrics.random_curve.ABREAST", 1)
+    searched = plan_for(budget=3.4)
+    not_searched = plan_for(budget=3.4, contracts=(parse_contract("termination"),))
+
+    draws = drawn(searched, [3.4], draws=7)
+
+    assert draws == drawn(not_searched, [3.4], draws=7)
+    every = [draw for draw in draws if draw.budget and draw.task == "needs-1"]
+    assert len(every) == 7, "there are seven ways to fail one to three of the replicas, and each is drawn once"
+    assert not any(draw.success for draw in every)
+    assert random_curve(draws, 3.4, stochastic=False).at(3.4).upper == pytest.approx((0 + 3 / 7 + 6 / 7) / 3)
+
+
+def test_draws_repeat_and_follow_the_seed() -> None:
+    def made(seed: int) -> tuple[Draw, ...]:
+        return tuple(drawn(plan_for(budget=2.2, seed=seed), [1.1, 2.2], draws=2))
+
+    assert made(0) == made(0)
+    assert len({made(seed) for seed in range(6)}) > 1
+
+
+def test_a_run_that_could_not_be_executed_counts_in_neither_way() -> None:
+    draws = [draw for draw in drawn(plan_for(budget=1.2), [1.2], draws=2) if draw.task == "needs-1"]
+    spoilt = [draw._replace(success=None) if draw.budget else draw for draw in draws]
+
+    assert [level.upper for level in random_curve(draws, 1.2, stochastic=False).levels] == [1.0, 0.0]
+    unknown = random_curve(spoilt, 1.2, stochastic=False).levels[-1]
+    assert (unknown.lower, unknown.upper) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("budgets", [[], [2.0, 1.0], [0.0, 1.0], [1.0, 1.0]])
+def test_budgets_that_do_not_ascend_are_refused(budgets: list[float]) -> None:
+    with pytest.raises(UsageError, match="give ascending budgets"):
+        drawn(plan_for(budget=1.0), budgets, draws=1)
+
+
+def test_a_target_that_does_not_tell_success_has_no_r() -> None:
+    plan = plan_for(budget=1.0, target=silent, tasks=tuple(silent.tasks.values()))
+
+    with pytest.raises(UsageError, match="does not say whether its objective was met"):
+        drawn(plan, [1.0], draws=1)
