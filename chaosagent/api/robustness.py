@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chaosagent.canonical import Plain
 from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.faults.evaluation import Fingerprinting
-from chaosagent.metrics.random_curve import DRAWS, levels_of, random_curve, random_draws
+from chaosagent.metrics.random_curve import DRAWS, levels_of, random_curve, random_runs, without_estimates
 from chaosagent.metrics.robustness import adversarial_curve
 from chaosagent.report.findings import Findings
 from chaosagent.report.plots import Robustness
@@ -23,9 +23,10 @@ def robustness_of(found: Findings, *, draws: int = DRAWS) -> Robustness:
     """
     plan = found.plan
     evaluator = Evaluator(InlineExecutor(plan.workbench()), Fingerprinting.OFF)
-    made = random_draws(plan, evaluator, levels_of(plan), draws=draws)
+    made = random_runs(plan, evaluator, levels_of(plan), draws=draws)
     drawn = random_curve(made, plan.budget, stochastic=found.result.nature.stochastic)
-    return Robustness(plan.config.name, adversarial_curve(found.result.searches, plan.budget), drawn)
+    adversarial = adversarial_curve(found.result.searches, plan.budget)
+    return Robustness(plan.config.name, adversarial, without_estimates(drawn, adversarial))
 
 
 def curves_json(curves: Sequence[Robustness]) -> dict[str, Plain]:

@@ -28,12 +28,11 @@ from chaosagent.sqlite_file import SQLITE_ERRORS
 from chaosagent.study.store.facts import read_facts
 from chaosagent.study.store.lock import holder_of
 from chaosagent.study.store.progress_file import read_progress
-from chaosagent.study.store.reading import ClosedStore, open_closed_store, read_only_uri
+from chaosagent.study.store.reading import REMEDY, REMEDY_ANEW, ClosedStore, open_closed_store, read_only_uri
 from chaosagent.study.store.study_store import FILE_NAME
 from chaosagent.studyfile import load_study
 
 ERRORS_MAX = 20
-_REMEDY = "`chaosagent search --resume` takes over what is sound, and runs the rest again."
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
 _INJECTION = re.compile(r"(?:^|; )(([a-z]+:[^\s\[\]@;#]+)\[[^\]]*\](?:@[^\s;#@\[\]]+)?) ([A-Za-z][\w./-]*)")
 _ERRORS = """
@@ -77,9 +76,9 @@ def study_facts(folder: Path) -> StudyFacts:
 def _is_closed(path: Path) -> bool:
     try:
         with contextlib.closing(sqlite3.connect(read_only_uri(path), uri=True)) as connection:
-            return "counts" in read_facts(connection, path, _REMEDY)
+            return "counts" in read_facts(connection, path, REMEDY_ANEW)
     except SQLITE_ERRORS as error:
-        raise StoredDataError(str(path), "", f"it is no store of a study, or damaged: {error}", _REMEDY) from error
+        raise StoredDataError(str(path), "", f"it is no store of a study, or damaged: {error}", REMEDY) from error
 
 
 def _of_store(folder: Path, store: ClosedStore, budget: float) -> StudyFacts:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from chaosagent.canonical import Plain
-from chaosagent.errors import ChaosAgentError, RecordError
+from chaosagent.errors import ChaosAgentError, RecordError, UsageError
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.targets.loading import COMMAND_FILES
 from chaosagent.targets.target import Target
@@ -38,6 +38,26 @@ def refuse_foreign_code(record: ReplayRecord, *, trusts_target: bool, remedy: st
                 f"the record names a contract as {contract!r}, outside the working directory; such code is never "
                 "imported. Search again for a record of your own."
             )
+
+
+def refuse_foreign_reference(reference: str, folder: Path, remedy: str) -> None:
+    """Refuse a stored study that names code outside the working directory as its target: it may be anybody's.
+
+    Args:
+        reference: Of the target, as the store has it.
+        folder: Of the study, for messages.
+        remedy: What else to do.
+
+    Raises:
+        UsageError: The target is such code.
+    """
+    is_file = reference.endswith(COMMAND_FILES)
+    place = reference if is_file else reference.rpartition(":")[0]
+    if (is_file or ":" in reference) and not stays_inside(place):
+        raise UsageError(
+            f"{folder}: its target is {reference!r}, outside the working directory; a folder alone does not get "
+            f"such code imported. Go to the directory that the target lies in, or {remedy}."
+        )
 
 
 def refuse_other_target(record: ReplayRecord, target: Target | ChaosAgentError, remedy: str) -> None:

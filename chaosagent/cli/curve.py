@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from chaosagent.cli import output
 
-DRAWN = 0
+if TYPE_CHECKING:
+    from chaosagent.api.session import WorkerSettings
+    from chaosagent.api.stored.curves import StudyCurves
+    from chaosagent.canonical import Plain
+    from chaosagent.report.page import Page
+
+DRAWN, CONTRADICTED, INTERRUPTED = 0, 1, 130
 FIGURES = (".svg", ".png", ".pdf")
 STUDIES_MAX = 6
 
@@ -21,74 +28,192 @@ class Breakdown(Enum):
     CATEGORY = "category"
 
 
+Studies: TypeAlias = Annotated[
+    list[Path],
+    typer.Argument(help="Folders of studies, or their study files.", metavar="FOLDER|STUDY...", show_default=False),
+]
+Out: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="File to write: .svg, .png, .pdf or .csv; may be given several times. Without it, curve.svg and "
+        "curve.csv: in the folder of the study, or here for several.",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+By: TypeAlias = Annotated[
+    Breakdown | None,
+    typer.Option(help="Also draw R(B) of the tasks of each category. This loads the target.", show_default=False),
+]
+Draws: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--random",
+        help="Also run so many random schedules for each task, seed and 11 budgets. They are kept in the folder: a "
+        "run that was made is not made again, and later curves show them, too.",
+        metavar="DRAWS",
+        min=1,
+        max=10_000,
+        show_default=False,
+    ),
+]
+OverTime: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--over-time",
+        help="Draw how R(B) went from one study to the next, such as night by night, in what all of them have "
+        "searched. Runs nothing.",
+    ),
+]
+Workers: TypeAlias = Annotated[
+    int | None, typer.Option(help="Worker processes for runs; without it, this process.", min=1, show_default=False)
+]
+NoRuns: TypeAlias = Annotated[bool, typer.Option("--no-runs", help="Run nothing: draw what is stored.")]
+
+
 def curve(
-    studies: Annotated[
-        list[Path],
-        typer.Argument(help="Folders of studies, or their study files.", metavar="FOLDER|STUDY...", show_default=False),
-    ],
+    studies: Studies,
     *,
-    out: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="File to write: .svg, .png, .pdf or .csv; may be given several times. Without it, curve.svg and "
-            "curve.csv: in the folder of the study, or here for several.",
-            metavar="FILE",
-            show_default=False,
-        ),
-    ] = None,
-    by: Annotated[
-        Breakdown | None,
-        typer.Option(
-            help="Also draw R(B) of the tasks of each category. This loads the target, and runs nothing.",
-            show_default=False,
-        ),
-    ] = None,
+    out: Out = None,
+    by: By = None,
+    draws: Draws = None,
+    over_time: OverTime = False,
+    workers: Workers = None,
+    no_runs: NoRuns = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Draw R(B): the share of tasks that still meet their objective when faults may cost up to B.
 
-    Nothing is run. The curve follows from the searches against the contract `objective`: a task counts until the
-    cheapest counterexample that was found; what was neither found nor proved is hatched. A second curve shows for how
-    many searches each other contract survives. A study that did not search `objective` has no R(B): add it to
-    `contracts` in its study file, and search with --resume, which makes no run again.
+    The curve follows from the searches against the contract `objective`: a task counts until the cheapest
+    counterexample that was found; what was neither found nor proved is hatched. A second curve shows for how many
+    searches each other contract survives. With --random, a third one shows the success under random schedules.
 
-    Exit code: 0; 2 where a folder holds no study that can be read, or none of them has searched `objective`.
+    Where a study did not search `objective`, these searches are added first, in the folder `objective` within that of
+    the study, with its settings; what will be searched is said before. Ctrl-C ends them, and the same command goes on.
+
+    Exit code: 0; 1 a random schedule breaks what was proved; 2 where a folder holds no study that can be read, or there
+    is no R(B) to draw; 130 interrupted.
 
     [bold]Examples[/bold]
 
     chaosagent curve chaosagent-out/triage-naive
 
+    chaosagent curve chaosagent-out/triage-naive --random 20 --workers 8
+
     chaosagent curve chaosagent-out/triage-naive --by category
 
     chaosagent curve chaosagent-out/triage-naive chaosagent-out/triage-hardened --out curve.pdf --out curve.csv
+
+    chaosagent curve --over-time nights/*
     """
-    from chaosagent.api.stored.curve_figure import draw_curves
-    from chaosagent.api.stored.curves import UNSEARCHED, curves_csv, curves_json, curves_of, curves_page
+    from chaosagent.api.session import WorkerSettings
+    from chaosagent.api.stored.curves import curves_of
     from chaosagent.cli.status import folder_of
-    from chaosagent.errors import UsageError
 
     wanted = [] if out is None else out
-    for path in wanted:
+    _check(studies, wanted, draws, no_runs=no_runs, over_time=over_time)
+    folders = [folder_of(path) for path in studies]
+    workforce = WorkerSettings("inline" if workers is None else "process", workers)
+    for folder in () if no_runs or over_time else folders:
+        if not _add_searches(folder, workforce):
+            return INTERRUPTED
+        if draws is not None:
+            _run_random(folder, draws, workforce)
+    with output.stdout_for_answers():
+        found = [curves_of(folder, by_category=by is Breakdown.CATEGORY) for folder in folders]
+    if over_time:
+        _answer_trend(found, wanted, json=json)
+    else:
+        _answer_curves(found, wanted, json=json, no_runs=no_runs)
+    return CONTRADICTED if any(one.contradictions for one in found) else DRAWN
+
+
+def _check(studies: Sequence[Path], out: Sequence[Path], draws: int | None, *, no_runs: bool, over_time: bool) -> None:
+    """Refuse what cannot be drawn, before anything is read or run."""
+    from chaosagent.errors import UsageError
+
+    for path in out:
         if path.suffix.lower() not in (*FIGURES, ".csv"):
             raise UsageError(f"--out {path}: the name must end in {', '.join(FIGURES)} or .csv.")
-    if len(studies) > STUDIES_MAX:
-        raise UsageError(f"{len(studies)} studies: at most {STUDIES_MAX} can be told apart in one figure. Name fewer.")
-    with output.stdout_for_answers():
-        found = [curves_of(folder_of(path), by_category=by is Breakdown.CATEGORY) for path in studies]
-    if not any(one.robustness for one in found):
-        raise UsageError(f"{studies[0]}: {UNSEARCHED}")
-    if not wanted:
-        place = found[0].folder if len(found) == 1 else Path()
-        wanted = [place / "curve.svg", place / "curve.csv"]
-    figures = [path for path in wanted if path.suffix.lower() in FIGURES]
+    if len(studies) > STUDIES_MAX and not over_time:
+        raise UsageError(
+            f"{len(studies)} studies: at most {STUDIES_MAX} can be told apart in one figure. Name fewer, or draw the "
+            "trend with --over-time."
+        )
+    if draws is not None and (no_runs or over_time):
+        option = "--no-runs" if no_runs else "--over-time"
+        raise UsageError(f"{option} and --random: the one runs nothing, the other does. Leave one of them out.")
+
+
+def _answer_curves(found: Sequence[StudyCurves], out: Sequence[Path], *, json: bool, no_runs: bool) -> None:
+    from chaosagent.api.stored.curve_figure import draw_curves
+    from chaosagent.api.stored.curves_page import curves_csv, curves_json, curves_page
+    from chaosagent.errors import UsageError
+
+    if not any(one.robustness or one.random for one in found):
+        raise UsageError(
+            f"{found[0].folder} did not search the contract 'objective', so there is no R(B). "
+            + ("Leave --no-runs out, and the searches are added." if no_runs else "Nothing of that could be searched.")
+        )
+    place = found[0].folder if len(found) == 1 else Path()
+    paths = out or [place / "curve.svg", place / "curve.csv"]
+    _write(paths, lambda figures: draw_curves(found, figures), lambda: curves_csv(found))
+    _answer(curves_page(found), curves_json(found), paths, json=json)
+
+
+def _answer_trend(found: Sequence[StudyCurves], out: Sequence[Path], *, json: bool) -> None:
+    from chaosagent.api.stored.curve_figure import draw_trend
+    from chaosagent.api.stored.trend import trend_csv, trend_json, trend_of, trend_page
+
+    trend = trend_of(found)
+    paths = out or [Path("trend.svg"), Path("trend.csv")]
+    _write(paths, lambda figures: draw_trend(trend, figures), lambda: trend_csv(trend))
+    _answer(trend_page(trend), trend_json(trend), paths, json=json)
+
+
+def _write(paths: Sequence[Path], draw: Callable[[Sequence[Path]], None], table: Callable[[], str]) -> None:
+    figures = [path for path in paths if path.suffix.lower() in FIGURES]
     if figures:
-        draw_curves(found, figures)
-    for path in wanted:
+        draw(figures)
+    for path in paths:
         if path not in figures:
-            path.write_text(curves_csv(found), encoding="utf-8")
+            path.write_text(table(), encoding="utf-8")
+
+
+def _answer(page: Page, data: Mapping[str, Plain], paths: Sequence[Path], *, json: bool) -> None:
     if json:
-        output.answer_json({**curves_json(found), "files": [str(path) for path in wanted]})
+        output.answer_json({**data, "files": [str(path) for path in paths]})
     else:
-        page = curves_page(found)
-        output.answer(page.line(f"Written: {', '.join(map(str, wanted))}"))
-    return DRAWN
+        output.answer(page.line(f"Written: {', '.join(map(str, paths))}"))
+
+
+def _add_searches(folder: Path, workforce: WorkerSettings) -> bool:
+    """Search a study against the objective where it did not; return whether that has come to its end."""
+    from chaosagent.api.stored.further_study import OBJECTIVE_FOLDER, further_study, lacks_objective
+    from chaosagent.cli.session import run_study
+    from chaosagent.study.store.study_store import FILE_NAME
+
+    if not lacks_objective(folder):
+        return True
+    study, further = further_study(folder), folder / OBJECTIVE_FOLDER
+    is_begun = (further / FILE_NAME).exists()
+    output.remark(
+        f"chaosagent: {folder} did not search the contract 'objective'. It is searched "
+        f"{'further' if is_begun else 'now'}, with the settings of the study, in {further}; Ctrl-C ends this, and the "
+        "same command goes on. --no-runs draws what is stored."
+    )
+    findings = run_study(study, further, workforce, title=f"{folder.name}, objective", resume=is_begun)
+    return not findings.result.interrupted
+
+
+def _run_random(folder: Path, draws: int, workforce: WorkerSettings) -> None:
+    from chaosagent.api.stored.random_runs import RandomSchedules
+    from chaosagent.cli.session import sigterm_as_interrupt
+
+    schedules = RandomSchedules(folder, draws)
+    output.remark(
+        f"chaosagent: at most {schedules.most:,} runs under random schedules, kept in {schedules.folder}; Ctrl-C ends "
+        "this, and the same command goes on."
+    )
+    with sigterm_as_interrupt(), output.stdout_for_answers():
+        schedules.run(workforce, lambda line: output.remark(f"chaosagent: {line}"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from chaosagent.errors import UsageError
 from chaosagent.faults.evaluation import Evaluation, Status
-from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.faults.schedule import EMPTY
 from chaosagent.metrics.robustness import Curve, Level
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.statistics.intervals import Interval, interval_over_tasks
@@ -28,24 +28,28 @@ NO_CONTRACT = ""
 """A searcher stops looking above the cost of a violation that it knows; draws that stand for chance may not."""
 
 
-class Draw(NamedTuple):
-    """A run under a random schedule.
+class RandomRuns(NamedTuple):
+    """Runs of one task and seed under random schedules of one budget.
 
     Attributes:
         task: Id of the task.
-        seed: Of the run.
-        budget: Up to which the schedule was drawn; 0 for the run without injections.
-        schedule: What was injected; empty also where nothing of that cost could be.
-        cost: Of what landed.
-        success: Whether the objective was met; `None` for a run that could not be executed, or not to its end.
+        seed: Of the runs.
+        budget: Up to which schedules were drawn; 0 for the run without injections.
+        made: How many runs there are.
+        counted: How many of them came to their end.
+        done: In how many of these the objective was met.
+        failure: What landed of the cheapest schedule under which it was not met, in text form.
+        failure_cost: Of that; `None` where there is none.
     """
 
     task: str
     seed: int
     budget: float
-    schedule: Schedule
-    cost: float
-    success: bool | None
+    made: int
+    counted: int
+    done: int
+    failure: str = ""
+    failure_cost: float | None = None
 
 
 def levels_of(plan: Plan) -> list[float]:
@@ -55,14 +59,14 @@ def levels_of(plan: Plan) -> list[float]:
     return [budget for budget in budgets if budget >= plan.space.model.c_hook] or [plan.budget]
 
 
-def random_draws(
+def random_runs(
     plan: Plan,
     evaluator: Evaluator,
     budgets: Sequence[float],
     *,
     draws: int = DRAWS,
     on_level: Callable[[float], object] = lambda _: None,
-) -> list[Draw]:
+) -> list[RandomRuns]:
     """Run random schedules.
 
     The number of injections is drawn uniformly, then each of them from what the runs before have shown to be possible.
@@ -76,7 +80,7 @@ def random_draws(
         on_level: Called with each budget whose draws are over, from 0.
 
     Returns:
-        The runs without injections, then those of each budget, each of them by task and seed in the order of the plan.
+        The runs without injections, then those of each budget, by task and seed in the order of the plan.
 
     Raises:
         UsageError: The budgets do not ascend, or the target does not say whether its objective was met.
@@ -89,37 +93,42 @@ def random_draws(
     pairs = [TaskSeed(task.id, seed) for task in plan.tasks for seed in plan.seeds]
     for at in pairs:
         evaluator.request(at, EMPTY)
-    made = [_draw_of(plan, at, 0.0, evaluator.evaluate(at, EMPTY)) for at in pairs]
+    made = [_counted(plan, at, 0.0, [evaluator.evaluate(at, EMPTY)]) for at in pairs]
     on_level(0.0)
     for budget in budgets:
-        for at in pairs:
-            made += _draws_of(plan, evaluator, at, budget, draws)
+        made += [_counted(plan, at, budget, _draw(plan, evaluator, at, budget, draws)) for at in pairs]
         on_level(budget)
     return made
 
 
-def _draws_of(plan: Plan, evaluator: Evaluator, at: TaskSeed, budget: float, draws: int) -> list[Draw]:
+def _draw(plan: Plan, evaluator: Evaluator, at: TaskSeed, budget: float, draws: int) -> list[Evaluation]:
     """Run random schedules within a budget on one task and seed; without any that fits, the run without injections."""
     searcher = RandomSearcher(Problem(NO_CONTRACT, 0, plan.space, budget, at.seed, plan.seed))
-    made: list[Draw] = []
+    told: list[Evaluation] = []
     for proposal in searcher.ask(1):  # the run without injections shows where something can be injected
         searcher.tell(evaluator.evaluate(at, proposal.schedule))
-    while len(made) < draws:
-        proposals = searcher.ask(min(ABREAST, draws - len(made)))
+    while len(told) < draws:
+        proposals = searcher.ask(min(ABREAST, draws - len(told)))
         if not proposals:
             break
         for proposal in proposals:
             evaluator.request(at, proposal.schedule)
         for proposal in proposals:
-            evaluation = evaluator.evaluate(at, proposal.schedule)
-            searcher.tell(evaluation)
-            made.append(_draw_of(plan, at, budget, evaluation))
-    return made or [_draw_of(plan, at, budget, evaluator.evaluate(at, EMPTY))]
+            told.append(evaluator.evaluate(at, proposal.schedule))
+            searcher.tell(told[-1])
+    return told or [evaluator.evaluate(at, EMPTY)]
 
 
-def _draw_of(plan: Plan, at: TaskSeed, budget: float, evaluation: Evaluation) -> Draw:
-    cost = evaluation.effective.declared_cost(plan.space.model)
-    return Draw(at.task_id, at.seed, budget, evaluation.schedule, cost, _success(evaluation, at))
+def _counted(plan: Plan, at: TaskSeed, budget: float, told: Sequence[Evaluation]) -> RandomRuns:
+    successes = [_success(evaluation, at) for evaluation in told]
+    failed = [
+        (one.effective.declared_cost(plan.space.model), str(one.effective))
+        for one, success in zip(told, successes, strict=True)
+        if success is False
+    ]
+    cost, failure = min(failed, default=(None, ""))
+    counted = sum(success is not None for success in successes)
+    return RandomRuns(at.task_id, at.seed, budget, len(told), counted, successes.count(True), failure, cost)
 
 
 def _success(evaluation: Evaluation, at: TaskSeed) -> bool | None:
@@ -133,32 +142,43 @@ def _success(evaluation: Evaluation, at: TaskSeed) -> bool | None:
     return evaluation.success
 
 
-def random_curve(draws: Sequence[Draw], budget_max: float, *, stochastic: bool) -> Curve:
+def random_curve(runs: Sequence[RandomRuns], budget_max: float, *, stochastic: bool) -> Curve:
     """Return the mean success under random schedules.
 
     Args:
-        draws: As `random_draws` returns them; those of some tasks give the curve of these tasks.
+        runs: As `random_runs` returns them; those of some tasks give the curve of these tasks.
         budget_max: Where the curve ends.
         stochastic: Answers come by chance, so also the run without faults is an estimate.
     """
-    levels = [_mean(list(level), budget) for budget, level in groupby(draws, key=attrgetter("budget"))]
-    if not stochastic and all(draw.success is not None for draw in draws if draw.budget == 0):
-        levels[0] = replace(levels[0], interval=Interval(levels[0].lower, levels[0].upper))  # each was run, and repeats
-    most = max(len(list(level)) for _, level in groupby(draws, key=attrgetter("budget")))
-    return Curve("random", tuple(levels), budget_max, most)
+    by_level = [(budget, list(level)) for budget, level in groupby(runs, key=attrgetter("budget"))]
+    levels = [_mean(level, budget) for budget, level in by_level]
+    if not stochastic and all(one.counted for one in by_level[0][1]):  # each was run, and runs repeat
+        levels[0] = replace(levels[0], interval=Interval(levels[0].lower, levels[0].upper))
+    return Curve("random", tuple(levels), budget_max, max(sum(one.made for one in level) for _, level in by_level))
 
 
-def _mean(draws: Sequence[Draw], budget: float) -> Level:
+def without_estimates(random: Curve, adversarial: Curve) -> Curve:
+    """Return a random curve that calls nothing an estimate where it is proved that no schedule breaks anything.
+
+    Args:
+        random: Of the same tasks and seeds.
+        adversarial: Their curve under the cheapest schedules; where it is only shown, nothing is proved.
+    """
+    if adversarial.shown is not None:
+        return random
+    levels = [
+        replace(level, interval=Interval(level.lower, level.upper))
+        if level.budget <= adversarial.budget_max and adversarial.at(level.budget).lower == level.lower == 1
+        else level
+        for level in random.levels
+    ]
+    return replace(random, levels=tuple(levels))
+
+
+def _mean(runs: Sequence[RandomRuns], budget: float) -> Level:
     """Return the mean over pairs of their means; runs that could not be executed count in neither way."""
-    counted = dict(_by_pair(draws))
+    counted = [one for one in runs if one.counted]
     if not counted:
         return Level(budget, 1.0, 0.0, Interval(0.0, 1.0))
-    mean = sum(sum(runs) / len(runs) for runs in counted.values()) / len(counted)
-    return Level(budget, mean, mean, interval_over_tasks(mean, len({task for task, _ in counted})))
-
-
-def _by_pair(draws: Sequence[Draw]) -> Iterator[tuple[tuple[str, int], list[bool]]]:
-    for pair, theirs in groupby(draws, key=attrgetter("task", "seed")):
-        told = [draw.success for draw in theirs if draw.success is not None]
-        if told:
-            yield pair, told
+    mean = sum(one.done / one.counted for one in counted) / len(counted)
+    return Level(budget, mean, mean, interval_over_tasks(mean, len({one.task for one in counted})))

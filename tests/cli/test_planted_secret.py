@@ -31,25 +31,38 @@ async def agent(task, run):
 '''
 STUDY = """
 target: agent.py:agent
-contracts: [default, objective]
+contracts: [default]
 budget: 1.2
 operators: [service.timeout, service.field_corruption, service.error_status]
 """
 
 
 @pytest.mark.slow
-def test_a_planted_secret_is_nowhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_planted_secret_is_nowhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")
     (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
     (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
     out = tmp_path / "out"
+    monkeypatch.chdir(tmp_path)  # no code elsewhere is run for a folder
 
     assert main(["search", str(tmp_path / "study.yaml"), "--out", str(out), "--json"]) == 1
     for arguments in (
         ["search", str(tmp_path / "study.yaml"), "--out", str(out), "--resume", "--all"],
         ["report", str(out)],
-        ["curve", str(out), "--out", str(out / "curve.svg"), "--out", str(out / "curve.csv"), "--json"],
+        [
+            "curve",
+            str(out),
+            "--random",
+            "2",
+            "--out",
+            str(out / "curve.svg"),
+            "--out",
+            str(out / "curve.csv"),
+            "--json",
+        ],
         ["compare", str(out), str(out), "--json"],
         ["status", str(out), "--json"],
         ["show", str(out / "replays"), "--all"],
@@ -61,4 +74,5 @@ def test_a_planted_secret_is_nowhere(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert CANARY not in told.out + told.err
     written = [path for path in out.rglob("*") if path.is_file()]
     assert {"report.html", "curve.svg", "curve.csv", "study.db"} <= {path.name for path in written}
+    assert {out / "objective" / "study.db", out / "random" / "study.db"} <= set(written)
     assert [path for path in written if CANARY.encode() in path.read_bytes()] == []

@@ -10,7 +10,7 @@ from chaosagent.errors import UsageError
 from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.faults.space import Choices, Space
-from chaosagent.metrics.random_curve import Draw, random_curve, random_draws
+from chaosagent.metrics.random_curve import RandomRuns, random_curve, random_runs
 from chaosagent.metrics.robustness import adversarial_curve
 from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.loop.study import Study
@@ -50,9 +50,9 @@ def plan_for(budget: float, **terms: object) -> Plan:
     return replace(plan, **terms)  # type: ignore[arg-type]  # fields of a plan, named by the test
 
 
-def drawn(plan: Plan, budgets: Sequence[float], *, draws: int) -> list[Draw]:
+def drawn(plan: Plan, budgets: Sequence[float], *, draws: int) -> list[RandomRuns]:
     evaluator = Evaluator(InlineExecutor(plan.workbench()), Fingerprinting.OFF)
-    return random_draws(plan, evaluator, budgets, draws=draws)
+    return random_runs(plan, evaluator, budgets, draws=draws)
 
 
 def test_random_schedules_break_less_than_the_cheapest() -> None:
@@ -79,14 +79,15 @@ def test_what_breaks_does_not_steer_what_is_drawn(monkeypatch: pytest.MonkeyPatc
     draws = drawn(searched, [3.4], draws=7)
 
     assert draws == drawn(not_searched, [3.4], draws=7)
-    every = [draw for draw in draws if draw.budget and draw.task == "needs-1"]
-    assert len(every) == 7, "there are seven ways to fail one to three of the replicas, and each is drawn once"
-    assert not any(draw.success for draw in every)
+    weakest = next(one for one in draws if one.budget and one.task == "needs-1")
+    assert weakest.made == 7, "there are seven ways to fail one to three of the replicas, and each is drawn once"
+    assert weakest.done == 0
+    assert weakest.failure_cost == pytest.approx(1.1), "the cheapest of those that fail is kept"
     assert random_curve(draws, 3.4, stochastic=False).at(3.4).upper == pytest.approx((0 + 3 / 7 + 6 / 7) / 3)
 
 
 def test_draws_repeat_and_follow_the_seed() -> None:
-    def made(seed: int) -> tuple[Draw, ...]:
+    def made(seed: int) -> tuple[RandomRuns, ...]:
         return tuple(drawn(plan_for(budget=2.2, seed=seed), [1.1, 2.2], draws=2))
 
     assert made(0) == made(0)
@@ -94,10 +95,10 @@ def test_draws_repeat_and_follow_the_seed() -> None:
 
 
 def test_a_run_that_could_not_be_executed_counts_in_neither_way() -> None:
-    draws = [draw for draw in drawn(plan_for(budget=1.2), [1.2], draws=2) if draw.task == "needs-1"]
-    spoilt = [draw._replace(success=None) if draw.budget else draw for draw in draws]
+    runs = [one for one in drawn(plan_for(budget=1.2), [1.2], draws=2) if one.task == "needs-1"]
+    spoilt = [one._replace(counted=0) if one.budget else one for one in runs]
 
-    assert [level.upper for level in random_curve(draws, 1.2, stochastic=False).levels] == [1.0, 0.0]
+    assert [level.upper for level in random_curve(runs, 1.2, stochastic=False).levels] == [1.0, 0.0]
     unknown = random_curve(spoilt, 1.2, stochastic=False).levels[-1]
     assert (unknown.lower, unknown.upper) == (0.0, 1.0)
 

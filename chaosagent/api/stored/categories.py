@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from chaosagent.api.trusted_records import stays_inside
+from chaosagent.api.trusted_records import refuse_foreign_reference
 from chaosagent.errors import UsageError
 from chaosagent.importable import make_importable
 from chaosagent.targets.loading import COMMAND_FILES, load_target
@@ -26,13 +26,8 @@ def categories_of(reference: str, folder: Path, tasks: Iterable[str]) -> dict[st
         UsageError: The target is code outside the working directory, or has no such task any more.
         TargetError: It cannot be loaded.
     """
-    is_file = reference.endswith(COMMAND_FILES)
-    place = reference if is_file else reference.rpartition(":")[0]
-    if (is_file or ":" in reference) and not stays_inside(place):
-        raise UsageError(
-            f"{folder}: its target is {reference!r}, outside the working directory; a folder alone does not get "
-            "such code imported. Go to the directory that the target lies in, or leave --by out."
-        )
+    refuse_foreign_reference(reference, folder, "leave --by out")
+    place = reference if reference.endswith(COMMAND_FILES) else reference.rpartition(":")[0]
     make_importable(Path.cwd())
     if place.endswith(".py"):
         make_importable((Path.cwd() / place).resolve().parent)

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaosagent.api.load_study import load
 from chaosagent.api.stored.categories import categories_of
 from chaosagent.api.stored.comparing import outcomes_of
-from chaosagent.canonical import Plain
+from chaosagent.api.stored.further_study import OBJECTIVE_FOLDER, belongs_to
+from chaosagent.api.stored.random_runs import random_runs_of
 from chaosagent.errors import UsageError
 from chaosagent.metrics.comparison import SearchKey, SearchOutcome
+from chaosagent.metrics.random_curve import RandomRuns, random_curve, without_estimates
 from chaosagent.metrics.robustness import Curve, Survival, curve_of
-from chaosagent.report.page import Cell, Page, faint, notice, strong
-from chaosagent.report.printable import printable
-from chaosagent.report.story import quantity
 from chaosagent.study.plan import OBJECTIVE
-
-NAMES_MAX = 3
+from chaosagent.study.store.facts import Facts
+from chaosagent.study.store.reading import facts_of_closed_store
+from chaosagent.study.store.study_store import FILE_NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,14 @@ class StudyCurves:
         contracts: The same for each contract alone.
         breaks: By budget, the tasks that stop meeting their objective there; with a seed where other seeds do not.
         categories: R(B) of the tasks of each category, by name; empty where that was not asked for.
+        random: R(B) under random schedules; `None` where none were run.
+        random_categories: The same of each category.
+        remarks: What was left out and why, a clause each.
+        contradictions: Random schedules that break what a search has called proved, a clause each.
         stochastic: Answers come by chance, so nothing is proved.
+        begun: When the study was begun, in UTC.
+        budget: Up to which cost it was searched.
+        outcomes: Of each of its searches.
     """
 
     name: str
@@ -48,7 +53,14 @@ class StudyCurves:
     contracts: dict[str, Curve]
     breaks: dict[float, tuple[str, ...]]
     categories: dict[str, Curve]
+    random: Curve | None
+    random_categories: dict[str, Curve]
+    remarks: tuple[str, ...]
+    contradictions: tuple[str, ...]
     stochastic: bool
+    begun: str
+    budget: float
+    outcomes: Mapping[SearchKey, SearchOutcome]
 
 
 def curves_of(folder: Path, *, by_category: bool = False) -> StudyCurves:
@@ -69,27 +81,107 @@ def curves_of(folder: Path, *, by_category: bool = False) -> StudyCurves:
         raise UsageError(f"{folder}: no search of this study has ended, so there is no curve. Continue with --resume.")
     against = {key: one for key, one in outcomes.items() if key.contract == OBJECTIVE}
     others = {key: one for key, one in outcomes.items() if key.contract != OBJECTIVE}
-    categories = categories_of(result.target, folder, {key.task for key in against}) if by_category else {}
+    stochastic = any(one.level == "S" for one in result.certificates)
+    facts, remarks = facts_of_closed_store(folder / FILE_NAME), []
+    if not against:
+        against, remark = _searched_afterwards(folder, facts)
+        remarks.append(remark)
+    runs, remark = random_runs_of(folder, facts)
+    remarks.append(remark)
+    against, contradictions = with_failures(against, () if stochastic else runs)
+    tasks = {key.task for key in against} | {one.task for one in runs}
+    categories = categories_of(result.target, folder, tasks) if by_category else {}
+    by_name = {
+        category: frozenset(task for task in tasks if categories[task] == category)
+        for category in sorted(set(categories.values()))
+    }
+    robustness = curve_of(survivals_of(against), budget) if against else None
+    curves = {
+        category: curve_of(survivals_of({key: one for key, one in against.items() if key.task in named}), budget)
+        for category, named in by_name.items()
+        if against
+    }
     return StudyCurves(
         name=f"{folder.name} ({result.config})",
         folder=folder,
-        robustness=curve_of(_survivals(against), budget) if against else None,
-        survival=curve_of(_survivals(others), budget) if others else None,
+        robustness=robustness,
+        survival=curve_of(survivals_of(others), budget) if others else None,
         contracts={
             contract: curve_of(
-                _survivals({key: one for key, one in others.items() if key.contract == contract}), budget
+                survivals_of({key: one for key, one in others.items() if key.contract == contract}), budget
             )
             for contract in dict.fromkeys(key.contract for key in others)
         },
         breaks=_breaks(against, budget),
-        categories={
-            category: curve_of(
-                _survivals({key: one for key, one in against.items() if categories[key.task] == category}), budget
-            )
-            for category in sorted(set(categories.values()))
+        categories=curves,
+        random=_random_curve(runs, budget, robustness, stochastic=stochastic),
+        random_categories={
+            category: random
+            for category, named in by_name.items()
+            for random in [
+                _random_curve(
+                    [one for one in runs if one.task in named], budget, curves.get(category), stochastic=stochastic
+                )
+            ]
+            if random is not None
         },
-        stochastic=any(one.level == "S" for one in result.certificates),
+        remarks=tuple(filter(None, remarks)),
+        contradictions=contradictions,
+        stochastic=stochastic,
+        begun=facts.get("begun", ""),
+        budget=budget,
+        outcomes={**others, **against},
     )
+
+
+def _random_curve(
+    runs: Sequence[RandomRuns], budget: float, adversarial: Curve | None, *, stochastic: bool
+) -> Curve | None:
+    if not runs:
+        return None
+    random = random_curve(runs, budget, stochastic=stochastic)
+    return random if adversarial is None else without_estimates(random, adversarial)
+
+
+def _searched_afterwards(folder: Path, facts: Facts) -> tuple[dict[SearchKey, SearchOutcome], str]:
+    """Return what searches against the objective found that were added to a study, and what is wrong with them."""
+    further = folder / OBJECTIVE_FOLDER
+    if not (further / FILE_NAME).is_file():
+        return {}, ""
+    if not belongs_to(folder, facts, further):
+        return {}, f"{further} holds searches of another version of this study, which are left out"
+    result = load(further)
+    return {key: one for key, one in outcomes_of(result).items() if key.contract == OBJECTIVE}, (
+        f"the searches in {further} were interrupted" if result.interrupted else ""
+    )
+
+
+def with_failures(
+    against: Mapping[SearchKey, SearchOutcome], runs: Sequence[RandomRuns]
+) -> tuple[dict[SearchKey, SearchOutcome], tuple[str, ...]]:
+    """Add to what searches found what random schedules broke: they may have met what a search did not come to.
+
+    Args:
+        against: What the searches against the objective found and proved.
+        runs: Under random schedules, of a target whose runs repeat.
+
+    Returns:
+        What is known together; and the failures that a search has proved impossible, in which it is not believed any
+        more.
+    """
+    known, contradictions = dict(against), []
+    for one in runs:
+        key = SearchKey(one.task, one.seed, OBJECTIVE)
+        outcome = known.get(key)
+        if outcome is None or one.failure_cost is None:
+            continue
+        cost = one.failure_cost
+        if outcome.excludes(cost):
+            contradictions.append(f"task {one.task!r}, seed {one.seed}: {one.failure or 'no fault'}, cost {cost:g}")
+            known[key] = SearchOutcome(min(cost, math.inf if outcome.cost is None else outcome.cost))
+        elif outcome.cost is None or cost < outcome.cost:
+            known[key] = replace(outcome, cost=cost, counterexample="")
+    return known, tuple(contradictions)
 
 
 def _breaks(against: dict[SearchKey, SearchOutcome], budget: float) -> dict[float, tuple[str, ...]]:
@@ -109,123 +201,9 @@ def _breaks(against: dict[SearchKey, SearchOutcome], budget: float) -> dict[floa
     }
 
 
-def _survivals(outcomes: dict[SearchKey, SearchOutcome]) -> list[Survival]:
+def survivals_of(outcomes: Mapping[SearchKey, SearchOutcome]) -> list[Survival]:
+    """Return what searches tell of their tasks and seeds."""
     return [
         Survival(key.task, key.seed, math.inf if one.proved_up_to is not None else one.proved_below, one.cost)
         for key, one in outcomes.items()
     ]
-
-
-def curves_page(studies: Sequence[StudyCurves]) -> Page:
-    """Return the curves as tables."""
-    page = Page()
-    for study in studies:
-        curve = study.robustness
-        page.line(strong(str(study.folder)), f": {study.name}")
-        if curve is None:
-            page.line(
-                notice("No R(B): "), f"{study.folder} did not search the contract {OBJECTIVE!r}. {REMEDY}", indent=2
-            )
-        else:
-            rows = [_row(curve, budget, study.breaks.get(budget, ())) for budget in _budgets(curve)]
-            page.table(("budget from", "R(B)", "breaks there"), rows)
-            page.line(
-                f"mean of R over all budgets {_between(*curve.area)}; at {curve.budget_max:g}: {_at_end(curve)}; "
-                f"{quantity(curve.samples, 'pair')} of task and seed",
-                indent=2,
-            )
-        if study.categories and curve is not None:
-            rows = [
-                (printable(category), quantity(one.samples, "pair"), _at_end(one), _between(*one.area))
-                for category, one in study.categories.items()
-            ]
-            page.table((f"R(B) by category, up to {curve.budget_max:g}", "of", "at the end", "mean"), rows)
-        if study.survival is not None:
-            rows = [(name, _at_end(one), _between(*one.area)) for name, one in study.contracts.items()]
-            rows.append(("all of them", _at_end(study.survival), _between(*study.survival.area)))
-            page.table((f"survival up to {study.survival.budget_max:g}", "at the end", "mean"), rows)
-        page.gap()
-    page.line(faint(NOTE_BY_CHANCE if any(study.stochastic for study in studies) else NOTE))
-    return page
-
-
-REMEDY = "Add `objective` to its contracts and search with --resume: no run is made again."
-UNSEARCHED = f"the contract {OBJECTIVE!r} was not searched, so there is no R(B). {REMEDY}"
-NOTE = (
-    "Where two values stand, R is at least the first, as proved, and at most the second, by what was found. There is "
-    "no interval, as nothing is estimated: the values hold for these tasks and seeds, and say nothing of others."
-)
-NOTE_BY_CHANCE = f"{NOTE} Where answers come by chance, nothing is proved, so the first value is 0."
-
-
-def _budgets(curve: Curve) -> list[float]:
-    return [level.budget for level in curve.levels]
-
-
-def _row(curve: Curve, budget: float, tasks: Sequence[str]) -> Sequence[Cell]:
-    level = curve.at(budget)
-    return f"{budget:g}", _between(level.lower, level.upper), named(tasks)
-
-
-def named(tasks: Sequence[str]) -> str:
-    """Return the names of some tasks, and how many more there are."""
-    shown = ", ".join(tasks[:NAMES_MAX])
-    return f"{shown} and {len(tasks) - NAMES_MAX} more" if len(tasks) > NAMES_MAX else shown
-
-
-def _at_end(curve: Curve) -> str:
-    return _between(curve.levels[-1].lower, curve.levels[-1].upper)
-
-
-def _between(low: float, high: float) -> str:
-    return f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f}"
-
-
-def curves_json(studies: Sequence[StudyCurves]) -> dict[str, Plain]:
-    """Return the curves as plain data."""
-    return {
-        "studies": [
-            {
-                "folder": str(study.folder),
-                "name": study.name,
-                "stochastic": study.stochastic,
-                "robustness": None if study.robustness is None else _curve_json(study.robustness),
-                "breaks": [{"budget": budget, "tasks": list(tasks)} for budget, tasks in study.breaks.items()],
-                "categories": {name: _curve_json(curve) for name, curve in study.categories.items()},
-                "survival": None if study.survival is None else _curve_json(study.survival),
-                "contracts": {name: _curve_json(curve) for name, curve in study.contracts.items()},
-            }
-            for study in studies
-        ]
-    }
-
-
-def _curve_json(curve: Curve) -> dict[str, Plain]:
-    area = curve.area
-    return {
-        "budget_max": curve.budget_max,
-        "samples": curve.samples,
-        "area": [area.low, area.high],
-        "levels": [{"budget": one.budget, "lower": one.lower, "upper": one.upper} for one in curve.levels],
-    }
-
-
-def curves_csv(studies: Sequence[StudyCurves]) -> str:
-    """Return the curves as CSV, a row for each step: folder, curve, budget, lower, upper, and the tasks that break."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("folder", "curve", "budget", "lower", "upper", "breaks"))
-    for study in studies:
-        by_category = {f"R(B), category {name}": curve for name, curve in study.categories.items()}
-        curves = {"R(B)": study.robustness, **by_category, "survival": study.survival, **study.contracts}
-        for name, curve in curves.items():
-            for level in () if curve is None else curve.levels:
-                tasks = "; ".join(study.breaks.get(level.budget, ())) if curve is study.robustness else ""
-                cells = (_cell(str(study.folder)), _cell(name), level.budget, level.lower, level.upper, _cell(tasks))
-                writer.writerow(cells)
-    return text.getvalue()
-
-
-def _cell(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

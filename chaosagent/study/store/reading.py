@@ -36,6 +36,7 @@ from chaosagent.study.task_seed import TaskSeed
 
 UNCLOSED = "its study was killed, or is at work"
 REMEDY = "`chaosagent search --resume` takes over what is sound, and runs the rest again."
+REMEDY_ANEW = "Search anew, with another --out or after you have deleted the folder; --resume cannot continue it."
 
 
 UNREADABLE = (zlib.error, ValueError, TypeError, LookupError, msgpack.exceptions.UnpackException)
@@ -122,12 +123,22 @@ def _decoded(
         raise StoredDataError(str(path), row_place(table, row), what, REMEDY) from error
 
 
+def facts_of_closed_store(path: Path) -> Facts:
+    """Return what a store says of its study as a whole; raises what `open_closed_store` does."""
+    with open_closed_store(path, whole=False) as store:
+        return store.facts
+
+
 @contextlib.contextmanager
-def open_closed_store(path: Path) -> Iterator[ClosedStore]:
-    """Open the store of a study that was closed, to read it, and check it as a whole; nothing is written.
+def open_closed_store(path: Path, *, whole: bool = True) -> Iterator[ClosedStore]:
+    """Open the store of a study that was closed, to read it; nothing is written.
+
+    Args:
+        path: Of the store.
+        whole: Check all of its rows first, not only its facts.
 
     Raises:
-        UsageError: It may not be read.
+        UsageError: It is not there, or may not be read.
         StoredDataError: It is damaged, of another version, or was not closed.
     """
     check_access(path)
@@ -136,10 +147,10 @@ def open_closed_store(path: Path) -> Iterator[ClosedStore]:
     try:
         with contextlib.closing(sqlite3.connect(read_only_uri(path), uri=True)) as connection:
             connection.text_factory = text_of
-            facts = read_facts(connection, path, REMEDY)
+            facts = read_facts(connection, path, REMEDY_ANEW)
             if "counts" not in facts:
                 raise StoredDataError(str(path), "", UNCLOSED, REMEDY)
-            damage = damage_in(connection, facts)
+            damage = damage_in(connection, facts) if whole else ""
             if damage:
                 raise StoredDataError(str(path), "", damage, REMEDY)
             yield ClosedStore(connection, path, facts)

@@ -300,6 +300,10 @@ class StudyStore(Sink):
         if not self._plan.target.secrets:
             self._insert("REPLACE", "finished", finished_row(result))
 
+    def note(self, key: str, text: str) -> None:
+        """Keep what is known of the runs as a whole, such as what random schedules come to, as a fact of the store."""
+        self._put(**{key: text})
+
     def give_up(self) -> None:
         """Keep that the study failed; unless a search has come to its end, it may be begun anew without ado."""
         if not self._failed and self._execute("SELECT 1 FROM search LIMIT 1").fetchone() is None:
