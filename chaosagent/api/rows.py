@@ -14,8 +14,8 @@ from chaosagent.canonical import Plain
 from chaosagent.errors import UsageError
 from chaosagent.study.certificate import DIVERGED, NOTHING_PROVED
 from chaosagent.study.store.facts import Facts
+from chaosagent.study.store.files import FILE_NAME
 from chaosagent.study.store.reading import ClosedStore, open_closed_store
-from chaosagent.study.store.study_store import FILE_NAME
 from chaosagent.study.store.tables import schedule_text
 from chaosagent.studyfile import load_study
 from chaosagent.vocabulary import Verdict

@@ -27,8 +27,9 @@ from chaosagent.study.loop.resume_state import NOTHING_EARLIER
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import WHOLE, Plan, Shard
 from chaosagent.study.sink import Sink
+from chaosagent.study.store.files import ANSWERS_NAME
 from chaosagent.study.store.progress_file import ProgressFile
-from chaosagent.study.store.study_store import ANSWERS_NAME, StudyStore
+from chaosagent.study.store.study_store import StudyStore
 from chaosagent.studyfile import StudyFile, difference_of, plan_of, worker_setup
 from chaosagent.vocabulary import Severity
 

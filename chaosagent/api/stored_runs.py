@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaosagent.errors import UsageError
+from chaosagent.study.store.files import FILE_NAME
 from chaosagent.study.store.reading import open_closed_store
-from chaosagent.study.store.study_store import FILE_NAME
 from chaosagent.trace.summary import RunSummary
 
 

@@ -191,7 +191,7 @@ def _add_searches(folder: Path, workforce: WorkerSettings) -> bool:
     """Search a study against the objective where it did not; return whether that has come to its end."""
     from chaosagent.api.stored.further_study import OBJECTIVE_FOLDER, further_study, lacks_objective
     from chaosagent.cli.session import run_study
-    from chaosagent.study.store.study_store import FILE_NAME
+    from chaosagent.study.store.files import FILE_NAME
 
     if not lacks_objective(folder):
         return True

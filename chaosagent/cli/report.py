@@ -38,7 +38,7 @@ def report(
 
     chaosagent report study.yaml --out refunds.html
     """
-    from chaosagent.api.study_facts import study_facts
+    from chaosagent.api.stored.study_facts import study_facts
     from chaosagent.cli.status import folder_of
     from chaosagent.report.html.render import NAME, numbers_of, write_page
     from chaosagent.report.page import Page, name

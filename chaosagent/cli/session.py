@@ -108,7 +108,7 @@ def write_beside(folder: Path) -> str:
 
     A page that cannot be written is no reason for a search to fail: everything is stored, and `report` writes it later.
     """
-    from chaosagent.api.study_facts import study_facts
+    from chaosagent.api.stored.study_facts import study_facts
     from chaosagent.errors import ChaosAgentError, MissingExtraError
     from chaosagent.report.html.render import NAME, write_page
 

@@ -85,8 +85,8 @@ def look_at(folder: Path) -> tuple[Snapshot, float]:
     """
     from chaosagent.clock import age
     from chaosagent.errors import UsageError
+    from chaosagent.study.store.files import FILE_NAME
     from chaosagent.study.store.progress_file import NAME, read_progress
-    from chaosagent.study.store.study_store import FILE_NAME
 
     if not (folder / NAME).exists():
         if (folder / FILE_NAME).exists():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
@@ -11,11 +12,12 @@ from typing import NamedTuple
 from chaosagent.errors import UsageError
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY
+from chaosagent.metrics.comparison import SearchKey, SearchOutcome
 from chaosagent.metrics.robustness import Curve, Level
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.statistics.intervals import Interval, interval_over_tasks
 from chaosagent.study.evaluator import Evaluator
-from chaosagent.study.plan import ABREAST, Plan
+from chaosagent.study.plan import ABREAST, OBJECTIVE, Plan
 from chaosagent.study.searcher import Problem
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.vocabulary import Ending
@@ -155,6 +157,34 @@ def random_curve(runs: Sequence[RandomRuns], budget_max: float, *, stochastic: b
     if not stochastic and all(one.counted for one in by_level[0][1]):  # each was run, and runs repeat
         levels[0] = replace(levels[0], interval=Interval(levels[0].lower, levels[0].upper))
     return Curve("random", tuple(levels), budget_max, max(sum(one.made for one in level) for _, level in by_level))
+
+
+def with_failures(
+    against: Mapping[SearchKey, SearchOutcome], runs: Sequence[RandomRuns]
+) -> tuple[dict[SearchKey, SearchOutcome], tuple[str, ...]]:
+    """Add to what searches found what random schedules broke: they may have met what a search did not come to.
+
+    Args:
+        against: What the searches against the objective found and proved.
+        runs: Under random schedules, of a target whose runs repeat.
+
+    Returns:
+        What is known together; and the failures that a search has proved impossible, in which it is not believed any
+        more.
+    """
+    known, contradictions = dict(against), []
+    for one in runs:
+        key = SearchKey(one.task, one.seed, OBJECTIVE)
+        outcome = known.get(key)
+        if outcome is None or one.failure_cost is None:
+            continue
+        cost = one.failure_cost
+        if outcome.excludes(cost):
+            contradictions.append(f"task {one.task!r}, seed {one.seed}: {one.failure or 'no fault'}, cost {cost:g}")
+            known[key] = SearchOutcome(min(cost, math.inf if outcome.cost is None else outcome.cost))
+        elif outcome.cost is None or cost < outcome.cost:
+            known[key] = replace(outcome, cost=cost, counterexample="")
+    return known, tuple(contradictions)
 
 
 def without_estimates(random: Curve, adversarial: Curve) -> Curve:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from chaosagent.errors import UsageError
 from chaosagent.execution.answers_on_disk import answer_count
 from chaosagent.faults.evaluation import Evaluation
+from chaosagent.study.store.files import ANSWERS_NAME, FILE_NAME
 from chaosagent.study.store.reading import open_closed_store
-from chaosagent.study.store.study_store import ANSWERS_NAME, FILE_NAME
 
 FOLDER = Path("chaosagent-out/small_model")
 MODEL = "model:smollm2"

@@ -13,14 +13,14 @@ import pytest
 from chaosagent.api.session import INLINE
 from chaosagent.api.stored import random_runs
 from chaosagent.api.stored.categories import categories_of
-from chaosagent.api.stored.curves import StudyCurves, _breaks, with_failures
+from chaosagent.api.stored.curves import StudyCurves, _breaks
 from chaosagent.api.stored.curves_page import cell
 from chaosagent.api.stored.random_runs import RandomSchedules
 from chaosagent.api.stored.trend import trend_of
 from chaosagent.cli.main import main
 from chaosagent.errors import UsageError
 from chaosagent.metrics.comparison import SearchKey, SearchOutcome
-from chaosagent.metrics.random_curve import RandomRuns
+from chaosagent.metrics.random_curve import RandomRuns, with_failures
 from chaosagent.study.plan import OBJECTIVE
 from chaosagent.study.store.reading import open_closed_store
 
@@ -162,6 +162,17 @@ def test_random_schedules_that_are_interrupted_go_on_where_they_were(
     assert kept == 5
     told, _ = curve_of(folders[1], capsys, "--random", "4")
     assert told["random"] == expected["random"]
+
+
+def test_the_page_has_the_same_curves(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("jinja2")
+    told, _ = curve_of(copy, capsys, "--random", "4")
+    assert main(["report", str(copy), "--json"]) == 0
+    page = json.loads(capsys.readouterr().out)
+
+    assert page["curve"] == told["robustness"]["levels"]
+    assert page["random"] == told["random"]
+    assert "Under random schedules" in (copy / "report.html").read_text("utf-8")
 
 
 def test_a_random_failure_counts_as_found_and_one_that_was_proved_impossible_is_reported() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from chaosagent.api.study_facts import study_facts
+from chaosagent.api.stored.study_facts import study_facts
 from chaosagent.cli.session import PageSink, write_beside
 from chaosagent.study.result import StudyProgress
 from chaosagent.study.store.lock import lock_folder

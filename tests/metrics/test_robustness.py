@@ -31,7 +31,7 @@ from chaosagent.study.chance.nominal_share import NominalShare
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult
-from chaosagent.study.store.study_store import ANSWERS_NAME
+from chaosagent.study.store.files import ANSWERS_NAME
 from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Outcome, Task
 

@@ -20,7 +20,8 @@ from chaosagent.limits import StudyLimits
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
-from chaosagent.study.store.study_store import FILE_NAME, StudyStore
+from chaosagent.study.store.files import FILE_NAME
+from chaosagent.study.store.study_store import StudyStore
 from chaosagent.targets.loading import load_target
 
 pytestmark = pytest.mark.slow

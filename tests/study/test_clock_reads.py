@@ -19,7 +19,7 @@ from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.study.sink import Sink
-from chaosagent.study.store.study_store import ANSWERS_NAME
+from chaosagent.study.store.files import ANSWERS_NAME
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.targets.target import Run, Target, effect, target
 from chaosagent.trace.diff import Difference

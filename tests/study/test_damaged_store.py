@@ -19,8 +19,9 @@ from chaosagent.faults.space import Choices, Space
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
+from chaosagent.study.store.files import ANSWERS_NAME, FILE_NAME
 from chaosagent.study.store.reading import open_closed_store
-from chaosagent.study.store.study_store import ANSWERS_NAME, FILE_NAME, StudyStore
+from chaosagent.study.store.study_store import StudyStore
 from chaosagent.study.task_seed import TaskSeed
 from tests.lab.damage.attack import attack_answers, attack_store
 from tests.lab.damage.stores import payer

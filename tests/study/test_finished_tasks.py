@@ -32,8 +32,8 @@ from chaosagent.study.memory.evaluation_log import EvaluationLog
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyProgress, TaskResult
 from chaosagent.study.sink import Sink
+from chaosagent.study.store.files import FILE_NAME
 from chaosagent.study.store.progress_file import read_progress
-from chaosagent.study.store.study_store import FILE_NAME
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 

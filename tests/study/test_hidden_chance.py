@@ -24,7 +24,7 @@ from chaosagent.report.page import Page
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
-from chaosagent.study.store.study_store import ANSWERS_NAME
+from chaosagent.study.store.files import ANSWERS_NAME
 from chaosagent.targets.target import Run, Target, effect, target
 from chaosagent.vocabulary import Outcome, SystemConfig, Task, Verdict
 

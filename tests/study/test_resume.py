@@ -33,7 +33,8 @@ from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.study.sink import Sink
 from chaosagent.study.store import facts
 from chaosagent.study.store.committer import COMMIT_SECONDS
-from chaosagent.study.store.study_store import FILE_NAME, StudyStore
+from chaosagent.study.store.files import FILE_NAME
+from chaosagent.study.store.study_store import StudyStore
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.targets.loading import load_target

@@ -36,7 +36,8 @@ from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyProgress, StudyResult
 from chaosagent.study.sink import Sink
-from chaosagent.study.store.study_store import ANSWERS_NAME, StudyStore
+from chaosagent.study.store.files import ANSWERS_NAME
+from chaosagent.study.store.study_store import StudyStore
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.targets.target import Run, Target, effect, target
 from chaosagent.vocabulary import Outcome, SystemConfig, Task, Verdict

@@ -14,7 +14,7 @@ from chaosagent.api.load_study import load
 from chaosagent.api.replay_records import replay
 from chaosagent.api.result import StudyResult
 from chaosagent.api.rows import STUDY_NAME, Certificate
-from chaosagent.api.study_facts import study_facts
+from chaosagent.api.stored.study_facts import study_facts
 from chaosagent.errors import UsageError
 from chaosagent.faults.operator import searched_by_default
 from chaosagent.metrics.comparison import Change, Comparison, SearchKey, SearchOutcome, compare

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from chaosagent.api.load_study import load
@@ -13,14 +13,14 @@ from chaosagent.api.stored.categories import categories_of
 from chaosagent.api.stored.comparing import outcomes_of
 from chaosagent.api.stored.further_study import OBJECTIVE_FOLDER, belongs_to
 from chaosagent.api.stored.random_runs import random_runs_of
-from chaosagent.errors import UsageError
+from chaosagent.errors import RecordError, StoredDataError, UsageError
 from chaosagent.metrics.comparison import SearchKey, SearchOutcome
-from chaosagent.metrics.random_curve import RandomRuns, random_curve, without_estimates
+from chaosagent.metrics.random_curve import RandomRuns, random_curve, with_failures, without_estimates
 from chaosagent.metrics.robustness import Curve, Survival, curve_of
 from chaosagent.study.plan import OBJECTIVE
 from chaosagent.study.store.facts import Facts
+from chaosagent.study.store.files import FILE_NAME
 from chaosagent.study.store.reading import facts_of_closed_store
-from chaosagent.study.store.study_store import FILE_NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,40 +148,15 @@ def _searched_afterwards(folder: Path, facts: Facts) -> tuple[dict[SearchKey, Se
     further = folder / OBJECTIVE_FOLDER
     if not (further / FILE_NAME).is_file():
         return {}, ""
-    if not belongs_to(folder, facts, further):
-        return {}, f"{further} holds searches of another version of this study, which are left out"
-    result = load(further)
+    try:
+        if not belongs_to(folder, facts, further):
+            return {}, f"{further} holds searches of another version of this study, which are left out"
+        result = load(further)
+    except (StoredDataError, RecordError) as error:
+        return {}, f"the searches in {further} are left out: {error}"
     return {key: one for key, one in outcomes_of(result).items() if key.contract == OBJECTIVE}, (
         f"the searches in {further} were interrupted" if result.interrupted else ""
     )
-
-
-def with_failures(
-    against: Mapping[SearchKey, SearchOutcome], runs: Sequence[RandomRuns]
-) -> tuple[dict[SearchKey, SearchOutcome], tuple[str, ...]]:
-    """Add to what searches found what random schedules broke: they may have met what a search did not come to.
-
-    Args:
-        against: What the searches against the objective found and proved.
-        runs: Under random schedules, of a target whose runs repeat.
-
-    Returns:
-        What is known together; and the failures that a search has proved impossible, in which it is not believed any
-        more.
-    """
-    known, contradictions = dict(against), []
-    for one in runs:
-        key = SearchKey(one.task, one.seed, OBJECTIVE)
-        outcome = known.get(key)
-        if outcome is None or one.failure_cost is None:
-            continue
-        cost = one.failure_cost
-        if outcome.excludes(cost):
-            contradictions.append(f"task {one.task!r}, seed {one.seed}: {one.failure or 'no fault'}, cost {cost:g}")
-            known[key] = SearchOutcome(min(cost, math.inf if outcome.cost is None else outcome.cost))
-        elif outcome.cost is None or cost < outcome.cost:
-            known[key] = replace(outcome, cost=cost, counterexample="")
-    return known, tuple(contradictions)
 
 
 def _breaks(against: dict[SearchKey, SearchOutcome], budget: float) -> dict[float, tuple[str, ...]]:

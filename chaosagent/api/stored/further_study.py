@@ -13,8 +13,8 @@ from chaosagent.api.trusted_records import refuse_foreign_reference
 from chaosagent.errors import UsageError
 from chaosagent.study.plan import OBJECTIVE
 from chaosagent.study.store.facts import Facts
+from chaosagent.study.store.files import FILE_NAME
 from chaosagent.study.store.reading import facts_of_closed_store, journal_of, open_closed_store
-from chaosagent.study.store.study_store import FILE_NAME
 from chaosagent.studyfile import StudyFile, load_study, parse_study
 from chaosagent.studyfile.located import read_yaml
 from chaosagent.targets.code import changed_code

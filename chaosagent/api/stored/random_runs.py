@@ -22,8 +22,9 @@ from chaosagent.study.determinism.determinism import DECLARED, DETERMINISTIC, De
 from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.plan import Plan
 from chaosagent.study.store.facts import Facts
+from chaosagent.study.store.files import FILE_NAME
 from chaosagent.study.store.reading import facts_of_closed_store
-from chaosagent.study.store.study_store import FILE_NAME, StudyStore
+from chaosagent.study.store.study_store import StudyStore
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.studyfile import StudyFile, plan_of
 

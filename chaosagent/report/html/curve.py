@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from chaosagent.metrics.robustness import Curve
 from chaosagent.report.html.study_facts import SearchFact, StudyFacts
 from chaosagent.report.printable import printable
-from chaosagent.study.plan import OBJECTIVE
 
 LABELS_MAX, NAME_MAX = 6, 24
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640.0, 240.0, 52.0, 16.0, 14.0, 44.0
@@ -40,6 +40,22 @@ class Label(NamedTuple):
     text: str
 
 
+class Estimate(NamedTuple):
+    """A mean under random schedules: where it is drawn, with its interval, and what it says."""
+
+    at: float
+    height: float
+    low: float
+    high: float
+    budget: float
+    text: str
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether it has an interval: what is proved, and what few tasks tell, has none."""
+        return self.low != self.high
+
+
 class CurveView(NamedTuple):
     """A curve ready to be drawn.
 
@@ -53,6 +69,7 @@ class CurveView(NamedTuple):
         upright: Marks on the other.
         labels: The tasks that break at its steps; none where there are many steps.
         pairs: How many searches stand behind it.
+        random: The means under random schedules, by budget; none where none were run.
     """
 
     title: str
@@ -64,6 +81,7 @@ class CurveView(NamedTuple):
     upright: Sequence[Tick]
     labels: Sequence[Label]
     pairs: int
+    random: Sequence[Estimate]
 
 
 def curve_of(facts: StudyFacts) -> CurveView | None:
@@ -72,9 +90,8 @@ def curve_of(facts: StudyFacts) -> CurveView | None:
     Where the objective was searched, it is R(B): the share of tasks and seeds that still meet it. Elsewhere it is the
     share of all searches whose contract still holds.
     """
-    against = [one for one in facts.searches if one.contract == OBJECTIVE]
-    is_objective = bool(against)
-    searches = against or list(facts.searches)
+    is_objective = bool(facts.objective)
+    searches = facts.objective or facts.searches
     if not searches or facts.budget <= 0:
         return None
     points = points_of(searches, facts.budget, stochastic=facts.stochastic)
@@ -92,7 +109,18 @@ def curve_of(facts: StudyFacts) -> CurveView | None:
         [Tick(_y(share), f"{share:.0%}") for share in (0.0, 0.5, 1.0)],
         _labels(points, facts.budget) if is_objective else (),
         len(searches),
+        _estimates(facts.random, facts.budget) if is_objective and facts.random is not None else (),
     )
+
+
+def _estimates(random: Curve, most: float) -> list[Estimate]:
+    estimates = []
+    for level in random.levels:
+        low, high = level.interval if level.interval != (0.0, 1.0) else (level.upper, level.upper)
+        told = f" ({low:.0%} to {high:.0%})" if low < high else ""
+        place = _x(level.budget, most), _y(level.upper), _y(low), _y(high)
+        estimates.append(Estimate(*place, level.budget, f"{level.upper:.0%}{told}"))
+    return estimates
 
 
 def points_of(searches: Sequence[SearchFact], budget: float, *, stochastic: bool) -> list[Point]:
@@ -162,4 +190,47 @@ def progress_path(runs: Sequence[int], last: int) -> str:
     for number, run in enumerate(runs):
         corners += [(_x(run, last), _y(number / len(runs))), (_x(run, last), _y((number + 1) / len(runs)))]
     corners.append((_x(last, last), _y(1)))
+    return "M" + " L".join(f"{x:g} {y:g}" for x, y in corners)
+
+
+class CostsView(NamedTuple):
+    """The cheapest violation known, and the bound below which there is none, over the runs of a study.
+
+    Attributes:
+        best: Path of the cheapest violation; empty where none is known.
+        bound: Path of the bound; empty where nothing is proved.
+        upright: Marks of cost.
+    """
+
+    best: str
+    bound: str
+    upright: Sequence[Tick]
+
+
+def costs_of(facts: StudyFacts) -> CostsView | None:
+    """Return how what was found and what was proved came closer; `None` where there is neither, or no budget."""
+    last, most = facts.executions, facts.budget
+    if last <= 0 or most <= 0:
+        return None
+    is_proved = facts.is_over and facts.proved_below() > 0
+    bounds = [(min(run, last), min(bound, most)) for run, bound in facts.bounds] if is_proved else []
+    if bounds:
+        bounds.append((last, max(bounds[-1][1], min(facts.proved_below(), most))))
+    best = _stairs([(run, min(cost, most)) for run, cost in facts.best_costs], last, most)
+    bound = _stairs(bounds, last, most)
+    if not best and not bound:
+        return None
+    step = max(1, math.ceil(most / 4))
+    marks = [Tick(_y(mark / most), f"{mark}") for mark in range(0, int(most) + 1, step)]
+    return CostsView(best, bound, marks)
+
+
+def _stairs(points: Sequence[tuple[int, float]], last: int, most: float) -> str:
+    """Return the path of a value that holds from each point on."""
+    if not points:
+        return ""
+    corners = [(_x(points[0][0], last), _y(points[0][1] / most))]
+    for (_, before), (run, value) in pairwise(points):
+        corners += [(_x(run, last), _y(before / most)), (_x(run, last), _y(value / most))]
+    corners.append((_x(last, last), _y(points[-1][1] / most)))
     return "M" + " L".join(f"{x:g} {y:g}" for x, y in corners)

@@ -93,6 +93,8 @@ def numbers_of(facts: StudyFacts) -> dict[str, Plain]:
         "standings": standings,
         "counterexamples": [one.record.id for one in facts.counterexamples],
         "causes": [cause_json(cause) for cause in view.causes],
+        "random": None if facts.random is None else facts.random.to_json(),
+        "contradictions": list(facts.contradictions),
         "curve": None
         if view.curve is None
         else [{"budget": point.budget, "upper": point.upper, "lower": point.lower} for point in view.curve.points],

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
+from chaosagent.metrics.robustness import Curve
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.report.causes.calls import Calls
 
@@ -120,7 +121,13 @@ class StudyFacts:
         failing: The runs that break a contract.
         written: When a study that is not over has last said how far it is, in UTC.
         shard: Which part of the study the folder holds, as `2/8`; empty for all of it.
+        objective: The searches against the objective, those of the study or those that were added to it afterwards,
+            with what random schedules broke.
+        random: R(B) under random schedules; `None` where none were run.
+        contradictions: Random schedules that break what a search has called proved, a clause each.
         violation_runs: Number of the run in which each search first saw its contract broken, ascending.
+        best_costs: After how many runs a cheaper violation was known, and what it costs.
+        bounds: After how many runs it was known that no search that was still open has a violation below some cost.
     """
 
     folder: Path
@@ -143,8 +150,13 @@ class StudyFacts:
     not_used: Sequence[str] | None = None
     failing: Sequence[Failing] = ()
     violation_runs: Sequence[int] = ()
+    best_costs: Sequence[tuple[int, float]] = ()
+    bounds: Sequence[tuple[int, float]] = ()
     written: str = ""
     shard: str = ""
+    objective: Sequence[SearchFact] = ()
+    random: Curve | None = None
+    contradictions: Sequence[str] = ()
 
     @property
     def tasks(self) -> list[str]:

@@ -9,11 +9,12 @@ from chaosagent.report.causes.cause import Cause, causes_of, finding_in
 from chaosagent.report.causes.headline import differences_of
 from chaosagent.report.chance import MAY_BE_CHANCE
 from chaosagent.report.html.conclusion import Conclusion, conclusion_of
-from chaosagent.report.html.curve import CurveView, curve_of, progress_path
+from chaosagent.report.html.curve import CostsView, CurveView, costs_of, curve_of, progress_path
+from chaosagent.report.html.lanes import Lanes, lanes_of
 from chaosagent.report.html.side_by_side import Row, rows_of
 from chaosagent.report.html.study_facts import SearchFact, Standing, StoredCounterexample, StudyFacts, bound_text
 from chaosagent.report.proof_status import proof_of_record
-from chaosagent.report.story import describe_effect, in_order, replay_command, violation_of
+from chaosagent.report.story import agent_of, describe_effect, in_order, replay_command, violation_of
 from chaosagent.report.weaknesses import rank_of
 from chaosagent.trace.trace import Trace
 
@@ -21,6 +22,7 @@ STORIES_MAX = 20
 CAUSES_MAX = 2_000
 MAP_ROWS_MAX = 40
 MATCHED_CAUSES_MAX = 50
+BY_ITS_END = "nobody: how the run ended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Story:
     """How the lead of a cause came about."""
 
     rows: Sequence[Row]
+    lanes: Lanes | None
     has_nominal: bool
     ending: str
     message: str
@@ -99,7 +102,9 @@ class View:
     cards_left: int
     by_task: Heat | None
     by_operator: Heat | None
+    by_agent: Heat | None
     finds: str
+    costs: CostsView | None
     searches: Sequence[tuple[str, int, int, int, str]]
 
 
@@ -122,7 +127,9 @@ def view_of(facts: StudyFacts) -> View:
         cards_left=max(0, len(causes) - CAUSES_MAX),
         by_task=_task_map(facts),
         by_operator=_operator_map(facts),
+        by_agent=_agent_map(facts),
         finds=progress_path(facts.violation_runs, facts.executions),
+        costs=costs_of(facts),
         searches=_search_rows(facts),
     )
 
@@ -218,6 +225,7 @@ def _story(stored: StoredCounterexample) -> Story:
     at_end = violation is not None and violation.step >= len(trace.steps)
     return Story(
         rows=rows,
+        lanes=lanes_of(rows, broken_at_end=at_end),
         has_nominal=stored.calls is not None,
         ending=_ending(trace),
         message=trace.outcome.message,
@@ -312,6 +320,26 @@ def _operator_map(facts: StudyFacts) -> Heat | None:
     rows.sort(key=lambda row: (row[0], row[1]))
     shown = [(interface, cells) for _, interface, cells in rows[:MAP_ROWS_MAX]]
     return Heat(operators, shown, max(0, len(rows) - MAP_ROWS_MAX))
+
+
+def _agent_map(facts: StudyFacts) -> Heat | None:
+    """Return the cost of the cheapest counterexample in which an agent breaks a contract; `None` for one agent."""
+    best: dict[tuple[str, str], float] = {}
+    for one in facts.counterexamples:
+        violation = violation_of(one.record)
+        agent = "" if violation is None else agent_of(one.record.trace, violation)
+        key = (agent or BY_ITS_END, one.record.contract)
+        best[key] = min(one.record.cost, best.get(key, float("inf")))
+    agents = sorted({agent for agent, _ in best}, key=lambda agent: (agent == BY_ITS_END, agent))
+    if len(agents) < 2:
+        return None
+    contracts = sorted({contract for _, contract in best}, key=lambda one: (rank_of(one), one))
+    rows = []
+    for agent in agents[:MAP_ROWS_MAX]:
+        costs = [best.get((agent, contract)) for contract in contracts]
+        cells = [("", "") if cost is None else (f"{cost:g}", f"f{min(3, max(1, int(cost)))}") for cost in costs]
+        rows.append((agent, cells))
+    return Heat(contracts, rows, max(0, len(agents) - MAP_ROWS_MAX))
 
 
 def _search_rows(facts: StudyFacts) -> list[tuple[str, int, int, int, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -22,8 +23,9 @@ class Facts(dict[str, str]):
 
     Among them: `id` of the file; `plan` and `runs`, digests of what is searched and of all that runs depend on;
     `shard`, where it holds a part of the study; `chaosagent`, who has written it; `stochastic`, `code` and `seconds`;
-    `draw` and `differing`, how many rows these tables have; `answers`, how far the file of frozen answers was; and,
-    once it was closed, `counts` of the other tables, so that rows that are missing are missed.
+    `bounds`, how the bound of the searches rose; `draw` and `differing`, how many rows these tables have; `answers`,
+    how far the file of frozen answers was; and, once it was closed, `counts` of the other tables, so that rows that are
+    missing are missed.
     """
 
     def __init__(self, values: Mapping[str, str]) -> None:
@@ -63,6 +65,15 @@ def new_facts(plan: Plan) -> Facts:
             **({"shard": str(plan.shard)} if str(plan.shard) else {}),
         }
     )
+
+
+def bounds_in(facts: Mapping[str, str]) -> list[tuple[int, float]]:
+    """Return after how many runs which bound of the searches that were open then was reached, both ascending."""
+    try:
+        told = json.loads(facts.get("bounds", "[]"))
+        return [(int(runs), float(bound)) for runs, bound in told if runs >= 0 and 0 <= bound < math.inf]
+    except (ValueError, TypeError):  # somebody else has written it
+        return []
 
 
 def write_all(connection: sqlite3.Connection, facts: Facts, *, without: Iterable[str] = ()) -> None:

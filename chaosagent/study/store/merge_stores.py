@@ -12,11 +12,11 @@ from chaosagent.errors import UsageError
 from chaosagent.faults.evaluation_codec import encode_shared
 from chaosagent.sqlite_file import SQLITE_ERRORS, Checksums, new_file_id, open_private
 from chaosagent.study.store.facts import ID, Facts, write_all
+from chaosagent.study.store.files import FILE_NAME
 from chaosagent.study.store.lock import lock_folder
 from chaosagent.study.store.names import NameWriter
 from chaosagent.study.store.parts import PartWriter
 from chaosagent.study.store.reading import ClosedStore, open_closed_store
-from chaosagent.study.store.study_store import FILE_NAME
 from chaosagent.study.store.tables import SCHEMA, execution_row, version_of_store
 
 STUDY_NAME = "study.yaml"

@@ -248,5 +248,5 @@ def _continue_study(opened: OpenStore, path: Path, plan: Plan, study_text: str) 
     connection.execute("BEGIN")
     for statement in forget:
         connection.execute(statement)
-    write_all(connection, facts, without=("ended", "failed", "counts"))
+    write_all(connection, facts, without=("ended", "failed", "counts", *(["bounds"] if forget else [])))
     connection.execute("COMMIT")

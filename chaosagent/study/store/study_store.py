@@ -9,18 +9,20 @@ from pathlib import Path
 from typing import IO
 
 from chaosagent.clock import timestamp
-from chaosagent.errors import OtherStudyError, StudyError, UsageError
+from chaosagent.errors import StudyError, UsageError
 from chaosagent.execution.answers_on_disk import AnswersOnDisk
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.evaluation_codec import encode_shared
 from chaosagent.faults.schedule import Schedule
-from chaosagent.sqlite_file import DAMAGED, MENDING, SQLITE_ERRORS, remove_file
+from chaosagent.sqlite_file import SQLITE_ERRORS
 from chaosagent.study.determinism.determinism import Determinism
 from chaosagent.study.loop.resume_state import ResumeState
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyProgress, TaskResult
 from chaosagent.study.sink import Sink
 from chaosagent.study.store.committer import Committer
+from chaosagent.study.store.facts import bounds_in
+from chaosagent.study.store.files import FILE_NAME, check_removable, clear
 from chaosagent.study.store.finished_tasks import counts_by_task, finished_row, read_finished, sum_of
 from chaosagent.study.store.lock import lock_folder
 from chaosagent.study.store.names import NameWriter
@@ -28,13 +30,11 @@ from chaosagent.study.store.opening import (
     OpenStore,
     begin,
     check_resumable,
-    facts_in,
     lies_still,
     refuse_study_file_of_others,
     resume,
 )
 from chaosagent.study.store.parts import PartWriter
-from chaosagent.study.store.progress_file import NAME as PROGRESS_NAME
 from chaosagent.study.store.reading import checked_evaluations, counts_in
 from chaosagent.study.store.tables import (
     Row,
@@ -44,44 +44,14 @@ from chaosagent.study.store.tables import (
     run_key,
     search_row,
     trial_row,
-    version_of_store,
 )
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.targets.code import code_of
 
-FILE_NAME = "study.db"
-ANSWERS_NAME = "answers.db"
+BOUND_STEP, BOUNDS_MAX = 0.01, 500
 RECENT_MAX = 4096
 """Of how many runs that were kept the row is remembered."""
-
-
-def _check_removable(folder: Path, plan: Plan, *, unfinished_too: bool) -> None:
-    """Refuse to delete a store that another study needs, or one that can be resumed."""
-    facts = facts_in(folder / FILE_NAME)
-    if facts.get("plan", plan.digest) != plan.digest:
-        raise OtherStudyError(str(folder))
-    over = "ended" in facts or "failed" in facts
-    if "begun_running" in facts and not over and not unfinished_too:
-        if facts.get("chaosagent") != version_of_store():
-            raise UsageError(
-                f"{folder} holds an unfinished run of this study by another version of chaosagent, which this "
-                f"one cannot resume. Choose another folder (--out), or delete {folder} first."
-            )
-        raise UsageError(
-            f"{folder} holds an unfinished run of this study. Go on with it (--resume), choose another folder "
-            f"(--out), or delete {folder} first."
-        )
-
-
-def _clear(folder: Path, *others: str) -> None:
-    """Delete the store in a folder, and other files of its study."""
-    for name in (FILE_NAME, ANSWERS_NAME):
-        remove_file(folder / name)
-        remove_file(folder / f"{name}{DAMAGED}")
-        remove_file(folder / f"{name}{MENDING}")
-    for name in (PROGRESS_NAME, *others):
-        remove_file(folder / name)
 
 
 class StudyStore(Sink):
@@ -110,6 +80,7 @@ class StudyStore(Sink):
         self._failed = False
         self._seconds = 0.0
         self._recent: dict[bytes, int] = {}
+        self._bounds = bounds_in(self._facts) or [(0, 0.0)]
         names = dict(self._execute("SELECT id, text FROM name").fetchall())
         self._name = NameWriter(lambda row: self._insert("ABORT", "name", row), names).number_of
         self._parts = PartWriter(self._connection)
@@ -145,7 +116,7 @@ class StudyStore(Sink):
                 copy.write_text(study_text, encoding="utf-8")
                 opened = begin(path, plan)
             except (OSError, *SQLITE_ERRORS) as error:
-                _clear(folder, *([] if is_there else [copy.name]))
+                clear(folder, *([] if is_there else [copy.name]))
                 raise UsageError(f"{folder}: cannot store a study there: {error}. Choose another --out.") from error
         except BaseException:
             lock.close()
@@ -201,10 +172,10 @@ class StudyStore(Sink):
         if not path.exists():
             return
         if lies_still(path):  # to lock a folder writes to it, and it may be one of others
-            _check_removable(folder, plan, unfinished_too=unfinished_too)
+            check_removable(folder, plan, unfinished_too=unfinished_too)
         with lock_folder(folder):
-            _check_removable(folder, plan, unfinished_too=unfinished_too)
-            _clear(folder)
+            check_removable(folder, plan, unfinished_too=unfinished_too)
+            clear(folder)
 
     def earlier(self) -> ResumeState:
         """Return what was done so far, for `Study(..., earlier=...)`.
@@ -247,9 +218,12 @@ class StudyStore(Sink):
         self._insert_counted("differing", (at.task_id, str(at.seed), difference))
 
     def progress(self, progress: StudyProgress) -> None:
-        """Keep how long the study has taken."""
+        """Keep how long the study has taken, and after how many runs its bound rose."""
         if progress.seconds - self._seconds >= 1.0:
             self._keep_seconds(progress.seconds)
+        if progress.lower_bound >= self._bounds[-1][1] + BOUND_STEP and len(self._bounds) < BOUNDS_MAX:
+            self._bounds.append((progress.executions, progress.lower_bound))
+            self._put(bounds=json.dumps(self._bounds))
 
     def commit(self, seconds: float) -> None:
         """Commit what was written so far, so that nobody is told of more than a kill would leave.

@@ -27,7 +27,8 @@ from chaosagent.experiments.small_model.shop import MAILS, ORDERS, Shop
 from chaosagent.experiments.small_model.tool_calls import FINISH, Tool, grammar_of, read_call, tool_of, written
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.study.determinism.determinism import Determinism
-from chaosagent.study.store.study_store import ANSWERS_NAME, StudyStore
+from chaosagent.study.store.files import ANSWERS_NAME
+from chaosagent.study.store.study_store import StudyStore
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.studyfile import load_study, plan_of
 from chaosagent.testing.steps import make_step

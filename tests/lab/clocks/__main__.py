@@ -14,7 +14,7 @@ from chaosagent.faults.space import Choices, Space
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
-from chaosagent.study.store.study_store import ANSWERS_NAME
+from chaosagent.study.store.files import ANSWERS_NAME
 from chaosagent.targets.target import Target
 from tests.lab.clocks.targets import attacks, harmless
 

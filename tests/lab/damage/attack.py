@@ -15,7 +15,8 @@ from pathlib import Path
 from chaosagent.errors import UsageError
 from chaosagent.experiments.small_model.memory_served import served_in
 from chaosagent.sqlite_file import SQLITE_ERRORS
-from chaosagent.study.store.study_store import ANSWERS_NAME, FILE_NAME, StudyStore
+from chaosagent.study.store.files import ANSWERS_NAME, FILE_NAME
+from chaosagent.study.store.study_store import StudyStore
 from tests.lab.damage import answer_files
 from tests.lab.damage.damaged_bytes import damage_bytes
 from tests.lab.damage.damaged_rows import damage_rows

@@ -20,8 +20,9 @@ from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
 from chaosagent.study.sink import Sink
+from chaosagent.study.store.files import ANSWERS_NAME, FILE_NAME
 from chaosagent.study.store.reading import open_closed_store
-from chaosagent.study.store.study_store import ANSWERS_NAME, FILE_NAME, StudyStore
+from chaosagent.study.store.study_store import StudyStore
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.targets.target import Run, Target, effect, target

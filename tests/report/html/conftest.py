@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 import chaosagent
-from chaosagent.api.study_facts import study_facts
+from chaosagent.api.stored.study_facts import study_facts
 from chaosagent.report.html.study_facts import StudyFacts
 from chaosagent.targets.target import Run, Target, effect, target
 from chaosagent.vocabulary import Claim, Outcome, Task

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from chaosagent.errors import MissingExtraError, UsageError
 from chaosagent.report.causes.cause import causes_of, finding_in
 from chaosagent.report.html.conclusion import conclusion_of
-from chaosagent.report.html.curve import points_of
+from chaosagent.report.html.curve import costs_of, points_of
 from chaosagent.report.html.render import numbers_of, page_of, write_page
 from chaosagent.report.html.study_facts import SearchFact, StudyFacts
 from chaosagent.report.html.view import STORIES_MAX
@@ -208,3 +208,18 @@ def test_a_study_and_its_folder_name_the_same_causes(study_of: Callable[..., Stu
 
     assert all(one.calls for one in stored.values())
     assert numbers_of(facts)["trials"] == facts.trials
+
+
+def test_what_was_found_and_proved_over_the_runs_is_drawn_only_where_it_is_proved(broken: StudyFacts) -> None:
+    assert [cost for _, cost in broken.best_costs] == sorted({cost for _, cost in broken.best_costs}, reverse=True)
+    assert broken.best_costs[-1][1] == min(one.record.cost for one in broken.counterexamples)
+    assert [bound for _, bound in broken.bounds] == sorted(bound for _, bound in broken.bounds)
+
+    told = costs_of(replace(broken, bounds=[(0, 0.0), (3, 1.0)]))
+    assert told is not None
+    assert told.best
+    assert told.bound
+    for unproved in (replace(broken, state="interrupted"), replace(broken, bounds=[])):
+        left = costs_of(replace(unproved))
+        assert left is not None
+        assert not left.bound

@@ -24,7 +24,8 @@ from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult
 from chaosagent.study.searcher import Purpose, SearchProgress
 from chaosagent.study.sink import Sink
-from chaosagent.study.store.study_store import ANSWERS_NAME, StudyStore
+from chaosagent.study.store.files import ANSWERS_NAME
+from chaosagent.study.store.study_store import StudyStore
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.targets.target import Run, Target, target

@@ -21,8 +21,9 @@ from chaosagent.sqlite_file import Checksums
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.sink import Sink
+from chaosagent.study.store.files import FILE_NAME
 from chaosagent.study.store.parts import PartReader
-from chaosagent.study.store.study_store import FILE_NAME, StudyStore
+from chaosagent.study.store.study_store import StudyStore
 from chaosagent.study.task_seed import TaskSeed
 from tests.lab.targets.programs import Pay, Program, Read, target_of
 

@@ -17,7 +17,8 @@ from chaosagent.faults.space import Choices, Space
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
-from chaosagent.study.store.study_store import FILE_NAME, StudyStore
+from chaosagent.study.store.files import FILE_NAME
+from chaosagent.study.store.study_store import StudyStore
 from tests.lab.targets.programs import Pay, Program, Read, target_of
 
 TRIALS_OF_SEARCHES = """

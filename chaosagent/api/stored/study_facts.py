@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
-from chaosagent.api.rows import STUDY_NAME, certificates_in
+from chaosagent.api.rows import STUDY_NAME, Certificate, certificates_in
+from chaosagent.api.stored.further_study import OBJECTIVE_FOLDER, belongs_to
+from chaosagent.api.stored.random_runs import random_runs_of
 from chaosagent.errors import RecordError, StoredDataError, UsageError
 from chaosagent.faults.operator import OPERATORS
+from chaosagent.metrics.comparison import SearchKey, SearchOutcome
+from chaosagent.metrics.random_curve import RandomRuns, random_curve, with_failures, without_estimates
+from chaosagent.metrics.robustness import Curve, Survival, curve_of
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.store import SUFFIX, read_record
 from chaosagent.report.causes.calls import Calls, calls_in_store
@@ -25,11 +31,12 @@ from chaosagent.report.html.study_facts import (
     StudyFacts,
 )
 from chaosagent.sqlite_file import SQLITE_ERRORS
-from chaosagent.study.store.facts import read_facts
+from chaosagent.study.plan import OBJECTIVE
+from chaosagent.study.store.facts import Facts, bounds_in, read_facts
+from chaosagent.study.store.files import FILE_NAME
 from chaosagent.study.store.lock import holder_of
 from chaosagent.study.store.progress_file import read_progress
 from chaosagent.study.store.reading import REMEDY, REMEDY_ANEW, ClosedStore, open_closed_store, read_only_uri
-from chaosagent.study.store.study_store import FILE_NAME
 from chaosagent.studyfile import load_study
 
 ERRORS_MAX = 20
@@ -47,6 +54,10 @@ JOIN name AS contract ON trial.contract = contract.id
 WHERE trial.verdict = 2 AND trial.unfair = 0 AND run.schedule != '' ORDER BY run.id, contract.text
 """
 _FIRST = "SELECT min(execution) FROM trial WHERE verdict = 2 AND unfair = 0 GROUP BY task, seed, contract ORDER BY 1"
+_VIOLATING = """
+SELECT trial.execution, execution.cost FROM trial JOIN execution ON trial.execution = execution.id
+WHERE trial.verdict = 2 AND trial.unfair = 0 ORDER BY trial.execution
+"""
 _WORLDS = "SELECT digest, min(world) FROM execution WHERE schedule != '' GROUP BY digest"
 
 
@@ -86,22 +97,24 @@ def _of_store(folder: Path, store: ClosedStore, budget: float) -> StudyFacts:
     settings = load_study(folder / STUDY_NAME).settings.search
     ids = [row[0] for row in connection.execute("SELECT id FROM counterexample ORDER BY cost, id")]
     found, missing = _records(folder, ids)
-    searches = tuple(
-        SearchFact(*(getattr(one, name) for name in SearchFact._fields)) for one in certificates_in(store, budget)
-    )
+    searches = tuple(map(_search_fact, certificates_in(store, budget)))
     tried: Counter[tuple[str, str]] = Counter()
     for schedule, count in connection.execute(_LANDED):
         for _, interface, operator in _injections(schedule):
             tried[operator, interface] += count
     executions, errors = connection.execute("SELECT count(*), sum(status = 'error') FROM execution").fetchone()
     calls = _undisturbed(store)
+    runs, _ = random_runs_of(folder, facts)
+    stochastic = facts.get("stochastic") == "yes"
+    objective, contradictions = _objective(folder, facts, searches, () if stochastic else runs)
+    random = _random_curve(runs, objective, budget, stochastic=stochastic) if runs else None
     return StudyFacts(
         folder,
         facts.get("target", ""),
         facts.get("config", ""),
         budget,
         "ended" if "ended" in facts else "interrupted",
-        stochastic=facts.get("stochastic") == "yes",
+        stochastic=stochastic,
         wants_several=settings.all_minimal or settings.signatures is not None,
         search_count=_search_count(folder, len(searches)),
         searches=searches,
@@ -119,8 +132,60 @@ def _of_store(folder: Path, store: ClosedStore, budget: float) -> StudyFacts:
         not_used=_not_used(store, {operator for operator, _ in tried}),
         failing=list(_failing(connection)),
         shard=facts.get("shard", ""),
+        objective=objective,
+        random=random,
+        contradictions=contradictions,
         violation_runs=[row[0] for row in connection.execute(_FIRST)],
+        best_costs=list(_best_costs(connection)),
+        bounds=[] if stochastic else bounds_in(facts),
     )
+
+
+def _objective(
+    folder: Path, facts: Facts, searches: Sequence[SearchFact], runs: Sequence[RandomRuns]
+) -> tuple[list[SearchFact], tuple[str, ...]]:
+    """Return the searches against the objective with what random schedules broke, and what of it was proved to hold."""
+    against = [one for one in searches if one.contract == OBJECTIVE] or _searched_afterwards(folder, facts)
+    known, contradictions = with_failures(
+        {
+            SearchKey(one.task, one.seed, one.contract): SearchOutcome(
+                0.0 if one.violated_nominally else one.cost, one.proved_below(stochastic=False)
+            )
+            for one in against
+        },
+        runs,
+    )
+    told = []
+    for one in against:
+        outcome = known[SearchKey(one.task, one.seed, one.contract)]
+        told.append(one._replace(cost=outcome.cost, lower_bound=min(one.lower_bound, outcome.proved_below)))
+    return told, contradictions
+
+
+def _random_curve(
+    runs: Sequence[RandomRuns], objective: Sequence[SearchFact], budget: float, *, stochastic: bool
+) -> Curve:
+    random = random_curve(runs, budget, stochastic=stochastic)
+    if not objective or stochastic:
+        return random
+    kept = [Survival(one.task, one.seed, one.proved_below(stochastic=False), one.cost) for one in objective]
+    return without_estimates(random, curve_of(kept, budget))
+
+
+def _searched_afterwards(folder: Path, facts: Facts) -> list[SearchFact]:
+    further = folder / OBJECTIVE_FOLDER
+    try:
+        if not belongs_to(folder, facts, further):
+            return []
+        with open_closed_store(further / FILE_NAME) as store:
+            found = certificates_in(store, load_study(further / STUDY_NAME).settings.budget)
+    except (StoredDataError, UsageError):  # `chaosagent curve` says what is wrong with it
+        return []
+    return [_search_fact(one) for one in found if one.contract == OBJECTIVE]
+
+
+def _search_fact(certificate: Certificate) -> SearchFact:
+    return SearchFact(*(getattr(certificate, name) for name in SearchFact._fields))
 
 
 def _so_far(folder: Path, *, is_running: bool) -> StudyFacts:
@@ -195,6 +260,14 @@ def _failing(connection: sqlite3.Connection) -> Iterator[Failing]:
         yield Failing(
             task, frozenset(hook for hook, _, _ in _injections(schedule)), frozenset(row[3] for row in listed)
         )
+
+
+def _best_costs(connection: sqlite3.Connection) -> Iterator[tuple[int, float]]:
+    best = math.inf
+    for run, cost in connection.execute(_VIOLATING):
+        if cost < best:
+            best = cost
+            yield run, cost
 
 
 def _not_used(store: ClosedStore, used: set[str]) -> list[str] | None:
