@@ -24,6 +24,14 @@ def compare(
             "studies of two configurations, or of two targets.",
         ),
     ] = False,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Also draw R(B) of both in one figure: .svg, .png or .pdf; may be given several times.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Say what changed from one stored study to another: two nights, two configurations, two versions of an agent.
@@ -43,11 +51,22 @@ def compare(
     chaosagent compare chaosagent-out/triage-naive chaosagent-out/triage-hardened --replay
 
     chaosagent compare main branch --json > changes.json
+
+    chaosagent compare chaosagent-out/monday chaosagent-out/tuesday --out both.svg
     """
     from chaosagent.api.stored.comparing import compare_studies
     from chaosagent.api.stored.comparison_page import comparison_json, comparison_page
+    from chaosagent.api.stored.curve_figure import FIGURES, draw_curves
+    from chaosagent.api.stored.curves import curves_of
+    from chaosagent.errors import UsageError
 
+    figures = [] if out is None else out
+    for path in figures:
+        if path.suffix.lower() not in FIGURES:
+            raise UsageError(f"--out {path}: the name must end in {', '.join(FIGURES)}.")
     compared = compare_studies(first, second, by_replay=by_replay)
+    if figures:
+        draw_curves([curves_of(first), curves_of(second)], figures)
     if json:
         output.answer_json(comparison_json(compared))
     else:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from chaosagent.report.page import Page
 
 DRAWN, CONTRADICTED, INTERRUPTED = 0, 1, 130
-FIGURES = (".svg", ".png", ".pdf")
 STUDIES_MAX = 6
 
 
@@ -130,6 +129,7 @@ def curve(
 
 def _check(studies: Sequence[Path], out: Sequence[Path], draws: int | None, *, no_runs: bool, over_time: bool) -> None:
     """Refuse what cannot be drawn, before anything is read or run."""
+    from chaosagent.api.stored.curve_figure import FIGURES
     from chaosagent.errors import UsageError
 
     for path in out:
@@ -172,7 +172,7 @@ def _answer_trend(found: Sequence[StudyCurves], out: Sequence[Path], *, json: bo
 
 
 def _write(paths: Sequence[Path], draw: Callable[[Sequence[Path]], None], table: Callable[[], str]) -> None:
-    figures = [path for path in paths if path.suffix.lower() in FIGURES]
+    figures = [path for path in paths if path.suffix.lower() != ".csv"]
     if figures:
         draw(figures)
     for path in paths:

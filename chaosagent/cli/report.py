@@ -10,25 +10,38 @@ import typer
 from chaosagent.cli import output
 
 OK = 0
-Out = Annotated[
-    Path | None,
-    typer.Option(help="Where to write the page; report.html in the folder by default.", show_default=False),
-]
+STUDIES_MAX = 50
 
 
 def report(
-    path: Annotated[
-        Path,
-        typer.Argument(help="Folder of a study, or its study file.", metavar="FOLDER|STUDY.yaml", show_default=False),
+    studies: Annotated[
+        list[Path],
+        typer.Argument(help="Folders of studies, or their study files.", metavar="FOLDER|STUDY...", show_default=False),
     ],
     *,
-    out: Out = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where to write the page; report.html in the folder by default, or here for several studies.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    since: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also say what changed since an earlier study, as `chaosagent compare` does.",
+            metavar="FOLDER",
+            show_default=False,
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object: the numbers of the page.")] = False,
 ) -> int:
     """Write one HTML page of a study: is it robust, what broke, how, where it is weak, and what that cost.
 
     The page needs nothing else: no network, no other file. Nothing is run. A study that still runs, or was interrupted,
-    has a page of what is known so far. `chaosagent search` writes this page at its end.
+    has a page of what is known so far. `chaosagent search` writes this page at its end. Several studies get one page:
+    all of them at a glance, and each of them below.
 
     Exit code: 0; 2 where there is no study, or the page cannot be written.
 
@@ -37,18 +50,34 @@ def report(
     chaosagent report chaosagent-out/refunds
 
     chaosagent report study.yaml --out refunds.html
+
+    chaosagent report chaosagent-out/tuesday --since chaosagent-out/monday
+
+    chaosagent report chaosagent-out/naive chaosagent-out/hardened --out both.html
     """
+    from chaosagent.api.stored.changes import changes_since
     from chaosagent.api.stored.study_facts import study_facts
     from chaosagent.cli.status import folder_of
-    from chaosagent.report.html.render import NAME, numbers_of, write_page
+    from chaosagent.errors import UsageError
+    from chaosagent.report.html.render import NAME, numbers_of, page_of, page_of_several, write_page
     from chaosagent.report.page import Page, name
 
-    folder = folder_of(path)
-    place = folder / NAME if out is None else out
-    facts = study_facts(folder)
-    write_page(facts, place)
-    if json:
-        output.answer_json({"page": str(place), **numbers_of(facts)})
+    if len(studies) > STUDIES_MAX:
+        raise UsageError(f"{len(studies)} studies: one page holds at most {STUDIES_MAX}. Name fewer.")
+    if since is not None and len(studies) > 1:
+        raise UsageError("--since compares one study with an earlier one. Name one study, or leave --since out.")
+    folders = [folder_of(path) for path in studies]
+    facts = [study_facts(folder) for folder in folders]
+    place = out or (folders[0] / NAME if len(folders) == 1 else Path(NAME))
+    if len(facts) == 1:
+        text = page_of(facts[0], None if since is None else changes_since(folder_of(since), folders[0]))
     else:
+        text = page_of_several(facts)
+    write_page(text, place)
+    if not json:
         output.answer(Page().line("Written: ", name(str(place))))
+    elif len(facts) == 1:
+        output.answer_json({"page": str(place), **numbers_of(facts[0])})
+    else:
+        output.answer_json({"page": str(place), "studies": [numbers_of(one) for one in facts]})
     return OK

@@ -110,10 +110,10 @@ def write_beside(folder: Path) -> str:
     """
     from chaosagent.api.stored.study_facts import study_facts
     from chaosagent.errors import ChaosAgentError, MissingExtraError
-    from chaosagent.report.html.render import NAME, write_page
+    from chaosagent.report.html.render import NAME, page_of, write_page
 
     try:
-        write_page(study_facts(folder), folder / NAME)
+        write_page(page_of(study_facts(folder)), folder / NAME)
     except MissingExtraError:
         return f"no {NAME}: it needs jinja2. `pip install 'chaosagent[report]'`, then `chaosagent report {folder}`."
     except Exception as error:  # the template engine is foreign code, and no page is worth a night's study

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,43 @@ def test_a_repair_is_gone_and_the_way_back_is_new(nights: Path, capsys: pytest.C
     assert "of what is gone" in there[1]
     assert "of what is new or cheaper" in back[1]
     assert "of what is gone" not in back[1]
+
+
+def test_the_page_says_what_changed_in_the_words_of_the_command(
+    nights: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("jinja2")
+    page, figure = tmp_path / "page.html", tmp_path / "both.svg"
+    code, out = told(nights, capsys, "hardened", "naive", "--json")
+    assert main(["report", str(nights / "naive"), "--since", str(nights / "hardened"), "--out", str(page)]) == 0
+
+    text = page.read_text("utf-8")
+    assert code == 1
+    assert "What changed since" in text
+    assert "Worse: " in text
+    assert text.count("<td>proved up to 1.2</td><td>cost 1.1</td>") == json.loads(out)["counts"]["new"]
+    if importlib.util.find_spec("matplotlib"):
+        assert main(["compare", str(nights / "hardened"), str(nights / "naive"), "--out", str(figure)]) == 1
+        assert "Survival" in figure.read_text("utf-8")
+
+
+def test_one_page_holds_several_studies_and_every_counterexample(
+    nights: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("jinja2")
+    folders = [str(nights / name) for name in ("naive", "hardened", "cut")]
+    page = tmp_path / "page.html"
+    assert main(["report", *folders, "--out", str(page), "--json"]) == 0
+
+    told = json.loads(capsys.readouterr().out)["studies"]
+    text = page.read_text("utf-8")
+    assert [one["verdict"] for one in told] == ["Not robust.", "Robust.", "Inconclusive."]
+    assert "1 of 3 studies is broken by faults within their budget" in text
+    shown = re.findall(r'data-counterexample="(\w+)"', text)
+    assert sorted(shown) == sorted(one for study in told for one in study["counterexamples"])
+    ids = re.findall(r' id="([^"]+)"', text)
+    assert len(ids) == len(set(ids)), "nothing of one study is taken for something of another"
+    assert set(re.findall(r'href="#([^"]+)"', text)) <= set(ids)
 
 
 def test_a_study_is_like_itself(nights: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,7 +30,7 @@ def comparison_page(compared: StudyComparison) -> Page:
     """Return what differs, the worst first."""
     first, second, result = compared.first, compared.second, compared.comparison
     page = Page().line(strong("From "), _named(first)).line(strong("to   "), _named(second))
-    page.gap().line(_verdict(compared))
+    page.gap().line(verdict_of(compared))
     _tell_causes(page, compared)
     for change in MEANINGS:
         found = [one for one in result.differences if one.change is change]
@@ -44,7 +44,8 @@ def comparison_page(compared: StudyComparison) -> Page:
     return page
 
 
-def _verdict(compared: StudyComparison) -> Span:
+def verdict_of(compared: StudyComparison) -> Span:
+    """Return whether the second study is worse, in a sentence."""
     result = compared.comparison
     worse = [f"{result.counts[change]} {change.value}" for change in MEANINGS if change in WORSE]
     if result.worse:
@@ -100,13 +101,14 @@ def _row(one: Difference, compared: StudyComparison) -> Sequence[Cell]:
         one.key.contract,
         one.key.task,
         str(one.key.seed),
-        _told(one.before),
-        _told(one.after),
+        outcome_text(one.before),
+        outcome_text(one.after),
         (schedule, faint(f"{'; ' if schedule else ''}{one.note}")) if one.note else schedule,
     )
 
 
-def _told(outcome: SearchOutcome) -> str:
+def outcome_text(outcome: SearchOutcome) -> str:
+    """Return what a search found or proved, for people."""
     if outcome.cost == 0:
         return "broken without faults"
     if outcome.cost is not None:
@@ -126,7 +128,7 @@ def _tell_unshared(page: Page, compared: StudyComparison) -> None:
         strict=True,
     ):
         if keys:
-            rows.append((told, _searches(len(keys)), _listed(keys)))
+            rows.append((told, _searches(len(keys)), listed(keys)))
         if operators:
             rows.append((told, "operators", ", ".join(operators[:ROWS_MAX])))
     if first.result.budget != second.result.budget:
@@ -139,7 +141,8 @@ def _tell_unshared(page: Page, compared: StudyComparison) -> None:
         page.table((), rows)
 
 
-def _listed(keys: Sequence[SearchKey]) -> str:
+def listed(keys: Sequence[SearchKey]) -> str:
+    """Return the first of some searches, and how many more there are."""
     shown = ", ".join(f"{one.contract} in {one.task}, seed {one.seed}" for one in keys[:3])
     return f"{shown} ... {len(keys) - 3} more" if len(keys) > 3 else shown
 

@@ -25,6 +25,7 @@ DATES_MAX, DATE_CHARACTERS = 6, 16
 ROW_INCHES, ROW_INCHES_SMALL = 3.7, 2.2
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (3, 1)), (0, (8, 2)))
 PAPER = "white"
+FIGURES = (".svg", ".png", ".pdf")
 METADATA = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}, "pdf": {"CreationDate": None}}
 
 

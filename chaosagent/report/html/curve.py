@@ -70,6 +70,7 @@ class CurveView(NamedTuple):
         labels: The tasks that break at its steps; none where there are many steps.
         pairs: How many searches stand behind it.
         random: The means under random schedules, by budget; none where none were run.
+        earlier: Path of the curve of an earlier study; empty without one.
     """
 
     title: str
@@ -82,10 +83,15 @@ class CurveView(NamedTuple):
     labels: Sequence[Label]
     pairs: int
     random: Sequence[Estimate]
+    earlier: str
 
 
-def curve_of(facts: StudyFacts) -> CurveView | None:
+def curve_of(facts: StudyFacts, earlier: StudyFacts | None = None) -> CurveView | None:
     """Return the curve of a study; `None` where no search is over.
+
+    Args:
+        facts: Of the study.
+        earlier: Another study, whose curve is drawn with it where both have one of the same kind.
 
     Where the objective was searched, it is R(B): the share of tasks and seeds that still meet it. Elsewhere it is the
     share of all searches whose contract still holds.
@@ -96,21 +102,49 @@ def curve_of(facts: StudyFacts) -> CurveView | None:
         return None
     points = points_of(searches, facts.budget, stochastic=facts.stochastic)
     band = _band(points, facts.budget) if any(point.upper > point.lower for point in points) else ""
-    step = max(1, math.ceil(facts.budget / 6))
-    marks = [float(number) for number in range(0, int(facts.budget) + 1, step)]
+    across, upright = marks_of(facts.budget)
     title = "tasks that meet their objective" if is_objective else "searches whose contract holds"
     return CurveView(
         title,
         is_objective,
         points,
-        _steps(points, facts.budget, upper=True),
+        path_of(points, facts.budget, facts.budget),
         band,
-        [Tick(_x(mark, facts.budget), f"{mark:g}") for mark in marks],
-        [Tick(_y(share), f"{share:.0%}") for share in (0.0, 0.5, 1.0)],
+        across,
+        upright,
         _labels(points, facts.budget) if is_objective else (),
         len(searches),
         _estimates(facts.random, facts.budget) if is_objective and facts.random is not None else (),
+        "" if earlier is None else _earlier(earlier, facts.budget, is_objective=is_objective),
     )
+
+
+def _earlier(facts: StudyFacts, most: float, *, is_objective: bool) -> str:
+    searches = facts.objective if is_objective else () if facts.objective else facts.searches
+    if not searches:
+        return ""
+    points = points_of(searches, min(facts.budget, most), stochastic=facts.stochastic)
+    return path_of(points, min(facts.budget, most), most)
+
+
+def marks_of(most: float) -> tuple[list[Tick], list[Tick]]:
+    """Return the marks on the axes of a curve: budgets up to the most, and shares."""
+    step = max(1, math.ceil(most / 6))
+    return (
+        [Tick(_x(mark, most), f"{mark}") for mark in range(0, int(most) + 1, step)],
+        [Tick(_y(share), f"{share:.0%}") for share in (0.0, 0.5, 1.0)],
+    )
+
+
+def path_of(points: Sequence[Point], end: float, most: float) -> str:
+    """Return the path of the share that is not known to break.
+
+    Args:
+        points: By budget.
+        end: Up to where it is known.
+        most: The budget at the right end of the picture.
+    """
+    return "M" + " L".join(f"{x:g} {y:g}" for x, y in _corners(points, end, most, upper=True))
 
 
 def _estimates(random: Curve, most: float) -> list[Estimate]:
@@ -164,21 +198,17 @@ def _y(share: float) -> float:
     return round(TOP + (HEIGHT - TOP - BOTTOM) * (1 - share), 1)
 
 
-def _corners(points: Sequence[Point], most: float, *, upper: bool) -> list[tuple[float, float]]:
+def _corners(points: Sequence[Point], end: float, most: float, *, upper: bool) -> list[tuple[float, float]]:
     corners: list[tuple[float, float]] = []
     for place, point in enumerate(points):
-        end = points[place + 1].budget if place + 1 < len(points) else most
+        until = points[place + 1].budget if place + 1 < len(points) else end
         height = _y(point.upper if upper else point.lower)
-        corners += [(_x(point.budget, most), height), (_x(end, most), height)]
+        corners += [(_x(point.budget, most), height), (_x(until, most), height)]
     return corners
 
 
-def _steps(points: Sequence[Point], most: float, *, upper: bool) -> str:
-    return "M" + " L".join(f"{x:g} {y:g}" for x, y in _corners(points, most, upper=upper))
-
-
 def _band(points: Sequence[Point], most: float) -> str:
-    around = [*_corners(points, most, upper=True), *reversed(_corners(points, most, upper=False))]
+    around = [*_corners(points, most, most, upper=True), *reversed(_corners(points, most, most, upper=False))]
     return "M" + " L".join(f"{x:g} {y:g}" for x, y in around) + " Z"
 
 

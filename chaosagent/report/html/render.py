@@ -8,6 +8,7 @@ import hashlib
 import math
 import os
 import tempfile
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from chaosagent.canonical import Plain
 from chaosagent.errors import UsageError
 from chaosagent.extras import require
 from chaosagent.report.causes.cause import cause_json
+from chaosagent.report.html.changes import Changes
+from chaosagent.report.html.overview import overview_of
 from chaosagent.report.html.study_facts import StudyFacts
 from chaosagent.report.html.view import view_of
 from chaosagent.report.printable import printable
@@ -24,15 +27,34 @@ NAME = "report.html"
 NEEDED_BY = "the report page"
 
 
-def page_of(facts: StudyFacts) -> str:
+def page_of(facts: StudyFacts, changes: Changes | None = None) -> str:
     """Return the report page of a study as HTML.
 
     Every text is escaped twice over: what a terminal or a reader's eye could be fooled by (control characters, turned
     writing), and what HTML would act on. The page's policy lets nothing run but its own script.
 
+    Args:
+        facts: Of the study.
+        changes: Since an earlier study; `None` leaves them out.
+
     Raises:
         MissingExtraError: jinja2 is not installed.
     """
+    view = view_of(facts, None if changes is None else changes.since)
+    return _rendered("report.html.j2", view=view, changes=changes)
+
+
+def page_of_several(studies: Sequence[StudyFacts]) -> str:
+    """Return one page for several studies as HTML: all of them at a glance, then each as on its own page.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    views = [view_of(facts) for facts in studies]
+    return _rendered("studies.html.j2", views=views, overview=overview_of(views))
+
+
+def _rendered(template: str, **values: object) -> str:
     jinja2 = require("jinja2", extra="report", needed_by=NEEDED_BY)
     environment = jinja2.Environment(
         autoescape=True,
@@ -44,10 +66,9 @@ def page_of(facts: StudyFacts) -> str:
     )
     environment.filters["quantity"] = quantity
     style, script = _file("report.css"), _file("report.js")
-    template = environment.get_template("report.html.j2")
     return str(
-        template.render(
-            view=view_of(facts),
+        environment.get_template(template).render(
+            **values,
             style=jinja2.utils.markupsafe.Markup(style),
             script=jinja2.utils.markupsafe.Markup(script),
             style_hash=_hash(style),
@@ -56,14 +77,12 @@ def page_of(facts: StudyFacts) -> str:
     )
 
 
-def write_page(facts: StudyFacts, path: Path) -> None:
-    """Write the report page of a study, whole or not at all.
+def write_page(text: str, path: Path) -> None:
+    """Write a page, whole or not at all.
 
     Raises:
-        MissingExtraError: jinja2 is not installed.
         UsageError: The file cannot be written.
     """
-    text = page_of(facts)
     temporary = None
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")

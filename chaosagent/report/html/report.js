@@ -12,6 +12,12 @@
     });
     row.append(button);
   });
+  addEventListener("hashchange", open);
+  open();
+  function open() {
+    var at = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+    if (at && at.tagName === "DETAILS") { at.open = true; }
+  }
   var field = document.getElementById("filter");
   if (!field) { return; }
   var cards = Array.from(document.querySelectorAll(".card"));
@@ -27,10 +33,4 @@
     });
     shown.textContent = count + " of " + cards.length + " shown";
   });
-  addEventListener("hashchange", open);
-  open();
-  function open() {
-    var at = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
-    if (at && at.tagName === "DETAILS") { at.open = true; }
-  }
 }());

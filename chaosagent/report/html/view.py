@@ -108,8 +108,8 @@ class View:
     searches: Sequence[tuple[str, int, int, int, str]]
 
 
-def view_of(facts: StudyFacts) -> View:
-    """Return the page of a study as plain values."""
+def view_of(facts: StudyFacts, earlier: StudyFacts | None = None) -> View:
+    """Return the page of a study as plain values, with the curve of an earlier one."""
     stored = {one.record.id: one for one in facts.counterexamples}
     causes = causes_of(finding_in(one.record, one.calls) for one in facts.counterexamples)
     failing = _failing_by_cause(facts, causes)
@@ -120,7 +120,7 @@ def view_of(facts: StudyFacts) -> View:
         title=f"{facts.target}, {facts.config}: {conclusion.verdict}",
         causes=causes,
         conclusion=conclusion,
-        curve=curve_of(facts),
+        curve=curve_of(facts, earlier),
         standings=sorted(facts.standings().items()),
         not_used=_families(facts.not_used or ()),
         cards=cards,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chaosagent.report.html.render import write_page
+from chaosagent.report.html.render import page_of, page_of_several, write_page
 from chaosagent.report.html.study_facts import StudyFacts
 from tests.report.html.browser import CHROMIUM, Browser, open_browser
 
@@ -32,7 +32,7 @@ def test_a_page_is_quiet_alone_complete_and_fits(
 ) -> None:
     facts: StudyFacts = request.getfixturevalue(name)
     path = tmp_path / "report.html"
-    write_page(facts, path)
+    write_page(page_of(facts), path)
 
     browser.open(path, width=width, dark=dark)
 
@@ -45,9 +45,25 @@ def test_a_page_is_quiet_alone_complete_and_fits(
     assert sorted(shown) == sorted(one.record.id for one in facts.counterexamples)
 
 
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+def test_a_page_of_several_studies_is_quiet_and_fits_and_a_link_opens_its_study(
+    browser: Browser, broken: StudyFacts, robust: StudyFacts, *, width: int, dark: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "report.html"
+    write_page(page_of_several([broken, robust, broken]), path)
+
+    browser.open(path, width=width, dark=dark)
+    is_open = browser.evaluate("location.hash = '#s2-study'; document.getElementById('s2-study').open")
+
+    assert browser.messages == []
+    assert browser.requests == [path.as_uri()]
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    assert is_open or browser.evaluate("document.getElementById('s2-study').open")
+
+
 def test_the_filter_hides_what_does_not_match(browser: Browser, broken: StudyFacts, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    write_page(broken, path)
+    write_page(page_of(broken), path)
     browser.open(path)
 
     count = browser.evaluate(

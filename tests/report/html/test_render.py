@@ -190,8 +190,8 @@ def test_the_curve_never_rises_and_what_is_proved_lies_at_or_below_it(drawn: lis
 
 def test_a_page_is_written_whole_or_not_at_all(broken: StudyFacts, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot be written: No such file or directory\. Make room, or choose"):
-        write_page(broken, tmp_path / "missing" / "report.html")
-    write_page(broken, tmp_path / "report.html")
+        write_page(page_of(broken), tmp_path / "missing" / "report.html")
+    write_page(page_of(broken), tmp_path / "report.html")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
