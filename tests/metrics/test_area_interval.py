@@ -13,9 +13,11 @@ from chaosagent.study.result import SearchResult
 pytest.importorskip("numpy", reason="needs the extra `statistics`")
 
 
-def search(number: int, cost: float | None, bound: float, contract: str = "objective") -> SearchResult:
+def search(
+    number: int, cost: float | None, bound: float, contract: str = "objective", *, seed: int = 0
+) -> SearchResult:
     certificate = Certificate("C1", cost, bound, 2.0, executed=1)
-    return SearchResult(f"task-{number}", 0, contract, 1, False, (), certificate)
+    return SearchResult(f"task-{number}", seed, contract, 1, False, (), certificate)
 
 
 def test_the_interval_is_around_the_area_and_wider_where_searches_are_open() -> None:
@@ -27,6 +29,19 @@ def test_the_interval_is_around_the_area_and_wider_where_searches_are_open() -> 
     area = adversarial_curve(decided, 2.0).area
     assert closed.low < area.low == area.high < closed.high
     assert left_open.high - left_open.low > closed.high - closed.low
+
+
+def test_more_seeds_of_the_same_tasks_tell_nothing_of_other_tasks() -> None:
+    def searches(seeds: int) -> list[SearchResult]:
+        return [
+            search(number, 1.0 if number % 2 else None, 1.0 if number % 2 else 3.0, seed=seed)
+            for number in range(20)
+            for seed in range(seeds)
+        ]
+
+    once, often = (area_interval(searches(seeds), 2.0, rng=random.Random(0)) for seeds in (1, 10))
+
+    assert once == often
 
 
 def test_without_a_search_against_the_objective_there_is_none() -> None:
