@@ -23,7 +23,7 @@ from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.searchers.learning.belief import Belief, Weights
 from chaosagent.searchers.seen.ceiling import Ceiling
-from chaosagent.searchers.seen.points import Expander
+from chaosagent.searchers.seen.points import expander_of
 from chaosagent.searchers.seen.trial_log import TrialLog
 from chaosagent.seeds import derive
 from chaosagent.study.searcher import Problem, Proposal, Purpose, SearchProgress
@@ -108,7 +108,7 @@ class AdversarySearcher:
         self._instability_weight = instability_weight
         self._belief = Belief(noise)
         self._arms, self._choices = Arms(problem.space), plain_choices(problem.space)
-        self._expander = Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
+        self._expander = expander_of(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
         self._told, self._ceiling, self._foresight = TrialLog(problem.log), Ceiling(problem), Foresight()
         self._references: list[Evaluation] = []
         self._usable: dict[str, set[int]] = {}

@@ -21,7 +21,7 @@ from chaosagent.searchers.exploring.packing import Packer
 from chaosagent.searchers.exploring.unfollowed import UnfollowedStates
 from chaosagent.searchers.proof.bisection import Certifying, ObservingBisector
 from chaosagent.searchers.proof.frontier import Family
-from chaosagent.searchers.seen.points import Expander
+from chaosagent.searchers.seen.points import expander_of
 from chaosagent.searchers.seen.trial_log import TrialLog
 from chaosagent.seeds import Streams
 from chaosagent.study.searcher import Problem, Proposal, Purpose, SearchProgress
@@ -101,7 +101,7 @@ class AnytimeSearcher:
         self._lower = SearchOfIntervals(problem, r1=r1, r2=r2, r3=r3)
         self._lower.on_family = self._families.append
         expander = (
-            self._lower.expander if r2 else Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
+            self._lower.expander if r2 else expander_of(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
         )
         self._upper = CoveringStream(problem, self._lower.states, expander)
         self._effects = Effects(self._lower.states)

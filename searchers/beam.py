@@ -18,7 +18,7 @@ from chaosagent.faults.operator import COST_DECIMALS
 from chaosagent.faults.schedule import EMPTY, INJECTIONS_MAX, Schedule
 from chaosagent.searchers.seen.ceiling import Ceiling
 from chaosagent.searchers.seen.course import State
-from chaosagent.searchers.seen.points import Expander
+from chaosagent.searchers.seen.points import expander_of
 from chaosagent.searchers.seen.pool import margin_of
 from chaosagent.searchers.seen.trial_log import TrialLog
 from chaosagent.study.searcher import Problem, Proposal, SearchProgress
@@ -94,7 +94,7 @@ class BeamSearcher:
         self._problem = problem
         self._width = width
         self._levels = [_Level() for _ in range(depth)]
-        self._expander = Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
+        self._expander = expander_of(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
         self._known = Ceiling(problem)
         self._told = TrialLog(problem.log)
         self._marks: set[State] = set()

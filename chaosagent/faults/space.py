@@ -6,9 +6,9 @@ Hooks are not declared but discovered: every executed run shows the places at wh
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
 from chaosagent.canonical import digest_of
 from chaosagent.faults.dry_outcomes import DryOutcomes
@@ -24,6 +24,8 @@ from chaosagent.faults.operator import (
     searched_by_default,
 )
 from chaosagent.vocabulary import Boundary
+
+T = TypeVar("T")
 
 
 class Priced(NamedTuple):
@@ -113,6 +115,19 @@ class Space:
         self._seen: set[tuple[str, str]] = set()
         self._injections: dict[Hook, _Injections] = {}
         self.outcomes = DryOutcomes(history_matters=self.reads_history)
+        self._shared: dict[Hashable, object] = {}
+
+    def shared(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what all searches of the space share: a cache of what follows from the space and the key alone.
+
+        Args:
+            key: Equal keys stand for one object.
+            make: Makes it for the first one who asks.
+        """
+        known = self._shared.get(key)
+        if known is None:
+            known = self._shared[key] = make()
+        return cast("T", known)
 
     @property
     def interfaces(self) -> frozenset[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Hashable, Iterator
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from chaosagent.faults.injection import Injection, inject
 from chaosagent.faults.operator import COST_DECIMALS, Operator, ParameterValue, parameters_of
@@ -14,6 +14,7 @@ from chaosagent.faults.schedule import schedule as schedule_of
 from chaosagent.faults.space import Priced, Space
 from chaosagent.vocabulary import Boundary
 
+T = TypeVar("T")
 Ladder: TypeAlias = tuple[Priced, ...]
 """One operator at the levels of its monotone parameter, weakest first, all else being equal."""
 
@@ -67,6 +68,11 @@ class IntervalSpace(Space):
                     offered.append(Priced(rung.ladder[rung.first].cost, priced.operator))
             known = self._offered[door] = tuple(sorted(offered, key=lambda priced: priced.cost))
         return known
+
+    def shared(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return a new object: what this space offers changes, and each search has one of its own."""
+        del key
+        return make()
 
     def rung(self, door: tuple[str, str], operator: Operator) -> Rung | None:
         """Return where an operator stands at an interface; `None` when it has no levels there."""

@@ -42,7 +42,7 @@ from chaosagent.searchers.proof.chains import Chains
 from chaosagent.searchers.proof.frontier import Child, Family, Frontier, Origin, revived
 from chaosagent.searchers.proof.limits import limit_share_max
 from chaosagent.searchers.proof.owners import Owners
-from chaosagent.searchers.seen.points import Candidate, Expander
+from chaosagent.searchers.seen.points import Candidate, Expander, expander_of
 from chaosagent.searchers.seen.states import States, Stretch
 from chaosagent.searchers.seen.trial_log import TrialLog
 from chaosagent.seeds import derive
@@ -108,7 +108,7 @@ class ExactSearcher:
 
     def _new_expander(self) -> Expander:
         problem = self._problem
-        return Expander(problem.space, problem.seed, dry=self._rules["R2"], kinds_matter=problem.kinds_matter)
+        return expander_of(problem.space, problem.seed, dry=self._rules["R2"], kinds_matter=problem.kinds_matter)
 
     # ------------------------------------------------------------------ ask and tell
 

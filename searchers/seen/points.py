@@ -204,7 +204,7 @@ _part_number = itemgetter(0)
 
 
 class Expander:
-    """Finds what could be added to executed runs; remembers what was the same before.
+    """Finds what could be added to executed runs; remembers what was the same before, for all searches of a space.
 
     Args:
         space: What may be injected where.
@@ -374,6 +374,12 @@ class Expander:
             else:
                 left_out.append((applied, representative))
         return kept, left_out
+
+
+def expander_of(space: Space, seed: int, *, dry: bool = True, kinds_matter: bool = False) -> Expander:
+    """Return the expander of a space, which its searches share; the arguments are those of `Expander`."""
+    key = (Expander, seed, dry, kinds_matter)
+    return space.shared(key, lambda: Expander(space, seed, dry=dry, kinds_matter=kinds_matter))
 
 
 class _Applied(NamedTuple):

@@ -16,7 +16,7 @@ from chaosagent.faults.injection import Injection, Place, place_of
 from chaosagent.faults.operator import COST_DECIMALS, COST_TOLERANCE
 from chaosagent.faults.schedule import Schedule, schedule
 from chaosagent.searchers.seen.ceiling import Ceiling
-from chaosagent.searchers.seen.points import Candidate, Expander
+from chaosagent.searchers.seen.points import Candidate, expander_of
 from chaosagent.study.searcher import Problem
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.vocabulary import Verdict
@@ -83,7 +83,7 @@ class Pool:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._expander = Expander(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
+        self._expander = expander_of(problem.space, problem.seed, kinds_matter=problem.kinds_matter)
         self._costs: dict[Injection, float] = {}
         self._shown: set[int] = set()
         self._landed: set[Injection] = set()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -12,8 +14,9 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import Place
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.faults.space import Choices, Space
+from chaosagent.searchers.proof.intervals import IntervalSpace
 from chaosagent.searchers.seen import points
-from chaosagent.searchers.seen.points import Expander
+from chaosagent.searchers.seen.points import Expander, expander_of
 from chaosagent.seeds import derive
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.needles import FinalNeedle
@@ -58,6 +61,20 @@ def test_it_finds_what_one_finds_that_knows_nothing(
         for after in (-1, told.acted):
             known, new = expander.expand(told, after=after), Expander(system.space, 0).expand(told, after=after)
             assert (known.candidates, known.pruned) == (new.candidates, new.pruned)
+
+
+def test_searches_of_several_tasks_share_one_and_each_finds_what_it_would_alone() -> None:
+    space, needle = Space(CHOICES), (FinalNeedle(share=6, number=5),)
+    walks = [walked(Bench(target_of(program), needle, space), 60) for program in (ONE_BY_ONE, TOGETHER)]
+
+    for told in chain.from_iterable(zip(*walks, strict=True)):
+        for kinds_matter in (False, True):
+            shared = expander_of(space, 0, kinds_matter=kinds_matter).expand(told, after=told.acted)
+            alone = Expander(Space(CHOICES), 0, kinds_matter=kinds_matter).expand(told, after=told.acted)
+            assert (shared.candidates, shared.pruned) == (alone.candidates, alone.pruned)
+    assert expander_of(space, 0) is expander_of(space, 0)
+    intervals = IntervalSpace(space)
+    assert expander_of(intervals, 0) is not expander_of(intervals, 0), "what it offers changes with each cut"
 
 
 @pytest.mark.parametrize("program", [ONE_BY_ONE, TOGETHER], ids=["one by one", "together"])
