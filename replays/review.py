@@ -1,8 +1,9 @@
-"""The reviewed differences between a record and today's target, in a text file next to the record.
+"""What people have decided about a record, in a text file next to it: what they expect of it, and what they reviewed.
 
 ```toml
-version = 1
+version = 2
 record = "5d41402abc4b2a76b9719d911017c592"
+expect = "violated"
 
 [[accepted]]
 what = "effects"
@@ -10,47 +11,70 @@ text = "today's run without faults no longer commits voucher(order=7)"
 digest = "7d793037a0760186574b0282f2f435e7"
 ```
 
-`record` is the digest of the recorded trace, so that the file counts for no other record of the same name. Each
-`digest` is of one difference: another one has another digest, and is not accepted. The file is untrusted input.
+`record` is the digest of the recorded trace, so that the file counts for no other record of the same name. `expect` is
+`"violated"` for a failure that is known and open, `"held"` for one that was fixed; it may be left out. Each `digest` is
+of one reviewed difference between the record and today's target: another one has another digest, and is not accepted.
+The file is untrusted input.
 """
 
 from __future__ import annotations
 
 import contextlib
+import enum
 import os
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from chaosagent.errors import RecordError
 from chaosagent.replays.changes import Change
 from chaosagent.replays.record import ReplayRecord
 
 SUFFIX = ".accepted.toml"
-VERSION = 1
+VERSION = 2
 BYTES_MAX = 1_000_000
 ENTRIES_MAX = 1_000
 REMEDY = "Remove the file, or review the difference again with `chaosagent replay --accept`."
 HEAD = """\
-# Differences between the record beside this file and the target, which somebody has reviewed. Written by
-# `chaosagent replay --accept`; remove the file, or a part of it, to have them reported again.
+# What was decided about the record beside this file: what is expected of it, and which differences between it and the
+# target somebody has reviewed. Written by `chaosagent suite` and `chaosagent replay --promote` and `--accept`; remove
+# the file, or a part of it, and the record is reported as new again.
 """
 
 
-def accepted_path(record_path: Path) -> Path:
-    """Return the file that holds what was reviewed of a record."""
+class Expectation(enum.Enum):
+    """What is expected of a record."""
+
+    VIOLATED = "violated"
+    HELD = "held"
+
+
+class Review(NamedTuple):
+    """What was decided about a record.
+
+    Attributes:
+        changes: The differences that were reviewed.
+        expect: What is expected of it; `None` where nobody has said.
+    """
+
+    changes: tuple[Change, ...] = ()
+    expect: Expectation | None = None
+
+
+def review_path(record_path: Path) -> Path:
+    """Return the file that holds what was decided about a record."""
     return record_path.with_name(record_path.name.removesuffix(".replay") + SUFFIX)
 
 
-def read_accepted(record_path: Path, record: ReplayRecord) -> tuple[Change, ...]:
-    """Return the changes that were reviewed; none when there is no such file.
+def read_review(record_path: Path, record: ReplayRecord) -> Review:
+    """Return what was decided about a record; nothing when there is no such file.
 
     Raises:
         RecordError: The file cannot be read, is no such file, or is of another record.
     """
-    path = accepted_path(record_path)
+    path = review_path(record_path)
     if not path.exists():
-        return ()
+        return Review()
     if not path.is_file():
         raise RecordError(f"{path} cannot be read: it is no file. {REMEDY}")
     try:
@@ -63,15 +87,17 @@ def read_accepted(record_path: Path, record: ReplayRecord) -> tuple[Change, ...]
     return _parsed(data, path, record)
 
 
-def write_accepted(record_path: Path, record: ReplayRecord, changes: Sequence[Change]) -> Path:
-    """Write the reviewed changes of a record next to it, whole or not at all, and return the path.
+def write_review(record_path: Path, record: ReplayRecord, review: Review) -> Path:
+    """Write what was decided about a record next to it, whole or not at all, and return the path.
 
     Raises:
         RecordError: The file cannot be written.
     """
-    path = accepted_path(record_path)
+    path = review_path(record_path)
     parts = [f"{HEAD}version = {VERSION}\nrecord = {_quoted(record.trace_digest)}\n"]
-    for change in changes[:ENTRIES_MAX]:
+    if review.expect is not None:
+        parts.append(f"expect = {_quoted(review.expect.value)}\n")
+    for change in review.changes[:ENTRIES_MAX]:
         what, text, digest = map(_quoted, change)
         parts.append(f"\n[[accepted]]\nwhat = {what}\ntext = {text}\ndigest = {digest}\n")
     temporary = None
@@ -91,7 +117,7 @@ def write_accepted(record_path: Path, record: ReplayRecord, changes: Sequence[Ch
     return path
 
 
-def _parsed(data: bytes, path: Path, record: ReplayRecord) -> tuple[Change, ...]:
+def _parsed(data: bytes, path: Path, record: ReplayRecord) -> Review:
     import tomllib  # most records have no such file, and a replay of one record is mostly imports
 
     try:
@@ -105,9 +131,11 @@ def _parsed(data: bytes, path: Path, record: ReplayRecord) -> tuple[Change, ...]
             f"{path} has version {content['version']}; this chaosagent reads up to {VERSION}. Update it with "
             "`pip install --upgrade chaosagent`."
         )
-    unknown = sorted(set(content) - {"version", "record", "accepted"})
+    unknown = sorted(set(content) - {"version", "record", "expect", "accepted"})
     if unknown:
-        raise RecordError(f"{path}: unknown key {unknown[0]!r:.80}; known are accepted, record and version. {REMEDY}")
+        raise RecordError(
+            f"{path}: unknown key {unknown[0]!r:.80}; known are accepted, expect, record and version. {REMEDY}"
+        )
     if content.get("record") != record.trace_digest:
         raise RecordError(
             f"{path}: record is {content.get('record')!r:.80}, and the record beside it is {record.trace_digest}; what "
@@ -116,7 +144,11 @@ def _parsed(data: bytes, path: Path, record: ReplayRecord) -> tuple[Change, ...]
     entries = content.get("accepted", [])
     if not isinstance(entries, list) or len(entries) > ENTRIES_MAX:
         raise RecordError(f"{path}: accepted must be a list of at most {ENTRIES_MAX} tables. {REMEDY}")
-    return tuple(_change_in(entry, f"{path}: accepted[{index}]") for index, entry in enumerate(entries))
+    expect, allowed = content.get("expect"), [one.value for one in Expectation]
+    if expect is not None and expect not in allowed:
+        raise RecordError(f"{path}: expect is {expect!r:.80}; it must be {' or '.join(map(repr, allowed))}. {REMEDY}")
+    changes = tuple(_change_in(entry, f"{path}: accepted[{index}]") for index, entry in enumerate(entries))
+    return Review(changes, None if expect is None else Expectation(expect))
 
 
 def _change_in(entry: object, where: str) -> Change:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chaosagent.errors import RecordError, UsageError
-from chaosagent.replays.accepted import accepted_path
 from chaosagent.replays.record import record_of
+from chaosagent.replays.review import review_path
 from chaosagent.replays.store import SUFFIX, write_record
 from chaosagent.report.findings import is_open
 from chaosagent.study.counterexample import Counterexample
@@ -84,7 +84,7 @@ class RecordSink(Sink):
             path = self._folder / name
             if path.exists():
                 path.unlink()
-                accepted_path(path).unlink(missing_ok=True)  # a review of a record that is gone says nothing
+                review_path(path).unlink(missing_ok=True)  # a review of a record that is gone says nothing
                 removed.append(path)
             del self._listed[name]
         self._write_list()

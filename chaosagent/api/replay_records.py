@@ -9,21 +9,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from chaosagent.api.arguments import flag_of, name_of, path_of, whole_of
 from chaosagent.api.counterexample import Counterexample
-from chaosagent.api.replaying import (
-    MODES,
-    OptionNames,
-    ReplayedRecord,
-    StoredRecord,
-    exit_code_of,
-    is_explained,
-    page_of,
-    records_at,
-    replay_all,
-    totals_of,
-)
 from chaosagent.api.result import StudyResult, each_of
 from chaosagent.api.rows import frame_of
 from chaosagent.api.running_loop import outside_running_loop
+from chaosagent.api.suites.replayed import ReplayedRecord, exit_code_of, is_explained, page_of, totals_of
+from chaosagent.api.suites.replaying import MODES, OptionNames, StoredRecord, Writing, records_at, replay_all
 from chaosagent.api.target_output import target_output_to_stderr
 from chaosagent.errors import UsageError
 from chaosagent.importable import stop_if_loading
@@ -76,6 +66,8 @@ class ReplayResult:
                 "contract": None if one.record is None else one.record.contract,
                 "mode": one.replay.mode,
                 "outcome": one.replay.outcome.value,
+                "expect": None if one.expect is None else one.expect.value,
+                "standing": one.standing.value or None,
                 "step": one.replay.step,
                 "detail": one.replay.detail,
                 "notes": "; ".join(one.replay.notes),
@@ -123,6 +115,7 @@ def replay(
     draws: int = DRAWS,
     placements: int = PLACEMENTS,
     accept: bool = False,
+    promote: bool = False,
 ) -> ReplayResult:
     """Run stored counterexamples again: does today's target survive them?
 
@@ -139,6 +132,7 @@ def replay(
         draws: Runs of a stochastic target that asks what its record cannot answer; 1 or more.
         placements: Most runs to try the faults of a record at every call that may be the recorded one; 1 or more.
         accept: Write what has `CHANGED` next to each record, as reviewed; from then on it counts.
+        promote: Write next to each record that is `HELD` that this is expected from now on.
 
     Raises:
         UsageError: A path, a target or an argument is not allowed. What is wrong with one record is its outcome.
@@ -152,15 +146,17 @@ def replay(
             f"replay(target={quote_value(target)}): target must be a target or its name. Decorate the function with "
             "@chaosagent.target()."
         )
-    if flag_of("replay", "accept", accept) and mode == "exact":
-        raise UsageError("replay(accept=True, mode='exact'): accept is for schedules. Leave out one of them.")
+    writing = {"accept": flag_of("replay", "accept", accept), "promote": flag_of("replay", "promote", promote)}
+    written = [name for name, wanted in writing.items() if wanted]
+    if written and mode == "exact":
+        raise UsageError(f"replay({written[0]}=True, mode='exact'): it is for schedules. Leave out one of them.")
     for name, value in (("draws", draws), ("placements", placements)):
         whole_of("replay", name, value, RUNS_MAX)
     stored = list(_stored(records))
-    if accept and not all(one.has_file for one in stored):
+    if written and not all(one.has_file for one in stored):
         raise UsageError(
-            "replay(accept=True): what is accepted is written next to a record, and some of these have no file. Search "
-            "with out=... and replay that folder."
+            f"replay({written[0]}=True): what is decided is written next to a record, and some of these have no file. "
+            "Search with out=... and replay that folder."
         )
     with outside_running_loop(), target_output_to_stderr(descriptors=False):
         reruns = replay_all(
@@ -170,7 +166,7 @@ def replay(
             target=target,
             draws=draws,
             placements=placements,
-            accept=accept,
+            writing=Writing(accept, promote),
             words=OptionNames(target="target=...", config="config=..."),
         )
     return ReplayResult(tuple(reruns))

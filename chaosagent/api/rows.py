@@ -148,15 +148,11 @@ class Rows(NamedTuple):
     counterexamples: tuple[str, ...]
 
 
-def rows_in(folder: Path) -> Rows:
-    """Return what the store in a folder holds, after checking it as a whole; nothing is written.
-
-    Args:
-        folder: Of the study.
+def store_in(folder: Path) -> Path:
+    """Return where the store of a study lies.
 
     Raises:
-        StoredDataError: The store is damaged, of another version, or its study was killed or is at work.
-        UsageError: The folder holds no study, or its study file cannot be read.
+        UsageError: The folder holds no study, or may not be read.
     """
     path = folder / FILE_NAME
     if not folder.is_dir():
@@ -169,6 +165,20 @@ def rows_in(folder: Path) -> Rows:
             f"{folder} holds no study: there is no {FILE_NAME}. Name the folder that `chaosagent search` or "
             "`chaosagent.search(..., out=...)` has written; for a folder of records, use chaosagent.replay."
         )
+    return path
+
+
+def rows_in(folder: Path) -> Rows:
+    """Return what the store in a folder holds, after checking it as a whole; nothing is written.
+
+    Args:
+        folder: Of the study.
+
+    Raises:
+        StoredDataError: The store is damaged, of another version, or its study was killed or is at work.
+        UsageError: The folder holds no study, or its study file cannot be read.
+    """
+    path = store_in(folder)
     with open_closed_store(path) as store:
         connection = store.connection
         connection.text_factory = str  # all rows were checked, so each text is UTF-8; this takes half the time

@@ -39,6 +39,10 @@ def replay(
             "--accept", help="Write what has CHANGED next to each record, as reviewed: from then on it counts."
         ),
     ] = False,
+    promote: Annotated[
+        bool,
+        typer.Option("--promote", help="Write next to each record that is HELD that this is expected from now on."),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Run stored counterexamples again: does today's target survive them, and do they still say what they said?
@@ -49,9 +53,13 @@ def replay(
     asks for the same trace: REPRODUCED or DIVERGED. The records of a study are a regression test: fix the target, and
     replay them in CI.
 
-    Exit code: 0 all HELD or REPRODUCED, 1 some VIOLATED, 2 some REFUSED (a record that cannot be read, or that is not
-    to be trusted), 3 some CHANGED, MOVED, NOT_LANDED or DIVERGED, 4 some ERROR. With `both`, DIVERGED is no complaint
-    where the target HELD: it has changed.
+    What is expected of a record stands in a text file next to it (`chaosagent suite` and --promote write it). A failure
+    that is expected, as it is known and open, is listed as KNOWN and is no complaint; one that is expected to hold and
+    is VIOLATED came back.
+
+    Exit code: 0 all HELD, REPRODUCED or KNOWN, 1 some VIOLATED, 2 some REFUSED (a record that cannot be read, or that
+    is not to be trusted), 3 some CHANGED, MOVED, NOT_LANDED or DIVERGED, 4 some ERROR. With `both`, DIVERGED is no
+    complaint where the target HELD: it has changed.
 
     [bold]Examples[/bold]
 
@@ -62,8 +70,11 @@ def replay(
     chaosagent replay --config hardened chaosagent-out/triage/replays --json
 
     chaosagent replay --accept tests/replays
+
+    chaosagent replay --promote tests/replays
     """
-    from chaosagent.api.replaying import MODES, exit_code_of, page_of, records_at, replay_all, to_json
+    from chaosagent.api.suites.replayed import exit_code_of, page_of, to_json
+    from chaosagent.api.suites.replaying import MODES, Writing, records_at, replay_all
     from chaosagent.errors import UnknownNameError
 
     if mode not in MODES:
@@ -76,7 +87,7 @@ def replay(
             target=target,
             draws=draws,
             placements=placements,
-            accept=accept,
+            writing=Writing(accept, promote),
         )
     if json:
         output.answer_json(to_json(reruns))

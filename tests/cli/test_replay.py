@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chaosagent.replays.review import Expectation, Review, write_review
 from chaosagent.replays.store import read_record, write_record
 
 Command = Callable[..., Any]
@@ -435,6 +436,45 @@ def test_a_difference_is_reviewed_once_and_another_one_is_reported(
     chaosagent("replay", record, "--accept")
     edit_agent(folder, ('Effect("credit", {', 'Effect("voucher", {'))
     assert chaosagent("replay", record).code == 0, "an earlier review still counts"
+
+
+def test_a_build_is_green_while_failures_are_known_and_red_when_a_fixed_one_comes_back(
+    chaosagent: Command, records: Path, folder: Path
+) -> None:
+    fresh = chaosagent("replay", records, "--json")
+    for path in sorted(records.glob("*.replay")):
+        write_review(path, read_record(path), Review(expect=Expectation.VIOLATED))
+    known = chaosagent("replay", records)
+    edit_agent(folder, FIXED)
+    fixed = chaosagent("replay", records)
+    promoted = chaosagent("replay", records, "--promote", "--json")
+    edit_agent(folder, (FIXED[1], FIXED[0]))
+    back = chaosagent("replay", records)
+
+    assert (fresh.code, known.code, fixed.code, promoted.code, back.code) == (1, 0, 0, 0, 1)
+    assert {one["standing"] for one in fresh.json["records"]} == {"new failure"}
+    assert "two records with an expectation: 2 known and open" in known.out
+    assert known.out.startswith("KNOWN")
+    assert "it was open and holds now; --promote expects that from now on" in fixed.out
+    assert {one["expect"] for one in promoted.json["records"]} == {"held"}
+    assert "two records with an expectation: 2 came back" in back.out
+    assert "it had been fixed, and came back" in back.out
+
+
+def test_what_tests_nothing_any_more_is_no_known_failure(chaosagent: Command, records: Path, folder: Path) -> None:
+    for path in sorted(records.glob("*.replay")):
+        write_review(path, read_record(path), Review(expect=Expectation.VIOLATED))
+    edit_agent(
+        folder,
+        FIXED,
+        ('service("payments", {"refund": refund}, effects={"refund": paid})', 'service("bank", {"repay": refund})'),
+        ('payments("refund"', 'payments("repay"'),
+    )
+
+    answer = chaosagent("replay", records)
+
+    assert answer.code == 3
+    assert "known and open" not in answer.out
 
 
 def test_a_review_that_cannot_be_written_stops_no_other_replay(

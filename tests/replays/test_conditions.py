@@ -11,7 +11,7 @@ import pytest
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.custom import contract
-from chaosagent.replays import accepted
+from chaosagent.replays import review
 from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.record import FORMAT_VERSION, ReplayRecord
 from chaosagent.replays.rerun import rerun_schedule
@@ -191,7 +191,7 @@ def test_the_page_says_which_versions_are_read() -> None:
 
     assert f"| record (`*.replay`) | {FORMAT_VERSION} | read; written |" in page
     assert f"has format version {FORMAT_VERSION + 1}; this chaosagent reads up to {FORMAT_VERSION}." in page
-    assert f"| review (`*{accepted.SUFFIX}`) | {accepted.VERSION} | read; written |" in page
+    assert f"| review (`*{review.SUFFIX}`) | {review.VERSION} | read; written |" in page
     for version in range(1, FORMAT_VERSION):
         assert f"\n| | {version} | read" in page
     for outcome in ReplayOutcome:

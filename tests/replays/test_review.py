@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chaosagent.errors import RecordError, UsageError
-from chaosagent.replays.accepted import BYTES_MAX, accepted_path, read_accepted, write_accepted
 from chaosagent.replays.changes import Change
 from chaosagent.replays.record import ReplayRecord
+from chaosagent.replays.review import BYTES_MAX, Expectation, Review, read_review, review_path, write_review
 
 CHANGE = Change("effects", 'no longer commits a "voucher"\n', "0" * 32)
 
@@ -27,30 +27,30 @@ def path(tmp_path: Path) -> Path:
 def test_what_was_written_is_read_and_without_a_file_nothing_was_reviewed(
     path: Path, refund_record: ReplayRecord
 ) -> None:
-    assert read_accepted(path, refund_record) == ()
+    assert read_review(path, refund_record) == Review()
 
-    changes = (CHANGE, CHANGE._replace(digest="1" * 32))
-    written = write_accepted(path, refund_record, changes)
+    review = Review((CHANGE, CHANGE._replace(digest="1" * 32)), Expectation.HELD)
+    written = write_review(path, refund_record, review)
 
-    assert written == accepted_path(path) == path.with_name("late-at-most-once-012345.accepted.toml")
-    assert read_accepted(path, refund_record) == changes
+    assert written == review_path(path) == path.with_name("late-at-most-once-012345.accepted.toml")
+    assert read_review(path, refund_record) == review
     assert list(path.parent.iterdir()) == [written]
 
 
 @settings(suppress_health_check=list(HealthCheck), max_examples=200, deadline=None)
 @given(text=st.text())
 def test_any_text_can_be_written(path: Path, refund_record: ReplayRecord, text: str) -> None:
-    write_accepted(path, refund_record, [Change(text, text, text)])
+    write_review(path, refund_record, Review((Change(text, text, text),)))
 
-    (change,) = read_accepted(path, refund_record)
+    (change,) = read_review(path, refund_record).changes
     assert len(change.digest) == len(text)
 
 
 def test_what_was_reviewed_of_another_record_does_not_count(path: Path, refund_record: ReplayRecord) -> None:
-    write_accepted(path, refund_record, [CHANGE])
+    write_review(path, refund_record, Review((CHANGE,)))
 
     with pytest.raises(RecordError, match=r"accepted\.toml: record is .* does not count\. Remove the file"):
-        read_accepted(path, replace(refund_record, trace_digest="f" * 32))
+        read_review(path, replace(refund_record, trace_digest="f" * 32))
 
 
 HEAD = 'version = 1\nrecord = "{digest}"\n'
@@ -65,9 +65,11 @@ HEAD = 'version = 1\nrecord = "{digest}"\n'
         ("\xff", "is no TOML text: 'utf-8' codec"),
         ("", "version must be a whole number, got None"),
         ("version = true", "version must be a whole number, got True"),
-        ("version = 2", r"has version 2; this chaosagent reads up to 1\. Update it"),
+        ("version = 3", r"has version 3; this chaosagent reads up to 2\. Update it"),
         ("version = 1", "record is None, and the record beside it is"),
-        (HEAD + "expect = 'HELD'", "unknown key 'expect'; known are accepted, record and version"),
+        (HEAD + "expects = 'held'", "unknown key 'expects'; known are accepted, expect, record and version"),
+        (HEAD + "expect = 'HELD'", "expect is 'HELD'; it must be 'violated' or 'held'"),
+        (HEAD + "expect = 3", "expect is 3; it must be 'violated' or 'held'"),
         (HEAD + "accepted = 3", "accepted must be a list of at most 1000 tables"),
         (HEAD + "accepted = [1]", r"accepted\[0\] is 1; it must have the texts digest, text and what"),
         (HEAD + "[[accepted]]\nwhat = 'x'", r"accepted\[0\] is .* it must have the texts"),
@@ -79,21 +81,21 @@ def test_a_file_that_is_not_what_it_should_be_is_refused(
     path: Path, refund_record: ReplayRecord, text: str, complaint: str
 ) -> None:
     content = text.replace("{digest}", refund_record.trace_digest)
-    accepted_path(path).write_bytes(content.encode("latin-1"))
+    review_path(path).write_bytes(content.encode("latin-1"))
 
     with pytest.raises(RecordError, match=complaint):
-        read_accepted(path, refund_record)
+        read_review(path, refund_record)
 
 
 def test_a_pipe_and_a_folder_are_refused(path: Path, refund_record: ReplayRecord) -> None:
-    os.mkfifo(accepted_path(path))
+    os.mkfifo(review_path(path))
     with pytest.raises(RecordError, match="cannot be read: it is no file"):
-        read_accepted(path, refund_record)
+        read_review(path, refund_record)
 
-    accepted_path(path).unlink()
-    accepted_path(path).mkdir()
+    review_path(path).unlink()
+    review_path(path).mkdir()
     with pytest.raises(RecordError, match="cannot be read: it is no file"):
-        read_accepted(path, refund_record)
+        read_review(path, refund_record)
     with pytest.raises(UsageError, match="cannot be written: Is a directory"):
-        write_accepted(path, refund_record, [CHANGE])
+        write_review(path, refund_record, Review((CHANGE,)))
     assert len(list(path.parent.iterdir())) == 1

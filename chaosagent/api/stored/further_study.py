@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from chaosagent.api.rows import STUDY_NAME
+from chaosagent.api.rows import STUDY_NAME, store_in
 from chaosagent.api.trusted_records import refuse_foreign_reference
 from chaosagent.errors import UsageError
 from chaosagent.study.plan import OBJECTIVE
@@ -80,7 +80,7 @@ def lacks_objective(folder: Path) -> bool:
         StoredDataError: A store is damaged, of another version, or its study was killed or is at work.
         UsageError: The folder holds no study, or its study file cannot be read.
     """
-    with open_closed_store(folder / FILE_NAME, whole=False) as store:
+    with open_closed_store(store_in(folder), whole=False) as store:
         facts = store.facts
         if store.connection.execute("SELECT 1 FROM search WHERE contract = ?", (OBJECTIVE,)).fetchone() is not None:
             return False

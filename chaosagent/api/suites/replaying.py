@@ -1,37 +1,31 @@
-"""Replaying many records: each against its target, with totals and one exit code."""
+"""Replaying many records: each against its target, and what people have decided about them."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from chaosagent.api.entries import Reference, reference_of
+from chaosagent.api.suites.replayed import ReplayedRecord
 from chaosagent.api.trusted_records import refuse_foreign_code, refuse_other_target
-from chaosagent.canonical import Plain
 from chaosagent.errors import ChaosAgentError, RecordError, StudyError, TargetError, UsageError
 from chaosagent.execution.workers.workbench import load_workbench
 from chaosagent.importable import make_importable
-from chaosagent.replays.accepted import read_accepted, write_accepted
-from chaosagent.replays.changes import Change
 from chaosagent.replays.cold_runs import ColdRuns
 from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.rerun import DRAWS, PLACEMENTS, rerun_exact, rerun_schedule, why_it_hangs
+from chaosagent.replays.review import Expectation, Review, read_review, write_review
 from chaosagent.replays.store import find_records, read_record
 from chaosagent.replays.today import NominalRuns
-from chaosagent.report.page import Cell, Page, Span, bad, faint, good, name, notice
-from chaosagent.report.story import quantity
 from chaosagent.targets.loading import load_target
 from chaosagent.targets.target import Target
 
 MODES = ("schedule", "exact", "both")
-SOUND = frozenset({ReplayOutcome.HELD, ReplayOutcome.REPRODUCED})
-OPEN = frozenset({ReplayOutcome.DIVERGED, ReplayOutcome.CHANGED, ReplayOutcome.MOVED, ReplayOutcome.NOT_LANDED})
 
 
 class StoredRecord(NamedTuple):
@@ -68,19 +62,19 @@ class OptionNames(NamedTuple):
 OPTIONS = OptionNames()
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayedRecord:
-    """One replay of one record.
+class Writing(NamedTuple):
+    """What a replay writes next to records.
 
     Attributes:
-        path: Of the record; its file name where it has no file.
-        record: What it holds; `None` when it cannot be read or is refused.
-        replay: What came of it.
+        accept: What has changed, next to each record that is `CHANGED`; from then on it counts.
+        promote: That it is expected to hold, next to each record that is `HELD`.
     """
 
-    path: Path
-    record: ReplayRecord | None
-    replay: Replay
+    accept: bool = False
+    promote: bool = False
+
+
+NOTHING_WRITTEN = Writing()
 
 
 def records_at(paths: Iterable[Path]) -> Iterator[StoredRecord]:
@@ -100,7 +94,7 @@ def replay_all(
     target: Target | str | None = None,
     draws: int = DRAWS,
     placements: int = PLACEMENTS,
-    accept: bool = False,
+    writing: Writing = NOTHING_WRITTEN,
     words: OptionNames = OPTIONS,
 ) -> list[ReplayedRecord]:
     """Replay records, in their order.
@@ -115,14 +109,16 @@ def replay_all(
         target: Another target than the records name.
         draws: How often a schedule is run where a stochastic target asks what its record cannot answer.
         placements: How many runs may be made for a record to place its faults.
-        accept: Write what has changed next to each record that is `CHANGED`; from then on it counts.
+        writing: What is written next to records.
         words: How messages name `target` and `config`.
 
     Raises:
         ChaosAgentError: A path, record, target or configuration does not exist or cannot be used.
     """
-    if accept and mode == "exact":
-        raise UsageError("--accept is for schedules, and --mode is exact. Leave out one of them.")
+    accept, promote = writing
+    if (accept or promote) and mode == "exact":
+        option = "--accept" if accept else "--promote"
+        raise UsageError(f"{option} is for schedules, and --mode is exact. Leave out one of them.")
     targets: dict[str, Target] = {}
     reruns: list[ReplayedRecord] = []
     shared = NominalRuns()
@@ -134,41 +130,56 @@ def replay_all(
                 refuse_foreign_code(record, trusts_target=given is not None, remedy=words.target)
                 loaded = _target_of(record, path, given, targets, words.target)
                 refuse_other_target(record, loaded, words.target)
-                accepted = _reviewed(path, record, is_replaced=accept) if one.has_file else ()
+                review = _reviewed(path, record, is_replaced=accept) if one.has_file else Review()
             except RecordError as error:
                 refused = Replay(ReplayOutcome.REFUSED, mode, None, _without(path, error))
                 reruns.append(ReplayedRecord(path, None, refused))
                 continue
             for way in _modes(record, mode):
                 named = _named(given, record)
-                asked = _Asked(named, config, draws, placements, accepted, shared, cold, words)
+                asked = _Asked(named, config, draws, placements, review, shared, cold, words)
                 replay = _replay(record, loaded, way, asked)
                 if accept and replay.changes:
                     replay = _accepted(path, record, loaded, asked, replay)
-                reruns.append(ReplayedRecord(path, record, replay))
+                rerun = ReplayedRecord(path, record, replay, review.expect)
+                reruns.append(_promoted(rerun, review) if promote and one.has_file else rerun)
     return reruns
 
 
-def _reviewed(path: Path, record: ReplayRecord, *, is_replaced: bool) -> tuple[Change, ...]:
-    """Return the changes of a record that were reviewed; a file that cannot be read counts for nothing if replaced."""
+def _reviewed(path: Path, record: ReplayRecord, *, is_replaced: bool) -> Review:
+    """Return what was decided about a record; a file that cannot be read counts for nothing if replaced."""
     try:
-        return read_accepted(path, record)
+        return read_review(path, record)
     except RecordError:
         if is_replaced:
-            return ()
+            return Review()
         raise
+
+
+def _promoted(rerun: ReplayedRecord, review: Review) -> ReplayedRecord:
+    """Write down that a record which holds is expected to, and return its replay with that expectation."""
+    record, replay = rerun.record, rerun.replay
+    if replay.outcome is not ReplayOutcome.HELD or record is None or review.expect is Expectation.HELD:
+        return rerun
+    latest = _reviewed(rerun.path, record, is_replaced=True)  # what was accepted just now is in it
+    try:
+        written = write_review(rerun.path, record, latest._replace(expect=Expectation.HELD))
+    except RecordError as error:
+        return replace(rerun, replay=replace(replay, notes=(*replay.notes, f"not promoted: {error}")))
+    notes = (*replay.notes, f"expected to hold from now on: {written}")
+    return replace(rerun, replay=replace(replay, notes=notes), expect=Expectation.HELD)
 
 
 def _accepted(
     path: Path, record: ReplayRecord, target: Target | ChaosAgentError, asked: _Asked, changed: Replay
 ) -> Replay:
     """Write down what has changed beside what was reviewed earlier, and return the replay in which it counts."""
-    accepted = (*asked.accepted, *changed.changes)
+    review = asked.review._replace(changes=(*asked.review.changes, *changed.changes))
     try:
-        written = write_accepted(path, record, accepted)
+        written = write_review(path, record, review)
     except RecordError as error:
         return replace(changed, notes=(*changed.notes, f"not accepted: {error}"))
-    replay = _replay(record, target, "schedule", asked._replace(accepted=accepted))
+    replay = _replay(record, target, "schedule", asked._replace(review=review))
     return replace(replay, notes=(*replay.notes, f"written to {written}"))
 
 
@@ -199,7 +210,7 @@ class _Asked(NamedTuple):
         config: Another configuration; `None` for the record's own.
         draws: How often a schedule is run where a stochastic target asks what its record cannot answer.
         placements: How many runs may be made for a record to place its faults.
-        accepted: The changes that were reviewed.
+        review: What was decided about the record.
         shared: The runs without faults that other records have needed.
         cold: Repeats runs in processes of their own.
         words: How messages name what the caller can give.
@@ -209,7 +220,7 @@ class _Asked(NamedTuple):
     config: str | None
     draws: int
     placements: int
-    accepted: tuple[Change, ...]
+    review: Review
     shared: NominalRuns
     cold: ColdRuns
     words: OptionNames
@@ -253,7 +264,7 @@ def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked) -> Repl
             config_name=asked.config,
             draws=asked.draws,
             placements=asked.placements,
-            accepted=frozenset(change.digest for change in asked.accepted),
+            accepted=frozenset(change.digest for change in asked.review.changes),
             shared=asked.shared,
             cold=None if asked.target.only_here else cold,
         )
@@ -289,73 +300,3 @@ def _load(reference: str, where: str) -> Target:
     if place.endswith(".py"):
         make_importable((Path.cwd() / place).resolve().parent)
     return load_target(reference, where=where)
-
-
-def exit_code_of(reruns: Sequence[ReplayedRecord]) -> int:
-    """Return 1 if something is violated, else 2 if a record is refused, 4 if a run failed, 3 if one is open."""
-    outcomes = {rerun.replay.outcome for rerun in reruns if not is_explained(rerun, reruns)}
-    if ReplayOutcome.VIOLATED in outcomes:
-        return 1
-    if ReplayOutcome.REFUSED in outcomes:
-        return 2
-    if ReplayOutcome.ERROR in outcomes:
-        return 4
-    return 3 if outcomes & OPEN else 0
-
-
-def is_explained(rerun: ReplayedRecord, reruns: Sequence[ReplayedRecord]) -> bool:
-    """Whether a divergence is the trace of a fix: the same record's schedule held in today's target."""
-    return rerun.replay.outcome is ReplayOutcome.DIVERGED and any(
-        other.path == rerun.path and other.replay.outcome is ReplayOutcome.HELD for other in reruns
-    )
-
-
-def page_of(reruns: Sequence[ReplayedRecord]) -> Page:
-    """Return a line for each replay, and the totals."""
-    page = Page()
-    page.table((), [_row(rerun, reruns) for rerun in reruns], indent=0)
-    totals = totals_of(reruns)
-    page.gap().line(
-        f"{quantity(len(reruns), 'replay')}: ", ", ".join(f"{count} {outcome}" for outcome, count in totals.items())
-    )
-    return page
-
-
-def _row(rerun: ReplayedRecord, reruns: Sequence[ReplayedRecord]) -> Sequence[Cell]:
-    replay = rerun.replay
-    detail: list[str | Span] = [replay.detail, *(faint(f"; {note}") for note in replay.notes)]
-    if is_explained(rerun, reruns):
-        detail.append(faint("; the target has changed and holds now"))
-    return (_coloured(replay.outcome), faint(replay.mode), name(str(rerun.path)), detail)
-
-
-def _coloured(outcome: ReplayOutcome) -> Span:
-    if outcome in SOUND:
-        return good(outcome.value)
-    return notice(outcome.value) if outcome in OPEN else bad(outcome.value)
-
-
-def totals_of(reruns: Iterable[ReplayedRecord]) -> dict[str, int]:
-    """Return how often each outcome came, in the order of their declaration."""
-    counts = Counter(rerun.replay.outcome for rerun in reruns)
-    return {outcome.value: counts[outcome] for outcome in ReplayOutcome if counts[outcome]}
-
-
-def to_json(reruns: Sequence[ReplayedRecord]) -> dict[str, Plain]:
-    """Return the replays as plain data."""
-    return {"records": [_record_json(rerun) for rerun in reruns], "totals": {**totals_of(reruns)}}
-
-
-def _record_json(rerun: ReplayedRecord) -> Plain:
-    replay, record = rerun.replay, rerun.record
-    return {
-        "path": str(rerun.path),
-        "id": None if record is None else record.id,
-        "contract": None if record is None else record.contract,
-        "mode": replay.mode,
-        "outcome": replay.outcome.value,
-        "step": replay.step,
-        "detail": replay.detail,
-        "notes": list(replay.notes),
-        "changes": [{"what": change.what, "text": change.text} for change in replay.changes],
-    }

@@ -1,0 +1,157 @@
+"""Replayed records: what an outcome means to who runs them, their exit code, and how they are told."""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from chaosagent.canonical import Plain
+from chaosagent.replays.outcome import Replay, ReplayOutcome
+from chaosagent.replays.record import ReplayRecord
+from chaosagent.replays.review import Expectation
+from chaosagent.report.page import Cell, Page, Span, bad, faint, good, name, notice
+from chaosagent.report.story import quantity
+
+SOUND = frozenset({ReplayOutcome.HELD, ReplayOutcome.REPRODUCED})
+OPEN = frozenset({ReplayOutcome.DIVERGED, ReplayOutcome.CHANGED, ReplayOutcome.MOVED, ReplayOutcome.NOT_LANDED})
+
+
+class Standing(enum.Enum):
+    """What an outcome means to who runs a suite."""
+
+    NEW = "new failure"
+    BACK = "came back"
+    KNOWN = "known and open"
+    FIXED = "fixed"
+    EMPTY = "tests nothing any more"
+    SOUND = "as it should be"
+    OTHER = ""
+
+
+MEANINGS = {
+    Standing.BACK: "it had been fixed, and came back",
+    Standing.KNOWN: "known and open, as expected",
+    Standing.FIXED: "it was open and holds now; --promote expects that from now on",
+    Standing.EMPTY: "it tests nothing any more: search again, or remove it with `chaosagent suite --prune`",
+}
+"""What is said of a record beside its outcome."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedRecord:
+    """One replay of one record.
+
+    Attributes:
+        path: Of the record; its file name where it has no file.
+        record: What it holds; `None` when it cannot be read or is refused.
+        replay: What came of it.
+        expect: What is expected of the record; `None` where nobody has said.
+    """
+
+    path: Path
+    record: ReplayRecord | None
+    replay: Replay
+    expect: Expectation | None = None
+
+    @property
+    def standing(self) -> Standing:
+        """What the outcome means, given what is expected."""
+        outcome = self.replay.outcome
+        if outcome is ReplayOutcome.VIOLATED:
+            return {None: Standing.NEW, Expectation.VIOLATED: Standing.KNOWN, Expectation.HELD: Standing.BACK}[
+                self.expect
+            ]
+        if outcome is ReplayOutcome.HELD:
+            return Standing.FIXED if self.expect is Expectation.VIOLATED else Standing.SOUND
+        if outcome in (ReplayOutcome.MOVED, ReplayOutcome.NOT_LANDED):
+            return Standing.EMPTY
+        return Standing.SOUND if outcome is ReplayOutcome.REPRODUCED else Standing.OTHER
+
+
+def exit_code_of(reruns: Sequence[ReplayedRecord]) -> int:
+    """Return 1 if something is violated, else 2 if a record is refused, 4 if a run failed, 3 if one is open.
+
+    A violation that is known and open counts for nothing, and a divergence that a fix explains neither.
+    """
+    outcomes = {
+        rerun.replay.outcome
+        for rerun in reruns
+        if rerun.standing is not Standing.KNOWN and not is_explained(rerun, reruns)
+    }
+    if ReplayOutcome.VIOLATED in outcomes:
+        return 1
+    if ReplayOutcome.REFUSED in outcomes:
+        return 2
+    if ReplayOutcome.ERROR in outcomes:
+        return 4
+    return 3 if outcomes & OPEN else 0
+
+
+def is_explained(rerun: ReplayedRecord, reruns: Sequence[ReplayedRecord]) -> bool:
+    """Whether a divergence is the trace of a fix: the same record's schedule held in today's target."""
+    return rerun.replay.outcome is ReplayOutcome.DIVERGED and any(
+        other.path == rerun.path and other.replay.outcome is ReplayOutcome.HELD for other in reruns
+    )
+
+
+def page_of(reruns: Sequence[ReplayedRecord]) -> Page:
+    """Return a line for each replay, and the totals."""
+    page = Page()
+    page.table((), [_row(rerun, reruns) for rerun in reruns], indent=0)
+    totals = totals_of(reruns)
+    standings = Counter(rerun.standing for rerun in reruns if rerun.expect is not None)
+    told = ", ".join(f"{standings[one]} {one.value}" for one in Standing if one.value and standings[one])
+    if told:
+        page.gap().line(f"{quantity(standings.total(), 'record')} with an expectation: {told}")
+    page.gap().line(
+        f"{quantity(len(reruns), 'replay')}: ", ", ".join(f"{count} {outcome}" for outcome, count in totals.items())
+    )
+    return page
+
+
+def _row(rerun: ReplayedRecord, reruns: Sequence[ReplayedRecord]) -> Sequence[Cell]:
+    replay = rerun.replay
+    detail: list[str | Span] = [replay.detail, *(faint(f"; {note}") for note in replay.notes)]
+    if rerun.expect is not None and rerun.standing in MEANINGS:
+        detail.append(notice(f"; {MEANINGS[rerun.standing]}"))
+    if is_explained(rerun, reruns):
+        detail.append(faint("; the target has changed and holds now"))
+    outcome = notice("KNOWN") if rerun.standing is Standing.KNOWN else _coloured(replay.outcome)
+    return (outcome, faint(replay.mode), name(str(rerun.path)), detail)
+
+
+def _coloured(outcome: ReplayOutcome) -> Span:
+    if outcome in SOUND:
+        return good(outcome.value)
+    return notice(outcome.value) if outcome in OPEN else bad(outcome.value)
+
+
+def totals_of(reruns: Iterable[ReplayedRecord]) -> dict[str, int]:
+    """Return how often each outcome came, in the order of their declaration."""
+    counts = Counter(rerun.replay.outcome for rerun in reruns)
+    return {outcome.value: counts[outcome] for outcome in ReplayOutcome if counts[outcome]}
+
+
+def to_json(reruns: Sequence[ReplayedRecord]) -> dict[str, Plain]:
+    """Return the replays as plain data."""
+    return {"records": [_record_json(rerun) for rerun in reruns], "totals": {**totals_of(reruns)}}
+
+
+def _record_json(rerun: ReplayedRecord) -> Plain:
+    replay, record = rerun.replay, rerun.record
+    return {
+        "path": str(rerun.path),
+        "id": None if record is None else record.id,
+        "contract": None if record is None else record.contract,
+        "mode": replay.mode,
+        "outcome": replay.outcome.value,
+        "expect": None if rerun.expect is None else rerun.expect.value,
+        "standing": rerun.standing.value or None,
+        "step": replay.step,
+        "detail": replay.detail,
+        "notes": list(replay.notes),
+        "changes": [{"what": change.what, "text": change.text} for change in replay.changes],
+    }
