@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from chaosagent.api.arguments import flag_of, name_of, path_of, whole_of
 from chaosagent.api.counterexample import Counterexample
+from chaosagent.api.replays.replayed import ReplayedRecord, exit_code_of, is_explained, page_of, totals_of
+from chaosagent.api.replays.replaying import MODES, OptionNames, StoredRecord, Writing, records_at, replay_all
 from chaosagent.api.result import StudyResult, each_of
 from chaosagent.api.rows import frame_of
 from chaosagent.api.running_loop import outside_running_loop
-from chaosagent.api.suites.replayed import ReplayedRecord, exit_code_of, is_explained, page_of, totals_of
-from chaosagent.api.suites.replaying import MODES, OptionNames, StoredRecord, Writing, records_at, replay_all
 from chaosagent.api.target_output import target_output_to_stderr
 from chaosagent.errors import UsageError
 from chaosagent.importable import stop_if_loading

@@ -11,9 +11,9 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from chaosagent.api.replays.replayed import ReplayedRecord, totals_of
+from chaosagent.api.replays.replaying import records_at, replay_all
 from chaosagent.api.robustness import curves_json, robustness_of
-from chaosagent.api.suites.replayed import ReplayedRecord, totals_of
-from chaosagent.api.suites.replaying import records_at, replay_all
 from chaosagent.canonical import Plain
 from chaosagent.cli.output import remark, stdout_for_answers
 from chaosagent.cli.session import run_study, write_beside

@@ -22,12 +22,13 @@ from chaosagent.cli.doctor import doctor
 from chaosagent.cli.listing import list_kind
 from chaosagent.cli.merge import merge
 from chaosagent.cli.proxy import proxy
-from chaosagent.cli.replay import replay
 from chaosagent.cli.report import report
 from chaosagent.cli.search import search
 from chaosagent.cli.show import show
 from chaosagent.cli.starter.init import init
 from chaosagent.cli.status import status
+from chaosagent.cli.suites.replay import replay
+from chaosagent.cli.suites.suite import suite
 from chaosagent.errors import ChaosAgentError
 from chaosagent.version import version
 
@@ -55,6 +56,7 @@ VERBS: Mapping[str, tuple[Callable[..., int], str]] = {
     "compare": (compare, "Say what changed from one study to another."),
     "merge": (merge, "Put together a study that was searched in parts (--shard)."),
     "replay": (replay, "Run stored counterexamples again."),
+    "suite": (suite, "Choose the fewest records that cover all that breaks, to keep them in CI."),
     "proxy": (proxy, "Put faults between an agent in any language and its model and services."),
     "show": (show, "Tell the story of a counterexample."),
     "check": (check, "Check contracts on traces of production; nothing is executed."),

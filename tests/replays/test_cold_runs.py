@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chaosagent.api.suites.replaying import records_at, replay_all
+from chaosagent.api.replays.replaying import records_at, replay_all
 from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.store import write_record
 from chaosagent.study.chance.confirmation import Confirmation

@@ -1,3 +1,3 @@
-"""Records of counterexamples as a regression test: choosing them, running them again, and what the outcomes mean."""
+"""Regression suites: which records are in them, and which they no longer need."""
 
 __all__: list[str] = []

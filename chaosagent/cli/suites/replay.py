@@ -73,8 +73,8 @@ def replay(
 
     chaosagent replay --promote tests/replays
     """
-    from chaosagent.api.suites.replayed import exit_code_of, page_of, to_json
-    from chaosagent.api.suites.replaying import MODES, Writing, records_at, replay_all
+    from chaosagent.api.replays.replayed import exit_code_of, page_of, to_json
+    from chaosagent.api.replays.replaying import MODES, Writing, records_at, replay_all
     from chaosagent.errors import UnknownNameError
 
     if mode not in MODES:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chaosagent.api.entries import Reference, reference_of
-from chaosagent.api.suites.replayed import ReplayedRecord
+from chaosagent.api.replays.replayed import ReplayedRecord
 from chaosagent.api.trusted_records import refuse_foreign_code, refuse_other_target
 from chaosagent.errors import ChaosAgentError, RecordError, StudyError, TargetError, UsageError
 from chaosagent.execution.workers.workbench import load_workbench

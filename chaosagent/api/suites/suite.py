@@ -1,0 +1,215 @@
+"""A regression suite: the fewest records that cover every broken contract and every cause of some studies."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from chaosagent.api.stored.study_facts import study_facts
+from chaosagent.api.suites.covering import smallest_cover
+from chaosagent.errors import UsageError
+from chaosagent.faults.injection import place_of
+from chaosagent.replays.record import ReplayRecord
+from chaosagent.replays.review import Expectation, Review, read_review, review_path, write_review
+from chaosagent.replays.store import SUFFIX, read_record
+from chaosagent.report.causes.calls import Calls
+from chaosagent.report.causes.cause import causes_of, finding_in
+
+
+class Element(NamedTuple):
+    """Something that a suite has to cover.
+
+    Attributes:
+        contract: A contract that is broken; empty for a cause.
+        cause: Number of the cause, from 1, cheapest first; 0 for a contract.
+        interface: Where a fault of the cause lands.
+        operation: Which call it hits there.
+    """
+
+    contract: str = ""
+    cause: int = 0
+    interface: str = ""
+    operation: str = ""
+
+    def __str__(self) -> str:
+        return self.contract or f"cause {self.cause} at {self.interface} {self.operation}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A record that may be in a suite.
+
+    Attributes:
+        path: Of its file.
+        record: What it holds.
+        is_kept: It is in the suite already, and stays.
+        covers: What it shows.
+    """
+
+    path: Path
+    record: ReplayRecord
+    is_kept: bool
+    covers: frozenset[Element]
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """The records that were chosen.
+
+    Attributes:
+        chosen: Cheapest first; those that are in the suite already among them.
+        others: That need not be in it.
+        headlines: What each cause does, by its number.
+    """
+
+    chosen: tuple[Candidate, ...]
+    others: tuple[Candidate, ...]
+    headlines: Mapping[int, str]
+
+    @property
+    def new(self) -> tuple[Candidate, ...]:
+        """Those that are to be copied."""
+        return tuple(one for one in self.chosen if not one.is_kept)
+
+
+def choose_suite(folders: Sequence[Path], existing: Sequence[Path] = ()) -> Suite:
+    """Choose the smallest set of records of some studies that covers every broken contract and every cause.
+
+    A cause counts once for each interface and operation that its faults hit.
+
+    Args:
+        folders: Of the studies.
+        existing: Records that are in the suite and stay; what they cover need not be covered again.
+
+    Raises:
+        UsageError: A folder holds no study, or no counterexample; records are of several targets; or two different
+            records have the same name.
+        StoredDataError: A store is damaged, or of another version.
+        RecordError: A record cannot be read.
+        MissingExtraError: scipy is not installed.
+    """
+    found: dict[Path, tuple[ReplayRecord, Calls | None]] = {}
+    for folder in folders:
+        counterexamples = study_facts(folder).counterexamples
+        if not counterexamples:
+            raise UsageError(f"{folder} has no counterexample, so there is nothing to choose from. Leave it out.")
+        found.update({one.path: (one.record, one.calls) for one in counterexamples})
+    calls = {record.id: known for record, known in found.values()}
+    kept = {path: read_record(path) for path in existing}
+    listed = [(path, record, True) for path, record in kept.items()]
+    present = {record.id for record in kept.values()}
+    listed += [(path, record, False) for path, (record, _) in found.items() if record.id not in present]
+    check_one_suite(listed)
+    covered, headlines = covered_by([record for _, record, _ in listed], calls)
+    every = [Candidate(path, record, is_kept, covered[record.id]) for path, record, is_kept in listed]
+    every.sort(key=lambda one: (one.record.cost, one.record.contract, one.record.task.id, one.record.id))
+    already = frozenset().union(*(one.covers for one in every if one.is_kept))
+    names = set(smallest_cover({one.path: one.covers - already for one in every if not one.is_kept}))
+    return Suite(
+        tuple(one for one in every if one.is_kept or one.path in names),
+        tuple(one for one in every if not (one.is_kept or one.path in names)),
+        headlines,
+    )
+
+
+def check_one_suite(listed: Iterable[tuple[Path, ReplayRecord, bool]]) -> None:
+    """Refuse what cannot be one suite.
+
+    Args:
+        listed: Records with their files, and whether they are in the suite already.
+
+    Raises:
+        UsageError: They are of several targets, or two different ones have the same name.
+    """
+    by_name: dict[str, tuple[Path, ReplayRecord]] = {}
+    first: tuple[Path, ReplayRecord] | None = None
+    for path, record, _ in listed:
+        first = first or (path, record)
+        if record.target_name != first[1].target_name:
+            raise UsageError(
+                f"{path} is of the target {record.target_name!r}, and {first[0]} of {first[1].target_name!r}. Make a "
+                "suite for each target, in a folder of its own."
+            )
+        known = by_name.setdefault(path.name, (path, record))
+        if known[1].trace_digest != record.trace_digest:
+            raise UsageError(
+                f"{path} and {known[0]} have the same name and hold different runs. Leave one of the studies out."
+            )
+
+
+def covered_by(
+    records: Sequence[ReplayRecord], calls: Mapping[str, Calls | None]
+) -> tuple[dict[str, frozenset[Element]], dict[int, str]]:
+    """Return what each of some records covers, by its id, and what each cause does, by its number.
+
+    Args:
+        records: Of one target.
+        calls: Of the run without faults of each, by its id, where they are known.
+    """
+    causes = causes_of({one.id: finding_in(one, calls.get(one.id)) for one in records}.values())
+    numbers = {found.id: number for number, cause in enumerate(causes, 1) for found in cause.findings}
+    covered = {
+        one.id: frozenset({Element(contract=one.contract), *_hits(one, numbers[one.id])})
+        for one in records
+    }  # fmt: skip
+    return covered, {number: cause.headline for number, cause in enumerate(causes, 1)}
+
+
+def _hits(record: ReplayRecord, cause: int) -> Iterable[Element]:
+    """Yield where the faults of a record land: interface and operation, which are empty where no step shows it."""
+    landed = {step.hook: step.operation for step in record.trace.steps if step.landed is not None}
+    for injection in record.schedule:
+        place = place_of(injection)
+        yield Element("", cause, place.interface, landed.get(str(place), ""))
+
+
+def write_suite(suite: Suite, out: Path) -> list[Path]:
+    """Copy the new records of a suite, each with a text that says that it is known and open; all of them or none.
+
+    Raises:
+        UsageError: The folder cannot be written to, or a file that is no copy lies there.
+    """
+    for one in suite.new:
+        place = out / one.path.name
+        if place.exists() or review_path(place).exists():
+            raise UsageError(f"{place} is there already, and is no record of this suite. Choose another --out.")
+    written: list[Path] = []
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out, prefix=".writing-") as draft:
+            for one in suite.new:
+                copy = Path(draft) / one.path.name
+                shutil.copyfile(one.path, copy)
+                write_review(copy, one.record, Review(expect=Expectation.VIOLATED))
+            for one in suite.new:
+                for path in (review_path(Path(draft) / one.path.name), Path(draft) / one.path.name):
+                    path.replace(out / path.name)
+                    written.append(out / path.name)
+    except BaseException as error:
+        for path in written:
+            with contextlib.suppress(OSError):
+                path.unlink()
+        if isinstance(error, OSError):
+            raise UsageError(f"{out}: cannot be written to: {error.strerror}. Choose another --out.") from error
+        raise
+    return [out / one.path.name for one in suite.new]
+
+
+def records_in_suite(out: Path) -> list[Path]:
+    """Return the records in the folder of a suite; none where there is no such folder."""
+    return sorted(out.rglob(f"*{SUFFIX}")) if out.is_dir() else []
+
+
+def check_reviews(paths: Iterable[Path]) -> None:
+    """Refuse a suite with a text beside a record that cannot be read, before anything is written.
+
+    Raises:
+        RecordError: There is one, or a record cannot be read.
+    """
+    for path in paths:
+        read_review(path, read_record(path))

@@ -1,0 +1,3 @@
+"""Commands for regression suites."""
+
+__all__: list[str] = []

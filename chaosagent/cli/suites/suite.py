@@ -1,0 +1,113 @@
+"""`chaosagent suite`: choose the records of a regression suite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from chaosagent.cli import output
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chaosagent.api.suites.pruning import Removed
+    from chaosagent.canonical import Plain
+
+DONE = 0
+OUT = Path("tests/replays")
+
+
+def suite(
+    studies: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Folders of studies, or their study files; none with --prune alone.",
+            metavar="FOLDER|STUDY...",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    out: Annotated[Path, typer.Option(help="Folder of the suite.", metavar="FOLDER")] = OUT,
+    add: Annotated[
+        bool, typer.Option("--add", help="Add to the records that are there what they do not cover.")
+    ] = False,
+    prune: Annotated[
+        bool,
+        typer.Option(
+            "--prune",
+            help="First delete records that no longer land in today's target, that are copies, or that another one "
+            "covers. This replays all of them.",
+        ),
+    ] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Say what each record covers, and what is left out.")] = (
+        False
+    ),
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Choose the fewest records that cover every broken contract and every cause, and copy them to be kept in CI.
+
+    A cause counts once for each interface and operation that its faults hit. Next to each record a text file says that
+    it is known and open (`expect = "violated"`), so `chaosagent replay` on the suite is green until something new
+    breaks; `replay --promote` expects of what was fixed that it holds. Both files belong into version control.
+
+    Exit code: 0; 2 where there is nothing to choose from, records are of several targets, two records have the same
+    name, or a file cannot be read; then nothing is written.
+
+    [bold]Examples[/bold]
+
+    chaosagent suite chaosagent-out/triage-naive --out tests/replays
+
+    chaosagent suite chaosagent-out/tuesday --add --explain
+
+    chaosagent suite --prune
+    """
+    from chaosagent.api.suites.suite import check_reviews, choose_suite, records_in_suite, write_suite
+    from chaosagent.api.suites.suite_page import suite_json, suite_page
+    from chaosagent.cli.status import folder_of
+    from chaosagent.errors import UsageError
+
+    existing = records_in_suite(out)
+    check_reviews(existing)
+    if not studies and not prune:
+        raise UsageError("name the folders of studies to choose records from, or --prune.")
+    if prune and not existing:
+        raise UsageError(f"{out} holds no record to prune. Name the suite with --out.")
+    if existing and not (add or prune):
+        raise UsageError(f"{out} holds a suite already. Add to it with --add, or choose another --out.")
+    folders = [folder_of(path) for path in studies or ()]
+    removed = _prune(existing) if prune else []
+    gone = {one.path for one in removed}
+    chosen = choose_suite(folders, [path for path in existing if path not in gone]) if folders else None
+    if removed:
+        _delete(removed)
+    if chosen is not None:
+        write_suite(chosen, out)
+    if json:
+        told: dict[str, Plain] = {"removed": [{"path": str(path), "reason": reason} for path, reason in removed]}
+        output.answer_json({**({} if chosen is None else suite_json(chosen, out)), **told})
+        return DONE
+    for path, reason in removed:
+        output.remark(f"removed {path}: {reason}")
+    if chosen is not None:
+        output.answer(suite_page(chosen, out, explain=explain))
+    elif not removed:
+        output.remark(f"{out}: each of the {len(existing)} records is needed")
+    return DONE
+
+
+def _prune(existing: Sequence[Path]) -> list[Removed]:
+    from chaosagent.api.replays.replaying import records_at, replay_all
+    from chaosagent.api.suites.pruning import superseded_in, without_effect
+
+    with output.stdout_for_answers():
+        idle = without_effect(replay_all(records_at(existing), mode="schedule"))
+    gone = {one.path for one in idle}
+    return [*idle, *superseded_in([path for path in existing if path not in gone])]
+
+
+def _delete(removed: Sequence[Removed]) -> None:
+    from chaosagent.api.suites.pruning import remove_records
+
+    remove_records(removed)

@@ -1,0 +1,155 @@
+"""`chaosagent suite`: what is chosen, what a build says of it from then on, and what is refused."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chaosagent.api.suites.suite import check_one_suite
+from chaosagent.errors import UsageError
+from chaosagent.replays.review import Expectation, Review, write_review
+from chaosagent.replays.store import read_record
+from tests.cli.test_replay import edit_agent
+
+pytest.importorskip("scipy", reason="needs the extra `statistics`")
+
+Command = Callable[..., Any]
+BROKEN, FIXED = '{"keys": False}', '{"keys": True}'
+
+
+def names(folder: Path) -> list[str]:
+    """Return the names of the files in a folder."""
+    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+
+
+@pytest.mark.usefixtures("records")
+def test_from_a_search_to_a_build_that_a_returning_failure_turns_red(chaosagent: Command, folder: Path) -> None:
+    chosen = chaosagent("suite", "found", "--out", "tests/replays", "--json")
+    known = chaosagent("replay", "tests/replays")
+    edit_agent(folder, (BROKEN, FIXED))
+    fixed = chaosagent("replay", "tests/replays")
+    promoted = chaosagent("replay", "tests/replays", "--promote")
+    edit_agent(folder, (FIXED, BROKEN))
+    back = chaosagent("replay", "tests/replays")
+
+    (record,) = chosen.json["records"]
+    assert record["covers"] == ["at-most-once", "cause 1 at service:payments refund"]
+    assert names(folder / "tests/replays") == [
+        Path(record["path"]).stem + ".accepted.toml",
+        Path(record["path"]).name,
+    ]
+    assert [one.code for one in (chosen, known, fixed, promoted, back)] == [0, 0, 0, 0, 1]
+    assert known.out.startswith("KNOWN")
+    assert "it was open and holds now; --promote" in fixed.out
+    assert "expected to hold from now on" in promoted.out
+    assert record["path"] in back.out
+    assert "it had been fixed, and came back" in back.out
+
+
+@pytest.mark.usefixtures("records")
+def test_what_is_covered_is_not_added_again_and_what_is_there_stays(chaosagent: Command, folder: Path) -> None:
+    assert chaosagent("suite", "found", "--out", "suite").code == 0
+    before = names(folder / "suite")
+
+    again = chaosagent("suite", "found", "--out", "suite")
+    added = chaosagent("suite", "found", "--out", "suite", "--add", "--explain")
+
+    assert again.code == 2
+    assert "holds a suite already. Add to it with --add" in again.err
+    assert added.code == 0
+    assert "One record in suite: 0 new, of 2 in all" in added.out
+    assert "Not in the suite, as others cover the same" in added.out
+    assert names(folder / "suite") == before
+
+
+def test_copies_what_others_cover_and_what_no_longer_lands_is_pruned_with_its_reason(
+    chaosagent: Command, records: Path, folder: Path
+) -> None:
+    suite = folder / "suite"
+    shutil.copytree(records, suite)
+    first, second = sorted(suite.glob("*.replay"))
+    shutil.copyfile(first, suite / "copy.replay")
+    for path in (first, suite / "copy.replay"):
+        write_review(path, read_record(path), Review(expect=Expectation.HELD))
+
+    pruned = chaosagent("suite", "--prune", "--out", suite, "--json")
+
+    (removed,) = pruned.json["removed"]
+    assert removed["reason"].startswith("the same counterexample as")
+    assert len(list(suite.glob("*.replay"))) == 2, "of one it is expected that it holds, of the other nothing"
+    write_review(second, read_record(second), Review(expect=Expectation.HELD))
+    (superseded,) = chaosagent("suite", "--prune", "--out", suite, "--json").json["removed"]
+    assert "is no dearer and covers all that it covers" in superseded["reason"]
+    edit_agent(folder, (BROKEN, FIXED), ('run.service("payments"', 'run.service("bank"'))
+    (idle,) = chaosagent("suite", "--prune", "--out", suite, "--json").json["removed"]
+    assert idle["reason"].startswith("it no longer lands: ")
+    assert names(suite) == []
+
+
+@pytest.mark.parametrize("case", ["empty", "no finding", "damaged", "other target", "nothing named"])
+def test_bad_input_is_named_and_nothing_is_written(chaosagent: Command, records: Path, folder: Path, case: str) -> None:
+    (folder / "empty").mkdir()
+    arguments: list[object] = ["found"]
+    record = sorted(records.glob("*.replay"))[0]
+    if case == "empty":
+        arguments, said = ["empty"], "empty holds no study: there is no study.db"
+    elif case == "no finding":
+        chaosagent("search", "study.yaml", "--out", "none", "--config", "hardened")
+        arguments, said = ["none"], "none has no counterexample, so there is nothing to choose from"
+    elif case == "damaged":
+        (folder / "suite").mkdir()
+        shutil.copyfile(record, folder / "suite" / record.name)
+        (folder / "suite" / f"{record.stem}.accepted.toml").write_text("expect = 7", encoding="utf-8")
+        arguments, said = ["found", "--add"], "version must be a whole number, got None. Remove the file"
+    elif case == "other target":
+        study = "target: refund\ncontracts: [no-ghosts]\nbudget: 1.2\noperators: [service.error_status]\n"
+        (folder / "other.yaml").write_text(study, encoding="utf-8")
+        chaosagent("search", "other.yaml", "--out", "other")
+        arguments, said = ["found", "other"], "Make a suite for each target, in a folder of its own"
+    else:
+        arguments, said = [], "name the folders of studies to choose records from, or --prune"
+    before = names(folder / "suite")
+
+    answer = chaosagent("suite", *arguments, "--out", "suite")
+
+    assert answer.code == 2
+    assert said in answer.err
+    assert names(folder / "suite") == before
+
+
+@pytest.mark.usefixtures("records")
+def test_a_suite_is_written_whole_or_not_at_all(
+    chaosagent: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replaced: list[Path] = []
+    move = Path.replace
+
+    def fails_at_the_second(self: Path, target: Path) -> Path:
+        if self.suffix == ".replay":
+            raise OSError(28, "No space left on device")
+        replaced.append(target)
+        return move(self, target)
+
+    monkeypatch.setattr(Path, "replace", fails_at_the_second)
+
+    answer = chaosagent("suite", "found", "--out", "suite")
+
+    assert answer.code == 2
+    assert "cannot be written to: No space left on device. Choose another --out." in answer.err
+    assert replaced, "one file was there already"
+    assert names(folder / "suite") == []
+
+
+def test_two_different_records_of_one_name_are_refused(records: Path) -> None:
+    path = sorted(records.glob("*.replay"))[0]
+    record = read_record(path)
+    other = replace(record, trace_digest="f" * 32)
+
+    check_one_suite([(path, record, False), (Path("elsewhere") / path.name, record, False)])
+    with pytest.raises(UsageError, match="have the same name and hold different runs"):
+        check_one_suite([(path, record, False), (Path("elsewhere") / path.name, other, False)])
