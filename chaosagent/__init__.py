@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from chaosagent.api.check_traces import CheckResult, check
     from chaosagent.api.counterexample import Counterexample
     from chaosagent.api.load_study import load
-    from chaosagent.api.replay_records import ReplayResult, replay
+    from chaosagent.api.replays.replay_records import ReplayResult, replay
     from chaosagent.api.result import StudyResult
     from chaosagent.api.rows import Certificate, Trial
     from chaosagent.api.search_study import search
@@ -103,7 +103,7 @@ _HOMES = {
     **dict.fromkeys(("Capability", "CapabilitySet"), "chaosagent.governance.capability"),
     **dict.fromkeys(("Mediator", "PolicyMediator", "Ruling"), "chaosagent.governance.mediator"),
     **dict.fromkeys(("CheckResult", "check"), "chaosagent.api.check_traces"),
-    **dict.fromkeys(("ReplayResult", "replay"), "chaosagent.api.replay_records"),
+    **dict.fromkeys(("ReplayResult", "replay"), "chaosagent.api.replays.replay_records"),
     **dict.fromkeys(("Certificate", "Trial"), "chaosagent.api.rows"),
     "Counterexample": "chaosagent.api.counterexample",
     "Study": "chaosagent.api.study",

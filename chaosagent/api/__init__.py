@@ -4,7 +4,6 @@ __all__ = [
     "check_traces",
     "counterexample",
     "load_study",
-    "replay_records",
     "result",
     "robustness",
     "rows",

@@ -98,7 +98,7 @@ class Certificate:
         seed: Of the runs.
         contract: Id of the contract that was searched.
         level: `"C0"` to `"C4"`, or `"S"` for a stochastic target; see `docs/proofs.md`.
-        lower_bound: No schedule cheaper than this violates the contract; infinite if none does at all.
+        lower_bound: No schedule cheaper than this violates the contract; infinite if none within the budget does.
         cost: Of the cheapest counterexample; `None` if there is none.
         certified: The counterexample is proved to be a cheapest one.
         safe: It is proved that nothing within the budget violates the contract, and something could be injected.

@@ -64,6 +64,7 @@ def compare(
     for path in figures:
         if path.suffix.lower() not in FIGURES:
             raise UsageError(f"--out {path}: the name must end in {', '.join(FIGURES)}.")
+        output.check_place(path)
     compared = compare_studies(first, second, by_replay=by_replay)
     if figures:
         draw_curves([curves_of(first), curves_of(second)], figures)

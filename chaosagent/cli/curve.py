@@ -110,7 +110,7 @@ def curve(
     from chaosagent.cli.status import folder_of
 
     wanted = [] if out is None else out
-    _check(studies, wanted, draws, no_runs=no_runs, over_time=over_time)
+    _check(studies, wanted, draws, by, no_runs=no_runs, over_time=over_time)
     folders = [folder_of(path) for path in studies]
     workforce = WorkerSettings("inline" if workers is None else "process", workers)
     for folder in () if no_runs or over_time else folders:
@@ -127,7 +127,15 @@ def curve(
     return CONTRADICTED if any(one.contradictions for one in found) else DRAWN
 
 
-def _check(studies: Sequence[Path], out: Sequence[Path], draws: int | None, *, no_runs: bool, over_time: bool) -> None:
+def _check(
+    studies: Sequence[Path],
+    out: Sequence[Path],
+    draws: int | None,
+    by: Breakdown | None,
+    *,
+    no_runs: bool,
+    over_time: bool,
+) -> None:
     """Refuse what cannot be drawn, before anything is read or run."""
     from chaosagent.api.stored.curve_figure import FIGURES
     from chaosagent.errors import UsageError
@@ -135,6 +143,10 @@ def _check(studies: Sequence[Path], out: Sequence[Path], draws: int | None, *, n
     for path in out:
         if path.suffix.lower() not in (*FIGURES, ".csv"):
             raise UsageError(f"--out {path}: the name must end in {', '.join(FIGURES)} or .csv.")
+    for path in out:
+        output.check_place(path)
+    if over_time and by is not None:
+        raise UsageError("--over-time and --by: a trend has no categories. Leave one of them out.")
     if len(studies) > STUDIES_MAX and not over_time:
         raise UsageError(
             f"{len(studies)} studies: at most {STUDIES_MAX} can be told apart in one figure. Name fewer, or draw the "

@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TextIO
 
 from chaosagent.api.target_output import target_output_to_stderr
@@ -44,6 +45,21 @@ def look_of(stream: TextIO) -> Look:
     columns = max(COLUMNS_MIN, shutil.get_terminal_size((100, 24)).columns) if on_terminal else None
     colour = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return Look(columns, colour, ascii_only=not _writes(stream, MARKS))
+
+
+def check_place(path: Path) -> None:
+    """Refuse a file that could not be written, before work is done that would be lost.
+
+    Raises:
+        UsageError: Its folder does not exist, or may not be written to; or it is a folder.
+    """
+    from chaosagent.errors import UsageError
+
+    folder = path.parent
+    if not folder.is_dir():
+        raise UsageError(f"--out {path}: there is no folder {folder}. Make it, or choose another file.")
+    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        raise UsageError(f"--out {path}: it cannot be written. Choose another file.")
 
 
 def make_safe(*streams: TextIO) -> None:

@@ -66,6 +66,8 @@ def report(
         raise UsageError(f"{len(studies)} studies: one page holds at most {STUDIES_MAX}. Name fewer.")
     if since is not None and len(studies) > 1:
         raise UsageError("--since compares one study with an earlier one. Name one study, or leave --since out.")
+    if out is not None:
+        output.check_place(out)
     folders = [folder_of(path) for path in studies]
     facts = [study_facts(folder) for folder in folders]
     place = out or (folders[0] / NAME if len(folders) == 1 else Path(NAME))

@@ -70,7 +70,8 @@ class Difference:
         change: How the second study differs.
         before: Its outcome in the first study.
         after: In the second.
-        may_be_worse: Something was found that the first study did not search for: it may be new, or cheaper.
+        may_be_worse: Something was found that the first study did not search for, so it may be new or cheaper; or the
+            second study no longer proves what the first one did, so there may be something to find.
         note: Why it is not comparable; empty where it is.
     """
 
@@ -89,6 +90,7 @@ class Comparison:
     Attributes:
         differences: Of the searches that both have, the worst first, without those that are the same.
         same: How many are the same.
+        open_in_both: How many of these neither study has proved or broken.
         only_before: Searches that only the first study has.
         only_after: Searches that only the second one has.
     """
@@ -97,6 +99,7 @@ class Comparison:
     same: int
     only_before: tuple[SearchKey, ...] = ()
     only_after: tuple[SearchKey, ...] = ()
+    open_in_both: int = 0
     counts: Mapping[Change, int] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -140,12 +143,18 @@ def compare(
     shared = [key for key in before if key in after]
     found = [_difference(key, before[key], after[key], budget, silence, is_held=key in held) for key in shared]
     order = list(Change)
+    is_open = [
+        before[key].cost is None and after[key].cost is None and not before[key].excludes(budget)
+        for key, one in zip(shared, found, strict=True)
+        if one.change is Change.SAME
+    ]
     found.sort(key=lambda one: (order.index(one.change), one.after.cost or one.before.cost or 0.0, one.key))
     return Comparison(
         differences=tuple(one for one in found if one.change is not Change.SAME),
         same=sum(one.change is Change.SAME for one in found),
         only_before=tuple(sorted(key for key in before if key not in after)),
         only_after=tuple(sorted(key for key in after if key not in before)),
+        open_in_both=sum(is_open),
     )
 
 
@@ -161,7 +170,7 @@ def _difference(
     if before.cost is None and after.cost is None:
         was, now = before.excludes(budget), after.excludes(budget)
         change = Change.SAME if was == now else Change.PROVED if now else Change.UNPROVED
-        return Difference(key, change, before, after)
+        return Difference(key, change, before, after, may_be_worse=change is Change.UNPROVED)
     if before.cost is not None and after.cost is not None and abs(before.cost - after.cost) <= COST_TOLERANCE:
         return Difference(key, Change.SAME, before, after)
     is_worse = before.cost is None or (after.cost is not None and after.cost < before.cost)

@@ -77,9 +77,24 @@ def test_a_study_that_runs_or_was_killed_has_a_page_without_any_proof(chaosagent
     assert (running["state"], running["proved_below"]) == ("running", 0.0)
     assert running["verdict"] == "So far: Not robust."
     page = (folder / "out" / "report.html").read_text("utf-8")
-    assert "so only searches that are over show here and no proof is final" in page
+    assert "so no proof is final, and what its searches have proved so far is not shown" in page
     assert ">certified<" not in page
     assert "This is proved" not in page
+
+
+def test_violations_that_are_not_reduced_yet_are_no_robustness(chaosagent: Command, folder: Path) -> None:
+    chaosagent("search", "study.yaml", "--out", "out")
+    told = json.loads((folder / "out" / "progress.json").read_text("utf-8"))
+    known = {"state": "running", "found": 2, "best_cost": 1.1, "counterexamples": []}
+    (folder / "out" / "progress.json").write_text(json.dumps({**told, **known}), "utf-8")
+
+    with lock_folder(folder / "out"):
+        running = chaosagent("report", "out", "--json").json
+
+    assert running["verdict"] == "So far: Not robust."
+    page = (folder / "out" / "report.html").read_text("utf-8")
+    assert "Two violations are known, the cheapest of which costs 1.1; none of them is final." in page
+    assert "Nothing was found" not in page
 
 
 def test_a_page_is_written_while_a_search_runs_and_takes_a_hundredth_of_its_time(

@@ -84,7 +84,7 @@ def test_the_other_way_round_new_is_gone_and_cheaper_is_dearer(
         (SearchOutcome(1.5), SearchOutcome(None, 1.0), Change.INCOMPARABLE, False),
         (SearchOutcome(1.5), SearchOutcome(2.0, 2.0), Change.DEARER, False),
         (SearchOutcome(None, 2.0), SearchOutcome(None, 0.0, BUDGET), Change.PROVED, False),
-        (SearchOutcome(None, 0.0, BUDGET), SearchOutcome(None, 2.0), Change.UNPROVED, False),
+        (SearchOutcome(None, 0.0, BUDGET), SearchOutcome(None, 2.0), Change.UNPROVED, True),
         (SearchOutcome(0.0), SearchOutcome(None, 0.0, BUDGET), Change.GONE, False),
     ],
 )

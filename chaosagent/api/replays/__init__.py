@@ -1,3 +1,3 @@
 """Replaying records: each against its target, and what the outcomes mean."""
 
-__all__: list[str] = []
+__all__ = ["replay_records"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from chaosagent.api.counterexample import Counterexample
 from chaosagent.api.load_study import load
-from chaosagent.api.replay_records import replay
+from chaosagent.api.replays.replay_records import replay
 from chaosagent.api.result import StudyResult
 from chaosagent.api.rows import STUDY_NAME, Certificate
 from chaosagent.api.stored.study_facts import study_facts

@@ -39,6 +39,10 @@ def comparison_page(compared: StudyComparison) -> Page:
     _tell_unshared(page, compared)
     counts = ", ".join(f"{number} {change.value}" for change, number in result.counts.items() if number)
     page.gap().line(faint(f"{_searches(sum(result.counts.values()))} in both: {counts or 'none'}"))
+    if result.open_in_both:
+        page.line(
+            faint(f"{_searches(result.open_in_both)} of the same ones are open in both: nothing found or proved.")
+        )
     if first.settings.search.all_minimal or second.settings.search.all_minimal:
         page.line(faint("Of several counterexamples of a search, the cheapest one is compared."))
     return page
@@ -53,12 +57,22 @@ def verdict_of(compared: StudyComparison) -> Span:
     if not (result.same or result.differences):
         return notice("Nothing can be compared: no search is in both studies.")
     if result.undetermined:
-        number = sum(one.may_be_worse for one in result.differences)
-        them = "it" if number == 1 else "them"
-        return notice(
-            f"Cannot be told: {quantity(number, 'counterexample')} of the second study may be new or cheaper, as the "
-            f"first one did not search for {them}. Resume the first one with more --trials, and compare again."
-        )
+        lost = result.counts[Change.UNPROVED]
+        number = sum(one.may_be_worse for one in result.differences) - lost
+        told = []
+        if number:
+            them = "it" if number == 1 else "them"
+            told.append(
+                f"{quantity(number, 'counterexample')} of the second study may be new or cheaper, as the first one did "
+                f"not search for {them}. Resume the first one with more --trials, or search it up to a higher budget."
+            )
+        if lost:
+            verb = "proves" if lost == 1 else "prove"
+            told.append(
+                f"{quantity(lost, 'search', 'searches')} of the second study no longer {verb} what the first one "
+                "proved, so something new may be left to find there. Resume the second one."
+            )
+        return notice(f"Cannot be told: {' And '.join(told)}")
     return good(f"Nothing is new or cheaper up to a budget of {compared.budget:g}.")
 
 
@@ -165,6 +179,7 @@ def comparison_json(compared: StudyComparison) -> dict[str, Plain]:
         "budget": compared.budget,
         "worse": result.worse,
         "undetermined": result.undetermined,
+        "open_in_both": result.open_in_both,
         "counts": {change.value: number for change, number in result.counts.items()},
         "causes": {title: [cause_json(one) for one in compared.causes(changes)] for title, changes in BY_CAUSE.items()},
         "differences": [_difference_json(one) for one in result.differences],

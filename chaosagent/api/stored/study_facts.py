@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
-from chaosagent.api.rows import STUDY_NAME, Certificate, certificates_in
+from chaosagent.api.rows import STUDY_NAME, Certificate, certificates_in, store_in
 from chaosagent.api.stored.further_study import OBJECTIVE_FOLDER, belongs_to
 from chaosagent.api.stored.random_runs import random_runs_of
 from chaosagent.errors import RecordError, StoredDataError, UsageError
@@ -36,7 +36,14 @@ from chaosagent.study.store.facts import Facts, bounds_in, read_facts
 from chaosagent.study.store.files import FILE_NAME
 from chaosagent.study.store.lock import holder_of
 from chaosagent.study.store.progress_file import read_progress
-from chaosagent.study.store.reading import REMEDY, REMEDY_ANEW, ClosedStore, open_closed_store, read_only_uri
+from chaosagent.study.store.reading import (
+    REMEDY,
+    REMEDY_ANEW,
+    ClosedStore,
+    journal_of,
+    open_closed_store,
+    read_only_uri,
+)
 from chaosagent.studyfile import load_study
 
 ERRORS_MAX = 20
@@ -68,14 +75,7 @@ def study_facts(folder: Path) -> StudyFacts:
         StoredDataError: The store is damaged, or of another version.
         UsageError: The folder holds no study, or its study file cannot be read.
     """
-    if not folder.is_dir():
-        what = "is no folder" if folder.exists() else "does not exist"
-        raise UsageError(f"{folder} {what}. Name the folder of a study, such as chaosagent-out/NAME.")
-    path = folder / FILE_NAME
-    if not path.is_file():
-        raise UsageError(
-            f"{folder} holds no study: there is no {FILE_NAME}. Name the folder that `chaosagent search` has written."
-        )
+    path = store_in(folder)
     budget = load_study(folder / STUDY_NAME).settings.budget
     if holder_of(folder) is not None or not _is_closed(path):
         return _so_far(folder, is_running=holder_of(folder) is not None)
@@ -85,6 +85,8 @@ def study_facts(folder: Path) -> StudyFacts:
 
 
 def _is_closed(path: Path) -> bool:
+    if journal_of(path).exists():  # to open it with its journal would write beside it
+        return False
     try:
         with contextlib.closing(sqlite3.connect(read_only_uri(path), uri=True)) as connection:
             return "counts" in read_facts(connection, path, REMEDY_ANEW)
@@ -95,18 +97,20 @@ def _is_closed(path: Path) -> bool:
 def _of_store(folder: Path, store: ClosedStore, budget: float) -> StudyFacts:
     connection, facts = store.connection, store.facts
     settings = load_study(folder / STUDY_NAME).settings.search
-    ids = [row[0] for row in connection.execute("SELECT id FROM counterexample ORDER BY cost, id")]
-    found, missing = _records(folder, ids)
-    searches = tuple(map(_search_fact, certificates_in(store, budget)))
+    found, missing = _stored_counterexamples(folder, store)
+    searches = list(map(_search_fact, certificates_in(store, budget)))
+    if all(one.contract != OBJECTIVE for one in searches):
+        added, more, gone = _searched_afterwards(folder, facts)
+        searches, found, missing = [*searches, *added], _in_order([*found, *more]), [*missing, *gone]
     tried: Counter[tuple[str, str]] = Counter()
     for schedule, count in connection.execute(_LANDED):
         for _, interface, operator in _injections(schedule):
             tried[operator, interface] += count
     executions, errors = connection.execute("SELECT count(*), sum(status = 'error') FROM execution").fetchone()
-    calls = _undisturbed(store)
     runs, _ = random_runs_of(folder, facts)
     stochastic = facts.get("stochastic") == "yes"
-    objective, contradictions = _objective(folder, facts, searches, () if stochastic else runs)
+    searches, contradictions = _with_failures(searches, () if stochastic else runs)
+    objective = [one for one in searches if one.contract == OBJECTIVE]
     random = _random_curve(runs, objective, budget, stochastic=stochastic) if runs else None
     return StudyFacts(
         folder,
@@ -118,7 +122,7 @@ def _of_store(folder: Path, store: ClosedStore, budget: float) -> StudyFacts:
         wants_several=settings.all_minimal or settings.signatures is not None,
         search_count=_search_count(folder, len(searches)),
         searches=searches,
-        counterexamples=_with_calls(connection, found, calls),
+        counterexamples=found,
         missing=missing,
         trials=connection.execute("SELECT count(*) FROM trial").fetchone()[0],
         executions=executions,
@@ -141,24 +145,39 @@ def _of_store(folder: Path, store: ClosedStore, budget: float) -> StudyFacts:
     )
 
 
-def _objective(
-    folder: Path, facts: Facts, searches: Sequence[SearchFact], runs: Sequence[RandomRuns]
+def _stored_counterexamples(folder: Path, store: ClosedStore) -> tuple[list[StoredCounterexample], list[str]]:
+    """Return the counterexamples of a store, cheapest first, and the ids of those that have no record."""
+    ids = [row[0] for row in store.connection.execute("SELECT id FROM counterexample ORDER BY cost, id")]
+    found, missing = _records(folder, ids)
+    return _with_calls(store.connection, found, _undisturbed(store)), missing
+
+
+def _in_order(found: Iterable[StoredCounterexample]) -> list[StoredCounterexample]:
+    return sorted(found, key=lambda one: (one.record.cost, one.record.contract, one.record.task.id, one.record.seed))
+
+
+def _with_failures(
+    searches: Sequence[SearchFact], runs: Sequence[RandomRuns]
 ) -> tuple[list[SearchFact], tuple[str, ...]]:
-    """Return the searches against the objective with what random schedules broke, and what of it was proved to hold."""
-    against = [one for one in searches if one.contract == OBJECTIVE] or _searched_afterwards(folder, facts)
+    """Return the searches with what random schedules broke, and what of that was proved impossible."""
     known, contradictions = with_failures(
         {
             SearchKey(one.task, one.seed, one.contract): SearchOutcome(
                 0.0 if one.violated_nominally else one.cost, one.proved_below(stochastic=False)
             )
-            for one in against
+            for one in searches
+            if one.contract == OBJECTIVE
         },
         runs,
     )
     told = []
-    for one in against:
-        outcome = known[SearchKey(one.task, one.seed, one.contract)]
-        told.append(one._replace(cost=outcome.cost, lower_bound=min(one.lower_bound, outcome.proved_below)))
+    for one in searches:
+        outcome = known.get(SearchKey(one.task, one.seed, one.contract))
+        if outcome is not None and not one.violated_nominally:
+            bound = min(one.lower_bound, outcome.proved_below)
+            is_kept = outcome.cost == one.cost
+            one = one._replace(cost=outcome.cost, lower_bound=bound, safe=one.safe and is_kept)
+        told.append(one)
     return told, contradictions
 
 
@@ -172,16 +191,19 @@ def _random_curve(
     return without_estimates(random, curve_of(kept, budget))
 
 
-def _searched_afterwards(folder: Path, facts: Facts) -> list[SearchFact]:
+def _searched_afterwards(folder: Path, facts: Facts) -> tuple[list[SearchFact], list[StoredCounterexample], list[str]]:
+    """Return the searches against the objective that were added to a study, and what they found."""
     further = folder / OBJECTIVE_FOLDER
     try:
         if not belongs_to(folder, facts, further):
-            return []
+            return [], [], []
         with open_closed_store(further / FILE_NAME) as store:
-            found = certificates_in(store, load_study(further / STUDY_NAME).settings.budget)
-    except (StoredDataError, UsageError):  # `chaosagent curve` says what is wrong with it
-        return []
-    return [_search_fact(one) for one in found if one.contract == OBJECTIVE]
+            store.connection.text_factory = str
+            searches = certificates_in(store, load_study(further / STUDY_NAME).settings.budget)
+            found, missing = _stored_counterexamples(further, store)
+    except (StoredDataError, RecordError, UsageError):  # `chaosagent curve` says what is wrong with it
+        return [], [], []
+    return [_search_fact(one) for one in searches], found, missing
 
 
 def _search_fact(certificate: Certificate) -> SearchFact:
@@ -207,6 +229,8 @@ def _so_far(folder: Path, *, is_running: bool) -> StudyFacts:
         seconds=told.seconds,
         written=told.written,
         shard=told.shard,
+        known=told.found,
+        known_cost=told.best_cost,
     )
 
 

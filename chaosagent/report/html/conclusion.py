@@ -10,6 +10,7 @@ from chaosagent.report.html.study_facts import COST_TOLERANCE, StudyFacts
 from chaosagent.report.story import quantity
 
 RESUME = "To go on, give the same command with --resume; nothing is run again."
+ASSUMED = "Each proof has assumptions; they stand below, under “What each search proved”."
 
 
 class Conclusion(NamedTuple):
@@ -41,11 +42,19 @@ def conclusion_of(facts: StudyFacts, causes: Sequence[Cause]) -> Conclusion:
         return Conclusion(
             f"{prefix}Not robust.", _broken(facts), (*_cheapest(facts, causes), *_left(facts)), tone="bad"
         )
+    if facts.known:
+        cheapest = "" if facts.known_cost is None else f", the cheapest of which costs {facts.known_cost:g}"
+        verb = "is" if facts.known == 1 else "are"
+        rest = f"{quantity(facts.known, 'violation').capitalize()} {verb} known{cheapest}; none of them is final."
+        return Conclusion(f"{prefix}Not robust.", rest, _left(facts), tone="bad")
     counts = facts.standings()
+    if counts.get("broken"):
+        rest = f"{quantity(counts['broken'], 'search', 'searches').capitalize()} broke under random schedules only."
+        return Conclusion(f"{prefix}Not robust.", rest, _left(facts), tone="bad")
     total = max(facts.search_count, len(facts.searches))
     if facts.is_over and counts.get("proved") and counts["proved"] + counts.get("nothing to inject", 0) == total:
         rest = f"Nothing up to cost {facts.budget:g} breaks it, in the declared space."
-        return Conclusion("Robust.", f"{rest} This is proved.", _left(facts), tone="good")
+        return Conclusion("Robust.", f"{rest} This is proved.", (ASSUMED, *_left(facts)), tone="good")
     if facts.is_over and counts.get("shown", 0) == total and total:
         rest = f"Nothing up to cost {facts.budget:g} was confirmed to break it; clean runs show that, and no proof."
         return Conclusion("No failure shown.", rest, _left(facts), tone="unclear")
@@ -85,6 +94,7 @@ def _cheapest(facts: StudyFacts, causes: Sequence[Cause]) -> tuple[str, ...]:
         told.append("Answers come by chance, so nothing here is proved: fresh runs and clean runs show it.")
     elif 0 < lead.cost <= facts.proved_below() + COST_TOLERANCE:
         told.append(f"Nothing cheaper than {lead.cost:g} breaks any contract in the declared space. This is proved.")
+        told.append(ASSUMED)
     elif facts.proved_below() > 0:
         told.append(
             f"No schedule cheaper than {facts.proved_below():g} breaks any contract in the declared space: proved. "
@@ -103,7 +113,7 @@ def _left(facts: StudyFacts) -> tuple[str, ...]:
         was = "was still running" if facts.state == "running" else "was ended by force"
         when = f" at {facts.written}" if facts.written else ""
         told.append(
-            f"The study {was}{when}, so only searches that are over show here and no proof is final."
+            f"The study {was}{when}, so no proof is final, and what its searches have proved so far is not shown."
             + ("" if facts.state == "running" else f" {RESUME}")
         )
     if facts.state == "interrupted":

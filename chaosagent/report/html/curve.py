@@ -217,7 +217,7 @@ def progress_path(runs: Sequence[int], last: int) -> str:
     if not runs or last <= 0:
         return ""
     corners = [(_x(0, last), _y(0))]
-    for number, run in enumerate(runs):
+    for number, run in enumerate(min(run, last) for run in runs):
         corners += [(_x(run, last), _y(number / len(runs))), (_x(run, last), _y((number + 1) / len(runs)))]
     corners.append((_x(last, last), _y(1)))
     return "M" + " L".join(f"{x:g} {y:g}" for x, y in corners)
@@ -246,7 +246,11 @@ def costs_of(facts: StudyFacts) -> CostsView | None:
     bounds = [(min(run, last), min(bound, most)) for run, bound in facts.bounds] if is_proved else []
     if bounds:
         bounds.append((last, max(bounds[-1][1], min(facts.proved_below(), most))))
-    best = _stairs([(run, min(cost, most)) for run, cost in facts.best_costs], last, most)
+    found = [(min(run, last), min(cost, most)) for run, cost in facts.best_costs]
+    cheapest = min((one.record.cost for one in facts.counterexamples), default=math.inf)
+    if found and cheapest < found[-1][1]:  # a violation is reduced at the end, by runs that are no trials
+        found.append((last, cheapest))
+    best = _stairs(found, last, most)
     bound = _stairs(bounds, last, most)
     if not best and not bound:
         return None

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from chaosagent.report.html.curve import Tick, marks_of, path_of, points_of
+from chaosagent.report.html.curve import Point, Tick, marks_of, path_of, points_of
 from chaosagent.report.html.view import View
 
 CURVES_MAX, CAUSES_MAX = 6, 40
@@ -79,7 +79,7 @@ def overview_of(views: Sequence[View]) -> Overview:
                 f"s{number}-",
                 view.conclusion.verdict,
                 view.conclusion.tone,
-                f"{points[-1].upper:.0%}" if points else "-",
+                _share(points[-1]) if points else "-",
                 len(facts.counterexamples),
                 len(view.causes),
                 f"{standings.get('proved', 0)} of {facts.search_count}",
@@ -104,6 +104,11 @@ def overview_of(views: Sequence[View]) -> Overview:
         causes[:CAUSES_MAX],
         max(0, len(causes) - CAUSES_MAX),
     )
+
+
+def _share(point: Point) -> str:
+    low, high = f"{point.lower:.0%}", f"{point.upper:.0%}"
+    return high if low == high else f"{low} to {high}"
 
 
 def _causes(views: Sequence[View]) -> list[tuple[str, Sequence[str]]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
-import math
 import os
 import tempfile
 from collections.abc import Sequence
@@ -101,9 +100,10 @@ def numbers_of(facts: StudyFacts) -> dict[str, Plain]:
     view = view_of(facts)
     standings: dict[str, Plain] = dict(view.standings)
     return {
+        "folder": str(facts.folder),
         "state": facts.state,
         "verdict": view.conclusion.verdict,
-        "proved_below": facts.proved_below() if math.isfinite(facts.proved_below()) else None,
+        "proved_below": min(facts.proved_below(), facts.budget),
         "trials": facts.trials,
         "executions": facts.executions,
         "errors": facts.errors,

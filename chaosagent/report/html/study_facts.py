@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,8 +24,9 @@ class SearchFact(NamedTuple):
         seed: Of the runs.
         contract: That was searched.
         level: Of the certificate, `"C0"` to `"C4"` or `"S"`.
-        lower_bound: No schedule cheaper than this breaks the contract, as far as the level proves it.
-        cost: Of the cheapest counterexample; `None` if there is none.
+        lower_bound: No schedule cheaper than this breaks the contract, as far as the level proves it; infinite where
+            nothing within the budget does.
+        cost: Of the cheapest violation known; `None` if there is none.
         certified: The counterexample is proved to be a cheapest one.
         safe: It is proved that nothing within the budget breaks the contract.
         violated_nominally: The run without faults breaks it.
@@ -121,11 +121,12 @@ class StudyFacts:
         failing: The runs that break a contract.
         written: When a study that is not over has last said how far it is, in UTC.
         shard: Which part of the study the folder holds, as `2/8`; empty for all of it.
-        objective: The searches against the objective, those of the study or those that were added to it afterwards,
-            with what random schedules broke.
+        objective: The searches against the objective among them, which may have been added to the study afterwards.
         random: R(B) under random schedules; `None` where none were run.
         contradictions: Random schedules that break what a search has called proved, a clause each.
         violation_runs: Number of the run in which each search first saw its contract broken, ascending.
+        known: How many violations a study that is not over has met, those that are not reduced yet among them.
+        known_cost: Of the cheapest of them.
         best_costs: After how many runs a cheaper violation was known, and what it costs.
         bounds: After how many runs it was known that no search that was still open has a violation below some cost.
     """
@@ -150,6 +151,8 @@ class StudyFacts:
     not_used: Sequence[str] | None = None
     failing: Sequence[Failing] = ()
     violation_runs: Sequence[int] = ()
+    known: int = 0
+    known_cost: float | None = None
     best_costs: Sequence[tuple[int, float]] = ()
     bounds: Sequence[tuple[int, float]] = ()
     written: str = ""
@@ -190,6 +193,6 @@ class StudyFacts:
         return counts
 
 
-def bound_text(value: float) -> str:
-    """Return a cost as people read it."""
-    return "any cost" if math.isinf(value) else f"{value:g}"
+def bound_text(value: float, budget: float) -> str:
+    """Return below which cost nothing breaks, as people read it; beyond the budget nothing was looked at."""
+    return f"{budget:g}, the budget" if value > budget else f"{value:g}"

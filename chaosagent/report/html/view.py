@@ -22,6 +22,7 @@ STORIES_MAX = 20
 CAUSES_MAX = 2_000
 MAP_ROWS_MAX = 40
 MATCHED_CAUSES_MAX = 50
+CERTIFICATES_MAX = 200
 BY_ITS_END = "nobody: how the run ended"
 
 
@@ -36,6 +37,7 @@ class Member:
     cost: str
     proof: str
     command: str
+    schedule: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,8 @@ class View:
     finds: str
     costs: CostsView | None
     searches: Sequence[tuple[str, int, int, int, str]]
+    certificates: Sequence[SearchFact]
+    certificates_left: int
 
 
 def view_of(facts: StudyFacts, earlier: StudyFacts | None = None) -> View:
@@ -131,6 +135,8 @@ def view_of(facts: StudyFacts, earlier: StudyFacts | None = None) -> View:
         finds=progress_path(facts.violation_runs, facts.executions),
         costs=costs_of(facts),
         searches=_search_rows(facts),
+        certificates=facts.searches[:CERTIFICATES_MAX],
+        certificates_left=max(0, len(facts.searches) - CERTIFICATES_MAX),
     )
 
 
@@ -181,7 +187,7 @@ def _card(
         pattern="" if cause.pattern is None else cause.pattern.name,
         fix="" if cause.pattern is None else cause.pattern.fix,
         members=[_member(stored[found.id], facts) for found in cause.findings],
-        failing=failing.get(number),
+        failing=failing.get(number) or None,
         command=command,
         exact="" if record.has_no_trace else replay_command(record.target_reference, lead.path, "--mode exact"),
         differs_at=cause.differs_at,
@@ -214,6 +220,7 @@ def _member(stored: StoredCounterexample, facts: StudyFacts) -> Member:
         f"{record.cost:g}",
         _proof(stored, facts),
         replay_command(record.target_reference, stored.path),
+        str(record.schedule),
     )
 
 
@@ -290,7 +297,7 @@ def _cell(listed: Sequence[SearchFact], facts: StudyFacts) -> tuple[str, str]:
         return f"> {facts.budget:g} proved", "ok"
     if "open" in standings:
         bound = min(one.proved_below(stochastic=facts.stochastic) for one in listed)
-        return (f"open from {bound_text(bound)}" if bound else "open"), "open"
+        return (f"open from {bound_text(bound, facts.budget)}" if bound else "open"), "open"
     return sorted(standings)[0], "none"
 
 
@@ -351,6 +358,9 @@ def _search_rows(facts: StudyFacts) -> list[tuple[str, int, int, int, str]]:
             continue
         broken = sum(one.cost is not None or one.violated_nominally for one in mine)
         bound = min(one.proved_below(stochastic=facts.stochastic) for one in mine)
-        told = bound_text(bound) if bound else "nothing proved"
+        standings = {one.standing(facts.budget, stochastic=facts.stochastic) for one in mine}
+        told = bound_text(bound, facts.budget) if bound else "nothing proved"
+        if standings == {"nothing to inject"}:
+            told = "nothing to inject"
         rows.append((task, len(mine), broken, sum(one.trials for one in mine), told))
     return rows

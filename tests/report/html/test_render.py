@@ -56,7 +56,11 @@ def test_a_study_that_broke_says_what_is_enough_and_what_is_proved(broken: Study
 
 
 def test_a_study_without_violations_is_called_proved(robust: StudyFacts) -> None:
-    assert verdict_of(robust) == "Robust. Nothing up to cost 1.2 breaks it, in the declared space. This is proved."
+    assert verdict_of(robust) == (
+        "Robust. Nothing up to cost 1.2 breaks it, in the declared space. This is proved. Each proof has assumptions; "
+        "they stand below, under “What each search proved”."
+    )
+    assert robust.searches[0].text in page_of(robust), "what a proof rests on is on the page, too"
     assert 'id="broke"' not in page_of(robust)
     assert "Every operator that fits" not in page_of(replace(robust, not_used=None))
 

@@ -149,7 +149,8 @@ def replay(
     writing = {"accept": flag_of("replay", "accept", accept), "promote": flag_of("replay", "promote", promote)}
     written = [name for name, wanted in writing.items() if wanted]
     if written and mode == "exact":
-        raise UsageError(f"replay({written[0]}=True, mode='exact'): it is for schedules. Leave out one of them.")
+        name = written[0]
+        raise UsageError(f"replay({name}=True, mode='exact'): {name} is for schedules. Leave out one of them.")
     for name, value in (("draws", draws), ("placements", placements)):
         whole_of("replay", name, value, RUNS_MAX)
     stored = list(_stored(records))
