@@ -12,7 +12,7 @@ from chaosagent.api.rows import Certificate, Rows, rows_in
 from chaosagent.errors import RecordError
 from chaosagent.replays.store import SUFFIX, read_record
 from chaosagent.report.page import Page, Span, bad, faint, good, notice, strong
-from chaosagent.report.proof_status import proof_of_record
+from chaosagent.report.proofs.proof_status import proof_of_record
 from chaosagent.report.story import quantity
 
 ROWS_MAX = 50

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from chaosagent.cli import output
+from chaosagent.cli.formats import Formats, GitHub, JUnit, Sarif
 
 HELD, VIOLATED, UNJUDGED = 0, 1, 3
 
@@ -31,9 +32,9 @@ def check(
         typer.Option(help="Only this contract; may be given several times.", metavar="NAME", show_default=False),
     ] = None,
     skip_broken: Annotated[bool, typer.Option("--skip-broken", help="Leave out what cannot be read.")] = False,
-    junit: Annotated[
-        Path | None, typer.Option(help="Write JUnit XML there, too.", metavar="FILE.xml", show_default=False)
-    ] = None,
+    junit: JUnit = None,
+    sarif: Sarif = None,
+    github: GitHub = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Check contracts on traces of production: OpenTelemetry GenAI spans. Nothing is executed.
@@ -55,17 +56,18 @@ def check(
     """
     from chaosagent.api.check_traces import judge_files, trace_files
     from chaosagent.execution.trace_checks import Tally
-    from chaosagent.report.trace_checks_page import checked_json, junit_of, trace_checks_page
+    from chaosagent.report.trace_checks_page import cases_of_checks, checked_json, trace_checks_page
     from chaosagent.studyfile.checks import load_checks
     from chaosagent.trace.span_files import Reading
 
+    formats = Formats(junit, sarif, github)
+    formats.check()
     paths = trace_files(traces)
     reading = Reading()
     with output.stdout_for_answers():
         tally = Tally(load_checks(contracts, contract or []))
         judge_files(paths, tally, reading, skip_broken=skip_broken)
-    if junit is not None:
-        junit.write_text(junit_of(tally), encoding="utf-8")
+    formats.write("chaosagent check", cases_of_checks(tally))
     if json:
         output.answer_json(checked_json(tally, reading))
     else:

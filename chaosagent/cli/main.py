@@ -17,11 +17,11 @@ from chaosagent.cli import output
 from chaosagent.cli.check import check
 from chaosagent.cli.compare import compare
 from chaosagent.cli.curve import curve
-from chaosagent.cli.demo import demo
+from chaosagent.cli.demos.demo import demo
 from chaosagent.cli.doctor import doctor
 from chaosagent.cli.listing import list_kind
 from chaosagent.cli.merge import merge
-from chaosagent.cli.proxy import proxy
+from chaosagent.cli.proxies.proxy import proxy
 from chaosagent.cli.report import report
 from chaosagent.cli.search import search
 from chaosagent.cli.show import show

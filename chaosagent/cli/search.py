@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar
 import typer
 
 from chaosagent.cli import output
+from chaosagent.cli.formats import Formats, GitHub, JUnit, Sarif
 from chaosagent.errors import UnknownNameError
 from chaosagent.limits import WORKERS_MAX
 
@@ -105,6 +106,9 @@ def search(
     signatures: Signatures = None,
     searcher: Searcher = None,
     every: Annotated[bool, typer.Option("--all", help="Show each counterexample, not one of each kind.")] = False,
+    junit: JUnit = None,
+    sarif: Sarif = None,
+    github: GitHub = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Find the cheapest schedule of faults that breaks each contract, and prove that nothing cheaper does.
@@ -137,8 +141,11 @@ def search(
     from chaosagent.cli.session import EXECUTORS, WorkerSettings, exit_code_of, run_study, write_beside
     from chaosagent.report.findings import findings_page, next_page
     from chaosagent.report.findings_json import findings_json
+    from chaosagent.report.formats.search_cases import cases_of_findings
     from chaosagent.studyfile import Overrides, load_study
 
+    formats = Formats(junit, sarif, github)
+    formats.check()
     if executor not in EXECUTORS:
         raise UnknownNameError("executor", executor, EXECUTORS, "--executor")
     several = all_minimal or None, signatures
@@ -148,6 +155,7 @@ def search(
     folder = out or OUT / "-".join(filter(None, (file.name, config, shard.replace("/", "-of-"))))
     workforce, part = WorkerSettings(executor, workers, ray_address), _shard(shard)
     findings = run_study(file, folder, workforce, title=file.name, resume=resume, shard=part)
+    formats.write("chaosagent search", cases_of_findings(findings))
     if json:
         output.answer_json(findings_json(findings))
     else:

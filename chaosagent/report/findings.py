@@ -9,14 +9,14 @@ from pathlib import Path
 
 from chaosagent.report.causes.cause import Cause
 from chaosagent.report.causes.report_causes import causes_in, report_causes
-from chaosagent.report.chance import proof_by_chance, report_chance
 from chaosagent.report.nominal_violations import report_nominal_violations
 from chaosagent.report.notes import FailedRuns, Notes
 from chaosagent.report.page import Cell, Page, Part, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
-from chaosagent.report.proof_limits import report_proof_limits, report_unfinished
-from chaosagent.report.proof_status import has_lower_bound, proof_of
-from chaosagent.report.proof_warnings import (
+from chaosagent.report.proofs.chance import proof_by_chance, report_chance
+from chaosagent.report.proofs.proof_limits import report_proof_limits, report_unfinished
+from chaosagent.report.proofs.proof_status import has_lower_bound, proof_of
+from chaosagent.report.proofs.proof_warnings import (
     gaps_of,
     report_changed_variables,
     report_contradictions,

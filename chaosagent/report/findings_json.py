@@ -6,11 +6,11 @@ import math
 
 from chaosagent.canonical import Plain
 from chaosagent.report.causes.cause import cause_json
-from chaosagent.report.chance import clean_runs_json, confirmation_json, unseen_json
 from chaosagent.report.findings import Findings, causes_of_findings, is_proved
 from chaosagent.report.nominal_violations import nominal_json
 from chaosagent.report.notes import FailedRuns
-from chaosagent.report.proof_limits import above_budget_json, cut_off_json, not_tried, slow_json
+from chaosagent.report.proofs.chance import clean_runs_json, confirmation_json, unseen_json
+from chaosagent.report.proofs.proof_limits import above_budget_json, cut_off_json, not_tried, slow_json
 from chaosagent.report.story import agent_of
 from chaosagent.report.weaknesses import weakness_json, weaknesses_of
 from chaosagent.study.counterexample import Counterexample

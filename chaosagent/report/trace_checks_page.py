@@ -1,14 +1,14 @@
-"""The result of `chaosagent check`: as a page, as JSON, and as JUnit XML for CI."""
+"""The result of `chaosagent check`: as a page, as JSON, and as cases for the formats of other tools."""
 
 from __future__ import annotations
 
 import difflib
 from collections import Counter
 from collections.abc import Iterable
-from xml.etree import ElementTree
 
 from chaosagent.canonical import Plain
 from chaosagent.execution.trace_checks import Count, Finding, Tally, uncounted_tools
+from chaosagent.report.formats.cases import Case
 from chaosagent.report.page import Page, bad, faint, good, name, notice, strong
 from chaosagent.report.printable import printable
 from chaosagent.trace.span_files import Reading
@@ -184,27 +184,20 @@ def _finding_json(found: Finding) -> Plain:
     }
 
 
-def junit_of(tally: Tally) -> str:
-    """Return what was found as JUnit XML: a test case a contract, each violation a failure of it."""
-    suite = ElementTree.Element("testsuite", name="chaosagent check", tests=str(len(tally.checks.contracts)))
-    failures = skipped = 0
+def cases_of_checks(tally: Tally) -> list[Case]:
+    """Return a case for each contract, for the formats of other tools."""
+    cases = []
     for contract in tally.checks.contracts:
         count = tally.counts.get(contract.id, Count())
-        case = ElementTree.SubElement(suite, "testcase", classname="contracts", name=printable(contract.id))
         found = [one for one in tally.findings if one.contract == contract.id and not one.unfair]
         if count.violated and contract.severity.value == "hard":
-            failures += 1
-            text = "\n".join(_lines(found))
             message = f"violated in {_counted(count.violated, 'trace')}"
-            ElementTree.SubElement(case, "failure", message=message, type="violation").text = text
+            cases.append(Case("contracts", contract.id, "failed", message, "\n".join(_lines(found))))
         elif not count.holds:
-            skipped += 1
-            reason = next(iter(count.unknown), "no trace was read")
-            ElementTree.SubElement(case, "skipped", message=printable(reason))
-    suite.set("failures", str(failures))
-    suite.set("skipped", str(skipped))
-    ElementTree.indent(suite)
-    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+            cases.append(Case("contracts", contract.id, "open", next(iter(count.unknown), "no trace was read")))
+        else:
+            cases.append(Case("contracts", contract.id, "passed"))
+    return cases
 
 
 def _lines(found: Iterable[Finding]) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from chaosagent.canonical import Plain
 from chaosagent.report.page import Cell, Page, bad, faint, good, notice, strong
-from chaosagent.report.proof_status import proof_of
+from chaosagent.report.proofs.proof_status import proof_of
 from chaosagent.report.story import quantity
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.counterexample import Counterexample, Signature

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from chaosagent.cli.demonstration import Demonstration, DemoResult
+from chaosagent.cli.demos.demonstration import Demonstration, DemoResult
 from chaosagent.cli.main import main
-from chaosagent.cli.proxy import USUAL
+from chaosagent.cli.proxies.proxy import USUAL
 from chaosagent.contracts.contract import CONTRACTS
 from chaosagent.faults.operator import OPERATORS
 from chaosagent.study.certificate import RULES
@@ -275,7 +275,7 @@ def test_the_help_loads_nothing_that_takes_long() -> None:
 
 DEMO = """
 import threading
-from chaosagent.cli.demonstration import Demonstration
+from chaosagent.cli.demos.demonstration import Demonstration
 from chaosagent.cli.main import main
 
 Demonstration._await = lambda *_: threading.Event().wait(600)  # it does not come to its end while we look

@@ -66,6 +66,7 @@ def test_a_planted_secret_is_nowhere(
         ["compare", str(out), str(out), "--json"],
         ["status", str(out), "--json"],
         ["show", str(out / "replays"), "--all"],
+        ["replay", str(out / "replays"), "--junit", str(out / "r.xml"), "--sarif", str(out / "r.sarif"), "--github"],
     ):
         assert main(arguments) in (0, 1)
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
+import yaml
 
 from chaosagent.api.suites.suite import check_one_suite
 from chaosagent.errors import UsageError
@@ -49,6 +53,36 @@ def test_from_a_search_to_a_build_that_a_returning_failure_turns_red(chaosagent:
     assert "expected to hold from now on" in promoted.out
     assert record["path"] in back.out
     assert "it had been fixed, and came back" in back.out
+
+
+@pytest.mark.usefixtures("records")
+def test_the_workflow_in_the_docs_runs_and_its_files_say_what_is_known_and_what_broke(
+    chaosagent: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "ci.md").read_text("utf-8")
+    workflow = yaml.safe_load(text.partition("```yaml")[2].partition("```")[0])
+    commands = [
+        shlex.split(step["run"])[1:]
+        for job in workflow["jobs"].values()
+        for step in job["steps"]
+        if step.get("run", "").startswith("chaosagent ")
+    ]
+    assert [command[0] for command in commands] == ["replay", "search"]
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
+    assert chaosagent("suite", "found").code == 0
+
+    replayed, searched = (chaosagent(*command) for command in commands)
+
+    assert (replayed.code, searched.code) == (0, 1)
+    assert "\n::notice file=tests/replays/" in replayed.err
+    assert "::error file=night/replays/" in searched.err
+    suite = ElementTree.parse(folder / "replays.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("1", "0", "1")
+    night = ElementTree.parse(folder / "night.xml").getroot()
+    assert (night.get("tests"), night.get("failures"), night.get("skipped")) == ("4", "2", "0")
+    (result,) = json.loads((folder / "replays.sarif").read_text("utf-8"))["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("at-most-once", "note")
+    assert (folder / "summary.md").read_text("utf-8").count("### chaosagent") == 2
 
 
 @pytest.mark.usefixtures("records")

@@ -19,8 +19,8 @@ from chaosagent.replays.codec import decode, encode
 from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.record import ReplayRecord, record_of
 from chaosagent.replays.rerun import rerun_schedule
-from chaosagent.report.chance import report_chance
 from chaosagent.report.page import Page
+from chaosagent.report.proofs.chance import report_chance
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult

@@ -12,6 +12,7 @@ from chaosagent.canonical import Plain
 from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.review import Expectation
+from chaosagent.report.formats.cases import Case, Status
 from chaosagent.report.page import Cell, Page, Span, bad, faint, good, name, notice
 from chaosagent.report.story import quantity
 
@@ -155,3 +156,24 @@ def _record_json(rerun: ReplayedRecord) -> Plain:
         "notes": list(replay.notes),
         "changes": [{"what": change.what, "text": change.text} for change in replay.changes],
     }
+
+
+def cases_of(reruns: Sequence[ReplayedRecord]) -> list[Case]:
+    """Return a case for each replay, for the formats of other tools."""
+    return [_case(rerun, reruns) for rerun in reruns]
+
+
+def _case(rerun: ReplayedRecord, reruns: Sequence[ReplayedRecord]) -> Case:
+    replay, record = rerun.replay, rerun.record
+    statuses: dict[Standing, Status] = {Standing.SOUND: "passed", Standing.FIXED: "passed", Standing.KNOWN: "known"}
+    status = statuses.get(rerun.standing, "failed")
+    if replay.outcome in (ReplayOutcome.REFUSED, ReplayOutcome.ERROR):
+        status = "error"
+    elif is_explained(rerun, reruns):
+        status = "passed"
+    meaning = MEANINGS.get(rerun.standing, "") if rerun.expect is not None else ""
+    message = f"{replay.outcome.value}: {replay.detail}{f'; {meaning}' if meaning else ''}"
+    several = sum(other.path == rerun.path for other in reruns) > 1
+    name = f"{rerun.path} ({replay.mode})" if several else str(rerun.path)
+    contract, found = ("", "") if record is None else (record.contract, record.id)
+    return Case(contract, name, status, message, "\n".join(replay.notes), str(rerun.path), found)

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
 from chaosagent.cli import output
+from chaosagent.cli.formats import Formats, GitHub, JUnit, Sarif
+
+Accept: TypeAlias = Annotated[
+    bool,
+    typer.Option("--accept", help="Write what has CHANGED next to each record, as reviewed: from then on it counts."),
+]
+Promote: TypeAlias = Annotated[
+    bool, typer.Option("--promote", help="Write next to each record that is HELD that this is expected from now on.")
+]
 
 
 def replay(
@@ -33,16 +42,11 @@ def replay(
         int,
         typer.Option(help="Most runs to try the faults of a record at every call that may be the recorded one.", min=1),
     ] = 1_000,
-    accept: Annotated[
-        bool,
-        typer.Option(
-            "--accept", help="Write what has CHANGED next to each record, as reviewed: from then on it counts."
-        ),
-    ] = False,
-    promote: Annotated[
-        bool,
-        typer.Option("--promote", help="Write next to each record that is HELD that this is expected from now on."),
-    ] = False,
+    accept: Accept = False,
+    promote: Promote = False,
+    junit: JUnit = None,
+    sarif: Sarif = None,
+    github: GitHub = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Run stored counterexamples again: does today's target survive them, and do they still say what they said?
@@ -72,13 +76,17 @@ def replay(
     chaosagent replay --accept tests/replays
 
     chaosagent replay --promote tests/replays
+
+    chaosagent replay tests/replays --junit replays.xml --sarif replays.sarif --github
     """
-    from chaosagent.api.replays.replayed import exit_code_of, page_of, to_json
+    from chaosagent.api.replays.replayed import cases_of, exit_code_of, page_of, to_json
     from chaosagent.api.replays.replaying import MODES, Writing, records_at, replay_all
     from chaosagent.errors import UnknownNameError
 
     if mode not in MODES:
         raise UnknownNameError("mode", mode, MODES, "--mode")
+    formats = Formats(junit, sarif, github)
+    formats.check()
     with output.stdout_for_answers():
         reruns = replay_all(
             records_at(paths),
@@ -89,6 +97,7 @@ def replay(
             placements=placements,
             writing=Writing(accept, promote),
         )
+    formats.write("chaosagent replay", cases_of(reruns))
     if json:
         output.answer_json(to_json(reruns))
     else:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from chaosagent.report.causes.cause import Cause, causes_of, finding_in
 from chaosagent.report.causes.headline import differences_of
-from chaosagent.report.chance import MAY_BE_CHANCE
 from chaosagent.report.html.conclusion import Conclusion, conclusion_of
 from chaosagent.report.html.curve import CostsView, CurveView, costs_of, curve_of, progress_path
 from chaosagent.report.html.lanes import Lanes, lanes_of
 from chaosagent.report.html.side_by_side import Row, rows_of
 from chaosagent.report.html.study_facts import SearchFact, Standing, StoredCounterexample, StudyFacts, bound_text
-from chaosagent.report.proof_status import proof_of_record
+from chaosagent.report.proofs.chance import MAY_BE_CHANCE
+from chaosagent.report.proofs.proof_status import proof_of_record
 from chaosagent.report.story import agent_of, describe_effect, in_order, replay_command, violation_of
 from chaosagent.report.weaknesses import rank_of
 from chaosagent.trace.trace import Trace

@@ -13,7 +13,7 @@ from chaosagent.execution.workers.executor import Executor, Finished, InlineExec
 from chaosagent.faults.space import Choices, Space
 from chaosagent.report.findings import Findings, findings_page
 from chaosagent.report.page import Page
-from chaosagent.report.proof_warnings import report_unrepeated
+from chaosagent.report.proofs.proof_warnings import report_unrepeated
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyProgress, StudyResult

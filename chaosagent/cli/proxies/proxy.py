@@ -10,7 +10,7 @@ import typer
 from chaosagent.cli import output
 
 if TYPE_CHECKING:
-    from chaosagent.cli.proxying import SessionEnd
+    from chaosagent.cli.proxies.proxying import SessionEnd
 
 USUAL = ("openai=https://api.openai.com", "anthropic=https://api.anthropic.com")
 
@@ -77,7 +77,7 @@ def proxy(
 
     chaosagent proxy --replay session.replay --port 8787
     """
-    from chaosagent.cli.proxying import ProxyOptions, serve_session
+    from chaosagent.cli.proxies.proxying import ProxyOptions, serve_session
 
     wish = ProxyOptions(
         models=_pairs(upstream if upstream or service or mcp else list(USUAL), "--upstream"),

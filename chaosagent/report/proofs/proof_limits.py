@@ -12,7 +12,7 @@ from chaosagent.limits import EXTENSION, RunLimits
 from chaosagent.report.notes import CutOffRuns, Notes
 from chaosagent.report.page import Cell, Page, faint, notice
 from chaosagent.report.printable import printable
-from chaosagent.report.proof_warnings import is_unrepeated, limit_value, report_near_limits
+from chaosagent.report.proofs.proof_warnings import is_unrepeated, limit_value, report_near_limits
 from chaosagent.report.story import quantity
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult

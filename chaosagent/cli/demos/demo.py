@@ -28,7 +28,7 @@ def demo(
 
     chaosagent demo --out demo-out
     """
-    from chaosagent.cli.demonstration import Demonstration
+    from chaosagent.cli.demos.demonstration import Demonstration
     from chaosagent.report.page import Page
 
     def tell(page: Page) -> None:

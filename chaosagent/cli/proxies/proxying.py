@@ -44,7 +44,7 @@ HELD, DIVERGED = 0, 3
 
 @dataclass(frozen=True, slots=True)
 class ProxyOptions:
-    """What was asked for on the command line; see `chaosagent.cli.proxy`."""
+    """What was asked for on the command line; see `chaosagent.cli.proxies.proxy`."""
 
     models: Mapping[str, str]
     services: Mapping[str, str]

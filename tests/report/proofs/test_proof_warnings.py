@@ -9,7 +9,7 @@ import pytest
 
 from chaosagent.report.findings import Findings, findings_page
 from chaosagent.report.findings_json import findings_json
-from chaosagent.report.proof_warnings import rests_on_undeclared
+from chaosagent.report.proofs.proof_warnings import rests_on_undeclared
 from chaosagent.study.certificate import Certificate
 
 LOST = "lost in agent (checkpoint 'asked')"

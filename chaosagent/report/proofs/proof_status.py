@@ -6,8 +6,8 @@ import math
 import re
 
 from chaosagent.replays.record import ReplayRecord
-from chaosagent.report.chance import MAY_BE_CHANCE, bound_below
 from chaosagent.report.page import Span, good, notice
+from chaosagent.report.proofs.chance import MAY_BE_CHANCE, bound_below
 from chaosagent.study.certificate import Certificate
 from chaosagent.study.counterexample import Counterexample
 

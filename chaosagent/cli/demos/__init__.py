@@ -1,0 +1,3 @@
+"""The command that shows what the tool does."""
+
+__all__: list[str] = []

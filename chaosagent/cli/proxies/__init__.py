@@ -1,0 +1,3 @@
+"""The command that puts faults between an agent and its services."""
+
+__all__: list[str] = []

@@ -1,0 +1,57 @@
+"""Annotations and the step summary of GitHub Actions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaosagent.report.formats.cases import Case
+from chaosagent.report.printable import printable
+
+ANNOTATIONS_MAX = 10
+"""Of each kind, as GitHub shows no more for a step."""
+ROWS_MAX = 200
+SIGNS = {"passed": "✓", "failed": "✗", "known": "known", "open": "open", "error": "error"}
+
+
+def workflow_commands(cases: Sequence[Case]) -> list[str]:
+    """Return workflow commands: an error for what failed, a notice for what is known."""
+    failed = [case for case in cases if case.status in ("failed", "error")][:ANNOTATIONS_MAX]
+    known = [case for case in cases if case.status == "known"][:ANNOTATIONS_MAX]
+    return [_command("error", case) for case in failed] + [_command("notice", case) for case in known]
+
+
+def step_summary(title: str, cases: Sequence[Case]) -> str:
+    """Return a Markdown table of cases, those that failed first."""
+    order = list(SIGNS)
+    counts = ", ".join(
+        f"{number} {status}" for status in order for number in [sum(case.status == status for case in cases)] if number
+    )
+    listed = sorted(cases, key=lambda case: ("failed", "error", "known", "open", "passed").index(case.status))
+    rows = [
+        f"| {SIGNS[case.status]} | {_cell(case.rule)} | {_cell(case.name)} | {_cell(case.message)} |"
+        for case in listed[:ROWS_MAX]
+    ]
+    more = [f"\n{len(listed) - ROWS_MAX} more"] if len(listed) > ROWS_MAX else []
+    head = [f"### {title}: {counts or 'nothing'}", "", "| | contract | what | |", "| --- | --- | --- | --- |"]
+    return "\n".join([*head, *rows, *more]) + "\n"
+
+
+def _command(kind: str, case: Case) -> str:
+    place = f"file={_property(case.path)}," if case.path else ""
+    title = _property(f"{case.rule}: {case.status}" if case.rule else case.status)
+    return f"::{kind} {place}title={title}::{_data(f'{case.name}: {case.message}')}"
+
+
+def _data(text: str) -> str:
+    """Escape a text, so that nothing in it ends the command or begins another."""
+    return printable(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _cell(text: str) -> str:
+    """Escape a text, so that it is no Markdown and no HTML, and stays in its cell."""
+    shown = printable(text, characters_max=300).replace("\n", " ").replace("&", "&amp;").replace("<", "&lt;")
+    return "".join(f"\\{character}" if character in "\\`*_[]|~#>@" else character for character in shown)

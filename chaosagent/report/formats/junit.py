@@ -1,0 +1,46 @@
+"""JUnit XML, as build servers read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.etree import ElementTree
+
+from chaosagent.report.formats.cases import Case
+from chaosagent.report.printable import printable
+
+TEXT_MAX = 4_000
+
+
+def junit_xml(title: str, cases: Sequence[Case]) -> str:
+    """Return cases as JUnit XML: one test case each; what is known or open is skipped, with the reason.
+
+    Args:
+        title: Of the test suite, such as `"chaosagent replay"`.
+        cases: In their order.
+    """
+    counts = {status: sum(case.status == status for case in cases) for status in ("failed", "error", "known", "open")}
+    suite = ElementTree.Element(
+        "testsuite",
+        name=title,
+        tests=str(len(cases)),
+        failures=str(counts["failed"]),
+        errors=str(counts["error"]),
+        skipped=str(counts["known"] + counts["open"]),
+    )
+    for case in cases:
+        node = ElementTree.SubElement(suite, "testcase", classname=_text(case.rule or title), name=_text(case.name))
+        if case.path:
+            node.set("file", _text(case.path))
+        message = _text(case.message)
+        if case.status == "failed":
+            ElementTree.SubElement(node, "failure", message=message, type="violation").text = _text(case.detail)
+        elif case.status == "error":
+            ElementTree.SubElement(node, "error", message=message, type="error").text = _text(case.detail)
+        elif case.status != "passed":
+            ElementTree.SubElement(node, "skipped", message=message)
+    ElementTree.indent(suite)
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _text(text: str) -> str:
+    return "\n".join(printable(line) for line in text[:TEXT_MAX].split("\n"))
