@@ -9,6 +9,7 @@ import fnmatch
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar, cast
+from weakref import WeakValueDictionary
 
 from chaosagent.canonical import digest_of
 from chaosagent.faults.dry_outcomes import DryOutcomes
@@ -115,10 +116,12 @@ class Space:
         self._seen: set[tuple[str, str]] = set()
         self._injections: dict[Hook, _Injections] = {}
         self.outcomes = DryOutcomes(history_matters=self.reads_history)
-        self._shared: dict[Hashable, object] = {}
+        self._shared: WeakValueDictionary[Hashable, object] = WeakValueDictionary()
 
     def shared(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what all searches of the space share: a cache of what follows from the space and the key alone.
+
+        It lives as long as one of them holds it, so that searches that have ended leave nothing behind.
 
         Args:
             key: Equal keys stand for one object.

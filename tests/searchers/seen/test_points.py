@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from itertools import chain
 
 import pytest
@@ -72,7 +74,12 @@ def test_searches_of_several_tasks_share_one_and_each_finds_what_it_would_alone(
             shared = expander_of(space, 0, kinds_matter=kinds_matter).expand(told, after=told.acted)
             alone = Expander(Space(CHOICES), 0, kinds_matter=kinds_matter).expand(told, after=told.acted)
             assert (shared.candidates, shared.pruned) == (alone.candidates, alone.pruned)
-    assert expander_of(space, 0) is expander_of(space, 0)
+    held = expander_of(space, 0)
+    assert held is expander_of(space, 0)
+    gone = weakref.ref(held)
+    del held, shared
+    gc.collect()
+    assert gone() is None, "searches that have ended leave nothing behind"
     intervals = IntervalSpace(space)
     assert expander_of(intervals, 0) is not expander_of(intervals, 0), "what it offers changes with each cut"
 
