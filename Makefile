@@ -26,13 +26,13 @@ demo: $(INSTALLED_DEMO)  ## find, shrink and replay a counterexample in the buil
 	$(BIN)/chaosagent demo --out demo-out
 
 test: check  ## checks and all tests but the slow ones
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 test-slow: $(INSTALLED_SLOW)  ## only the slow tests
-	$(BIN)/python -m pytest -n auto -m slow
+	$(BIN)/python -m pytest -n auto --dist worksteal -m slow
 
 test-crewai: $(INSTALLED_CREWAI)  ## only the slow tests of CrewAI, which needs other versions than the rest: in .venv-crewai
-	.venv-crewai/bin/python -m pytest -n auto -m crewai
+	.venv-crewai/bin/python -m pytest -n auto --dist worksteal -m crewai
 
 check: $(INSTALLED_TEST)  ## lint, formatting, types, and who may import whom
 	$(BIN)/ruff check

@@ -6,7 +6,7 @@ import json
 import re
 from xml.etree import ElementTree
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaosagent.report.formats.cases import Case, Status
@@ -23,6 +23,7 @@ CASES = st.lists(
 )
 
 
+@settings(max_examples=50, deadline=None)
 @given(CASES)
 def test_junit_has_each_case_once_and_counts_them(cases: list[Case]) -> None:
     suite = ElementTree.fromstring(junit_xml("chaosagent replay", cases).encode())
@@ -36,6 +37,7 @@ def test_junit_has_each_case_once_and_counts_them(cases: list[Case]) -> None:
     assert {node.tag for node in suite.iter()} <= {"testsuite", "testcase", "failure", "error", "skipped"}
 
 
+@settings(max_examples=50, deadline=None)
 @given(CASES)
 def test_sarif_has_a_result_for_all_that_did_not_pass(cases: list[Case]) -> None:
     (run,) = json.loads(sarif_json("chaosagent replay", cases))["runs"]
@@ -51,6 +53,7 @@ def test_sarif_has_a_result_for_all_that_did_not_pass(cases: list[Case]) -> None
     assert [place is not None for place in places] == [case.path == "a b/c.replay" for case in listed]
 
 
+@settings(max_examples=50, deadline=None)
 @given(CASES)
 def test_no_text_begins_a_command_or_a_cell_of_its_own(cases: list[Case]) -> None:
     for line in workflow_commands(cases):
