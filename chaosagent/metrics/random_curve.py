@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
@@ -67,7 +67,6 @@ def random_runs(
     budgets: Sequence[float],
     *,
     draws: int = DRAWS,
-    on_level: Callable[[float], object] = lambda _: None,
 ) -> list[RandomRuns]:
     """Run random schedules.
 
@@ -79,7 +78,6 @@ def random_runs(
         evaluator: Makes the runs.
         budgets: Levels, ascending; below the first one nothing is injected.
         draws: Schedules for each task, seed and budget, none of them twice; fewer where there are not so many.
-        on_level: Called with each budget whose draws are over, from 0.
 
     Returns:
         The runs without injections, then those of each budget, by task and seed in the order of the plan.
@@ -96,10 +94,8 @@ def random_runs(
     for at in pairs:
         evaluator.request(at, EMPTY)
     made = [_counted(plan, at, 0.0, [evaluator.evaluate(at, EMPTY)]) for at in pairs]
-    on_level(0.0)
     for budget in budgets:
         made += [_counted(plan, at, budget, _draw(plan, evaluator, at, budget, draws)) for at in pairs]
-        on_level(budget)
     return made
 
 

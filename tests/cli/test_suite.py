@@ -184,6 +184,6 @@ def test_two_different_records_of_one_name_are_refused(records: Path) -> None:
     record = read_record(path)
     other = replace(record, trace_digest="f" * 32)
 
-    check_one_suite([(path, record, False), (Path("elsewhere") / path.name, record, False)])
+    check_one_suite([(path, record), (Path("elsewhere") / path.name, record)])
     with pytest.raises(UsageError, match="have the same name and hold different runs"):
-        check_one_suite([(path, record, False), (Path("elsewhere") / path.name, other, False)])
+        check_one_suite([(path, record), (Path("elsewhere") / path.name, other)])

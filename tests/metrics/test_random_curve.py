@@ -1,7 +1,6 @@
 """R(B) under random schedules: which are drawn, what they are worth, and that what breaks does not steer them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -9,7 +8,6 @@ from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.errors import UsageError
 from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.faults.evaluation import Fingerprinting
-from chaosagent.faults.space import Choices, Space
 from chaosagent.metrics.random_curve import RandomRuns, random_curve, random_runs
 from chaosagent.metrics.robustness import adversarial_curve
 from chaosagent.study.evaluator import Evaluator
@@ -17,22 +15,7 @@ from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Outcome, Task
-
-TASKS = tuple(Task(f"needs-{needed}", input=needed) for needed in (1, 2, 3))
-
-
-@target(tasks=TASKS)
-async def reader(task: Task, run: Run) -> Outcome:
-    """Asks three replicas and needs so many of them to fail before it does."""
-    failed = 0
-    for number in range(3):
-        replica = run.service(f"replica{number}", {"read": lambda: 1}, read_only=True)
-        try:
-            await replica("read")
-        except (TimeoutError, ConnectionError):
-            failed += 1
-    assert isinstance(task.input, int)
-    return Outcome(str(failed), success=failed < task.input)
+from tests.metrics.replicas import plan_for
 
 
 @target()
@@ -40,14 +23,6 @@ async def silent(_task: Task, run: Run) -> Outcome:
     """Says nothing about success."""
     await run.service("any", {"do": lambda: 1})("do")
     return Outcome("done")
-
-
-def plan_for(budget: float, **terms: object) -> Plan:
-    plan = Plan(
-        reader, "none", reader.config("default"), TASKS, (0,), (parse_contract("objective"),),
-        Space([Choices("service.timeout", {"when": ("before",), "seconds": (5.0,)})]), budget=budget,
-    )  # fmt: skip
-    return replace(plan, **terms)  # type: ignore[arg-type]  # fields of a plan, named by the test
 
 
 def drawn(plan: Plan, budgets: Sequence[float], *, draws: int) -> list[RandomRuns]:

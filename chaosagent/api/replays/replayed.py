@@ -1,4 +1,4 @@
-"""Replayed records: what an outcome means to who runs them, their exit code, and how they are told."""
+"""Replayed records: what each outcome means, the exit code, and how they are shown."""
 
 from __future__ import annotations
 

@@ -68,11 +68,12 @@ def verdict_of(compared: StudyComparison) -> Span:
             )
         if lost:
             verb = "proves" if lost == 1 else "prove"
+            searches = quantity(lost, "search", "searches")
             told.append(
-                f"{quantity(lost, 'search', 'searches')} of the second study no longer {verb} what the first one "
-                "proved, so something new may be left to find there. Resume the second one."
+                f"{searches.capitalize() if told else searches} of the second study no longer {verb} what the first "
+                "one proved, so something new may be left to find there. Resume the second one."
             )
-        return notice(f"Cannot be told: {' And '.join(told)}")
+        return notice(f"Cannot be told: {' '.join(told)}")
     return good(f"Nothing is new or cheaper up to a budget of {compared.budget:g}.")
 
 

@@ -81,8 +81,8 @@ def curves_of(folder: Path, *, by_category: bool = False) -> StudyCurves:
         raise UsageError(f"{folder}: no search of this study has ended, so there is no curve. Continue with --resume.")
     against = {key: one for key, one in outcomes.items() if key.contract == OBJECTIVE}
     others = {key: one for key, one in outcomes.items() if key.contract != OBJECTIVE}
-    stochastic = any(one.level == "S" for one in result.certificates)
     facts, remarks = facts_of_closed_store(folder / FILE_NAME), []
+    stochastic = facts.get("stochastic") == "yes"
     if not against:
         against, remark = _searched_afterwards(folder, facts)
         remarks.append(remark)

@@ -29,7 +29,7 @@ def superseded_in(paths: Sequence[Path]) -> list[Removed]:
         UsageError: The records are of several targets.
     """
     read = [(path, read_record(path)) for path in paths]
-    check_one_suite((path, record, True) for path, record in read)
+    check_one_suite(read)
     covered, _ = covered_by([record for _, record in read], {})
     expected = {path: read_review(path, record).expect for path, record in read}
     removed: list[Removed] = []

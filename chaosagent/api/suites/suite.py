@@ -101,12 +101,12 @@ def choose_suite(folders: Sequence[Path], existing: Sequence[Path] = ()) -> Suit
         found.update({one.path: (one.record, one.calls) for one in counterexamples})
     calls = {record.id: known for record, known in found.values()}
     kept = {path: read_record(path) for path in existing}
-    listed = [(path, record, True) for path, record in kept.items()]
     present = {record.id for record in kept.values()}
-    listed += [(path, record, False) for path, (record, _) in found.items() if record.id not in present]
+    new = {path: record for path, (record, _) in found.items() if record.id not in present}
+    listed = [*kept.items(), *new.items()]
     check_one_suite(listed)
-    covered, headlines = covered_by([record for _, record, _ in listed], calls)
-    every = [Candidate(path, record, is_kept, covered[record.id]) for path, record, is_kept in listed]
+    covered, headlines = covered_by([record for _, record in listed], calls)
+    every = [Candidate(path, record, path in kept, covered[record.id]) for path, record in listed]
     every.sort(key=lambda one: (one.record.cost, one.record.contract, one.record.task.id, one.record.id))
     already = frozenset().union(*(one.covers for one in every if one.is_kept))
     names = set(smallest_cover({one.path: one.covers - already for one in every if not one.is_kept}))
@@ -117,18 +117,18 @@ def choose_suite(folders: Sequence[Path], existing: Sequence[Path] = ()) -> Suit
     )
 
 
-def check_one_suite(listed: Iterable[tuple[Path, ReplayRecord, bool]]) -> None:
+def check_one_suite(listed: Iterable[tuple[Path, ReplayRecord]]) -> None:
     """Refuse what cannot be one suite.
 
     Args:
-        listed: Records with their files, and whether they are in the suite already.
+        listed: Records with their files.
 
     Raises:
         UsageError: They are of several targets, or two different ones have the same name.
     """
     by_name: dict[str, tuple[Path, ReplayRecord]] = {}
     first: tuple[Path, ReplayRecord] | None = None
-    for path, record, _ in listed:
+    for path, record in listed:
         first = first or (path, record)
         if record.target_name != first[1].target_name:
             raise UsageError(
@@ -153,10 +153,7 @@ def covered_by(
     """
     causes = causes_of({one.id: finding_in(one, calls.get(one.id)) for one in records}.values())
     numbers = {found.id: number for number, cause in enumerate(causes, 1) for found in cause.findings}
-    covered = {
-        one.id: frozenset({Element(contract=one.contract), *_hits(one, numbers[one.id])})
-        for one in records
-    }  # fmt: skip
+    covered = {one.id: frozenset({Element(one.contract), *_hits(one, numbers[one.id])}) for one in records}
     return covered, {number: cause.headline for number, cause in enumerate(causes, 1)}
 
 
@@ -168,7 +165,7 @@ def _hits(record: ReplayRecord, cause: int) -> Iterable[Element]:
         yield Element("", cause, place.interface, landed.get(str(place), ""))
 
 
-def write_suite(suite: Suite, out: Path) -> list[Path]:
+def write_suite(suite: Suite, out: Path) -> None:
     """Copy the new records of a suite, each with a text that says that it is known and open; all of them or none.
 
     Raises:
@@ -197,7 +194,6 @@ def write_suite(suite: Suite, out: Path) -> list[Path]:
         if isinstance(error, OSError):
             raise UsageError(f"{out}: cannot be written to: {error.strerror}. Choose another --out.") from error
         raise
-    return [out / one.path.name for one in suite.new]
 
 
 def records_in_suite(out: Path) -> list[Path]:

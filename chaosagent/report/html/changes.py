@@ -39,7 +39,7 @@ class Changes(NamedTuple):
     Attributes:
         since: The earlier study.
         verdict: In a sentence.
-        tone: Something got worse, nothing did, or that cannot be told.
+        tone: Worse, not worse, or undecided.
         causes: Of what is new, cheaper or gone.
         searches: By way, the worst first.
         unshared: What only one of them has, in sentences.

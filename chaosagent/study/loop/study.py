@@ -133,7 +133,7 @@ class Study:
                 share_contradictions(group.searches)
                 self._results[group.at] = self._finisher.finish(group.searches)
             results = self._results_in_order()
-            self._report(at_once=True)  # what was told since the last time counts, too
+            self._report(at_once=True)  # so that `status` counts the trials since the last report
         except SearcherError:
             self._stop_at_once()
             for group in self._unfinished():
