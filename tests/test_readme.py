@@ -57,10 +57,6 @@ NOT_RUN_HERE = {
     "chaosagent curve chaosagent-out/naive chaosagent-out/hardened": "tests/cli/test_curve.py draws some",
     "chaosagent curve chaosagent-out/naive --by category --random 20": "tests/cli/test_curve.py draws some",
     "chaosagent curve --over-time nights/*": "tests/cli/test_curve.py draws one",
-    "chaosagent suite chaosagent-out/desk --out tests/replays": "tests/cli/test_suite.py chooses one",
-    "chaosagent replay tests/replays --promote": "the same",
-    "chaosagent suite chaosagent-out/desk --add --explain": "the same",
-    "chaosagent suite --prune": "the same",
     "chaosagent compare chaosagent-out/monday chaosagent-out/tuesday": "is run by tests/cli/test_compare.py",
     "chaosagent compare chaosagent-out/naive chaosagent-out/hardened --replay": "the same",
 }

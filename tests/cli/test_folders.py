@@ -251,7 +251,7 @@ def test_a_full_disk_is_told_and_nothing_is_in_the_way_when_there_is_room_again(
     chaosagent: Command, folder: Path, size: int
 ) -> None:
     study = (folder / "study.yaml").read_text("utf-8")
-    (folder / "study.yaml").write_text(f"{study}seeds: {list(range(150))}\n", encoding="utf-8")
+    (folder / "study.yaml").write_text(f"{study}seeds: {list(range(40))}\n", encoding="utf-8")
 
     full = limited(size, *HERE)
     unfinished = chaosagent(*HERE)

@@ -102,8 +102,15 @@ def digest_of(study: Path, *arguments: str) -> str:
     return str(json.loads(answer.stdout)["digest"])
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("executor", ["inline", "process", pytest.param("ray", marks=pytest.mark.ray)])
+@pytest.mark.parametrize(
+    ("executor", "end"),
+    [
+        ("inline", signal.SIGINT),
+        ("process", signal.SIGINT),
+        ("process", signal.SIGTERM),
+        pytest.param("ray", signal.SIGTERM, marks=pytest.mark.ray),
+    ],
+)
 def test_a_study_that_is_asked_to_end_says_how_to_go_on_and_ends_with_the_same_result(
     executor: str, end: signal.Signals, study: Path, begin: Begin
 ) -> None:

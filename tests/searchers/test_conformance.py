@@ -89,7 +89,7 @@ class TestHypothesis(SearcherConformance):
     """An engine that drives; it takes long for each trial."""
 
     make = HypothesisSearcher
-    trials_max = 100
+    trials_max = 30
 
 
 class TestDiversity(SearcherConformance):

@@ -130,7 +130,6 @@ ORDER BY task, seed, contract, number
 EXECUTORS = [
     ("process --workers 2", "4242"),
     pytest.param("ray --workers 2", "7", marks=pytest.mark.ray),
-    ("inline", "1"),
 ]
 
 
