@@ -49,7 +49,7 @@ class Runner:
         return {schedule: judged.execution for schedule, judged in self._known.items()}
 
     def _once(self, schedule: Schedule) -> JudgedRun:
-        return self._judge(_run(self._experiment, schedule))
+        return self._judge(run_schedule(self._experiment, schedule))
 
     def _drawn(self, schedule: Schedule) -> JudgedRun:
         """Run a schedule in a stochastic target: several times, unless the record answers everything.
@@ -62,7 +62,7 @@ class Runner:
         fresh, by_itself = 0, not self._record.answers
         while len(executions) < self._runs_wanted(executions, by_chance=bool(fresh) or by_itself):
             answers = self._answers()
-            executions.append(_run(replace(self._experiment, answers=answers), schedule))
+            executions.append(run_schedule(replace(self._experiment, answers=answers), schedule))
             fresh = max(fresh, len(answers) - known)
             by_itself = by_itself or executions[-1].trace.digest != executions[0].trace.digest
         judged = [self._judge(execution) for execution in executions]
@@ -87,5 +87,10 @@ class Runner:
         return answers_of(self._record.answers, self._experiment.scope)
 
 
-def _run(experiment: Experiment, schedule: Schedule) -> Execution:
+def run_schedule(experiment: Experiment, schedule: Schedule) -> Execution:
+    """Run a schedule, in a process of its own where the target asks for that.
+
+    Raises:
+        ChaosAgentError: The run cannot be made.
+    """
     return run_experiment(experiment, lambda: execute(experiment, schedule), alone=experiment.target.fresh)

@@ -4,8 +4,29 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from chaosagent.replays.changes import Change
+from chaosagent.replays.record import ReplayRecord
+
+
+class RunsMax(NamedTuple):
+    """How many runs a replay may make.
+
+    Attributes:
+        draws: Of one schedule, where a stochastic target asks what the record cannot answer.
+        placements: To try the faults at every call that may be the recorded one.
+        neighbours: Of schedules near that of a record which holds; 0 runs none.
+    """
+
+    draws: int = 20
+    placements: int = 1_000
+    neighbours: int = 0
+
+
+NEIGHBOURS = 200
+"""How many neighbours are run where somebody asks for them and names no number."""
+DEFAULT_RUNS_MAX = RunsMax()
 
 
 class ReplayOutcome(enum.Enum):
@@ -15,11 +36,24 @@ class ReplayOutcome(enum.Enum):
     DIVERGED = "DIVERGED"
     VIOLATED = "VIOLATED"
     HELD = "HELD"
+    DODGED = "DODGED"
     CHANGED = "CHANGED"
     MOVED = "MOVED"
     NOT_LANDED = "NOT_LANDED"
     REFUSED = "REFUSED"
     ERROR = "ERROR"
+
+
+class Neighbour(NamedTuple):
+    """A schedule near that of a record which holds, and under which the contract is violated.
+
+    Attributes:
+        kind: What is other than in the record, in a few words.
+        record: Its own record, which can be stored and replayed.
+    """
+
+    kind: str
+    record: ReplayRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +67,7 @@ class Replay:
         detail: In one sentence.
         notes: What else is worth knowing, a sentence each.
         changes: What somebody has to review; only of `CHANGED`.
+        neighbour: What breaks beside the record; only of `DODGED`.
     """
 
     outcome: ReplayOutcome
@@ -41,6 +76,7 @@ class Replay:
     detail: str
     notes: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
+    neighbour: Neighbour | None = None
 
 
 def violation_place(step: int | None, step_count: int) -> str:

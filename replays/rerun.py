@@ -18,16 +18,13 @@ from chaosagent.execution.workers.process_pool import ProcessExecutor
 from chaosagent.execution.workers.workbench import Job, Workbench
 from chaosagent.faults.evaluation import Status
 from chaosagent.replays.cold_runs import ColdRunsOfTask
-from chaosagent.replays.outcome import Replay, ReplayOutcome, violation_place
+from chaosagent.replays.outcome import DEFAULT_RUNS_MAX, Replay, ReplayOutcome, RunsMax, violation_place
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.scheduled import Options, ScheduleReplay
 from chaosagent.replays.today import CONTRACT_REMEDY, NominalRuns, bare_experiment, contracts_of, today_of
 from chaosagent.targets.target import Target, fresh
 from chaosagent.trace.diff import first_difference
 from chaosagent.vocabulary import Ending
-
-DRAWS = 20
-PLACEMENTS = 1_000
 
 
 def rerun_exact(record: ReplayRecord, target: Target) -> Replay:
@@ -91,8 +88,7 @@ def rerun_schedule(
     target: Target,
     *,
     config_name: str | None = None,
-    draws: int = DRAWS,
-    placements: int = PLACEMENTS,
+    runs_max: RunsMax = DEFAULT_RUNS_MAX,
     accepted: Container[str] = frozenset(),
     shared: NominalRuns | None = None,
     cold: ColdRunsOfTask | None = None,
@@ -106,15 +102,14 @@ def rerun_schedule(
         record: The stored counterexample.
         target: As it is today.
         config_name: One of its configurations; the record's own by default, as the target has it today.
-        draws: How often a schedule is run where a stochastic target asks what the record cannot answer.
-        placements: How many runs may be made to place the faults.
+        runs_max: How many runs may be made.
         accepted: Digests of changes that somebody has reviewed; they are not reported any more.
         shared: The runs without faults that other records of the target have needed.
         cold: Repeats runs in processes of their own before an outcome is `HELD`, as `ColdRuns.of` returns it; without
             it a fix that only works because of what earlier runs have left in the process is not noticed.
 
     Returns:
-        `VIOLATED`, `HELD`, `CHANGED`, `MOVED`, `NOT_LANDED` or `ERROR`.
+        `VIOLATED`, `HELD`, `DODGED`, `CHANGED`, `MOVED`, `NOT_LANDED` or `ERROR`.
 
     Raises:
         UsageError: The target has no such configuration.
@@ -136,7 +131,7 @@ def rerun_schedule(
             today = today_of(replace(bare, answers=answers_of(record.answers, bare.scope)))
         else:
             today = (shared or NominalRuns()).of(bare, record)
-        options = Options(draws, placements, accepted, cold)
+        options = Options(runs_max, accepted, cold)
         replay = ScheduleReplay(record, contract, today, options).replay()
     except ChaosAgentError as error:
         return Replay(ReplayOutcome.ERROR, "schedule", None, str(error), notes)

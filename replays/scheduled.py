@@ -24,7 +24,8 @@ from chaosagent.replays.changes import (
 )
 from chaosagent.replays.cold_runs import ColdDifference, ColdRunsOfTask, cold_difference, cold_draws, name_of_run
 from chaosagent.replays.drawing import Runner
-from chaosagent.replays.outcome import Replay, ReplayOutcome, violation_place
+from chaosagent.replays.neighbours import Around
+from chaosagent.replays.outcome import Replay, ReplayOutcome, RunsMax, violation_place
 from chaosagent.replays.placements import BrokenRun, Findings, Harm, Placements
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.today import Judge, Today, is_broken
@@ -41,14 +42,12 @@ class Options(NamedTuple):
     """How a schedule is replayed.
 
     Attributes:
-        draws: How often a schedule is run where a stochastic target asks what the record cannot answer.
-        placements: How many runs may be made to place the faults.
+        runs_max: How many runs may be made.
         accepted: Digests of changes that somebody has reviewed.
         cold: Repeats runs in processes of their own before an outcome is `HELD`; `None` where that is not possible.
     """
 
-    draws: int
-    placements: int
+    runs_max: RunsMax
     accepted: Container[str]
     cold: ColdRunsOfTask | None
 
@@ -66,7 +65,7 @@ class ScheduleReplay:
     def __init__(self, record: ReplayRecord, contract: Contract, today: Today, options: Options) -> None:
         self._record, self._contract, self._today, self._options = record, contract, today, options
         self._judge = Judge(record, contract, today)
-        self._run = Runner(record, today.experiment, self._judge, draws=options.draws)
+        self._run = Runner(record, today.experiment, self._judge, draws=options.runs_max.draws)
         self._recorded = recorded_calls(record)
         self._effects_change = effects_change(record, today.undisturbed.trace)
 
@@ -79,7 +78,12 @@ class ScheduleReplay:
         notes = () if self._record.declarations is not None else (DECLARATIONS_UNKNOWN,)
         found = self._violated_undisturbed() or self._violated_as_recorded()
         if found is None:
-            found = self._reviewed(self._repeated(self._of(self._placed())))
+            findings = self._placed()
+            found = self._reviewed(self._repeated(self._of(findings)))
+            count = self._options.runs_max.neighbours
+            if count and found.outcome is ReplayOutcome.HELD and findings.fixed is not None:
+                around = Around(self._record, self._contract, self._today, findings.fixed, count, self._options.cold)
+                found = around.judged(found)
         return replace(found, notes=(*found.notes, *notes))
 
     # ------------------------------------------------------------------ without faults
@@ -145,7 +149,7 @@ class ScheduleReplay:
             is_unchanged=self._is_unchanged,
             doors=undisturbed.doors or None if self._effects_change is None else None,
             interfaces=self._today.interfaces,
-            runs_max=self._options.placements,
+            runs_max=self._options.runs_max.placements,
         ).search()
 
     def _of(self, findings: Findings) -> Replay:
@@ -156,7 +160,7 @@ class ScheduleReplay:
         if findings.is_cut:
             detail = (
                 "trying the faults at every call that may be the recorded one takes more runs than allowed "
-                f"({self._options.placements}); allow more with --placements"
+                f"({self._options.runs_max.placements}); allow more with --placements"
             )
             return Replay(ReplayOutcome.MOVED, MODE, None, detail)
         if worst is not None and worst.harm in (Harm.OTHERWISE, Harm.UNFINISHED):

@@ -52,10 +52,12 @@ def flag_of(call: str, name: str, value: object) -> bool:
     return value
 
 
-def whole_of(call: str, name: str, value: object, most: int) -> int:
-    """Return an argument that must be a whole number from 1 to `most`; raises `UsageError` otherwise."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        raise UsageError(f"{call}({name}={quote_value(value)}): {name} must be a whole number from 1 to {most:,}.")
+def whole_of(call: str, name: str, value: object, most: int, *, least: int = 1) -> int:
+    """Return an argument that must be a whole number from `least` to `most`; raises `UsageError` otherwise."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise UsageError(
+            f"{call}({name}={quote_value(value)}): {name} must be a whole number from {least} to {most:,}."
+        )
     return value
 
 

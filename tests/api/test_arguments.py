@@ -129,7 +129,7 @@ def test_odd_arguments_are_used_or_refused_by_name(
         (lambda: api.search("study.yaml", workers=100_000), "workers must be a whole number from 1 to 256."),
         (lambda: api.replay([], target=5), "replay(target=5): target must be a target or its name"),
         (lambda: api.Study(crashing, search={"settings": {"r1": object}}), "search.settings.r1 is <class"),
-        (lambda: api.replay([], accept=True, mode="exact"), "accept is for schedules"),
+        (lambda: api.replay([], write="accept", mode="exact"), "write is for schedules"),
     ],
 )  # fmt: skip
 def test_a_refused_argument_is_named_with_what_is_allowed(

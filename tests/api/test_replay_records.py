@@ -68,7 +68,7 @@ def test_what_is_not_allowed_is_refused(kept: chaosagent.StudyResult, tmp_path: 
     with pytest.raises(chaosagent.UsageError, match=r"replay\(draws=0\): draws must be a whole number from 1"):
         chaosagent.replay(kept, draws=0)
     with pytest.raises(chaosagent.UsageError, match="written next to a record, and some of these have no file"):
-        chaosagent.replay(kept.counterexamples[0].record, accept=True)
+        chaosagent.replay(kept.counterexamples[0].record, write="accept")
     with pytest.raises(chaosagent.UsageError, match=r"has no \*\.replay file"):
         chaosagent.replay(tmp_path)
     with pytest.raises(chaosagent.UsageError, match="give the result of a search"):

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import pytest
 
 from chaosagent.canonical import Plain
-from chaosagent.replays.outcome import Replay, ReplayOutcome
+from chaosagent.replays.outcome import Replay, ReplayOutcome, RunsMax
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.rerun import rerun_schedule
 from chaosagent.targets.target import Run, effect
@@ -234,8 +234,8 @@ def test_the_message_names_the_call_that_breaks() -> None:
 def test_more_placements_than_allowed_are_not_guessed() -> None:
     record = record_of(finds, UNKNOWN)
 
-    few = rerun_schedule(record, desk(finds_thrice), placements=2)
-    enough = rerun_schedule(record, desk(finds_thrice), placements=3)
+    few = rerun_schedule(record, desk(finds_thrice), runs_max=RunsMax(placements=2))
+    enough = rerun_schedule(record, desk(finds_thrice), runs_max=RunsMax(placements=3))
 
     assert few.outcome is ReplayOutcome.MOVED
     assert few.detail.endswith("takes more runs than allowed (2); allow more with --placements")

@@ -16,7 +16,7 @@ from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.replays.codec import decode, encode
-from chaosagent.replays.outcome import Replay, ReplayOutcome
+from chaosagent.replays.outcome import Replay, ReplayOutcome, RunsMax
 from chaosagent.replays.record import ReplayRecord, record_of
 from chaosagent.replays.rerun import rerun_schedule
 from chaosagent.report.page import Page
@@ -171,7 +171,7 @@ def found_in(folder: Path, share: float) -> ReplayRecord:
 
 
 def told(record: ReplayRecord, system: Target) -> Replay:
-    return rerun_schedule(record, system, draws=20)
+    return rerun_schedule(record, system, runs_max=RunsMax(draws=20))
 
 
 def test_the_replay_of_what_did_not_repeat_draws_and_tells_a_share(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import StudyLimits
 from chaosagent.replays.codec import decode, encode
-from chaosagent.replays.outcome import ReplayOutcome
+from chaosagent.replays.outcome import ReplayOutcome, RunsMax
 from chaosagent.replays.record import ReplayRecord, record_of
 from chaosagent.replays.rerun import rerun_exact, rerun_schedule
 from chaosagent.statistics.intervals import wilson
@@ -295,8 +295,8 @@ def test_a_replay_of_an_unchanged_target_needs_no_model(tmp_path: Path) -> None:
 def test_a_target_that_asks_something_else_is_run_several_times(tmp_path: Path) -> None:
     record = record_from(tmp_path)
 
-    changed = rerun_schedule(record, payer(undecided(0.5), wording="it failed; pay again?"), draws=30)
-    mended = rerun_schedule(record, payer(undecided(0.0), wording="it failed; pay again?"), draws=30)
+    changed = rerun_schedule(record, payer(undecided(0.5), wording="it failed; pay again?"), runs_max=RunsMax(draws=30))
+    mended = rerun_schedule(record, payer(undecided(0.0), wording="it failed; pay again?"), runs_max=RunsMax(draws=30))
 
     assert changed.outcome is ReplayOutcome.VIOLATED
     assert any("of 30 runs with fresh ones" in note for note in changed.notes)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from chaosagent.api.arguments import flag_of, name_of, path_of, whole_of
+from chaosagent.api.arguments import name_of, path_of, whole_of
 from chaosagent.api.counterexample import Counterexample
 from chaosagent.api.replays.replayed import ReplayedRecord, exit_code_of, is_explained, page_of, totals_of
 from chaosagent.api.replays.replaying import MODES, OptionNames, StoredRecord, Writing, records_at, replay_all
@@ -18,8 +18,8 @@ from chaosagent.api.target_output import target_output_to_stderr
 from chaosagent.errors import UsageError
 from chaosagent.importable import stop_if_loading
 from chaosagent.limits import RUNS_MAX
+from chaosagent.replays.outcome import DEFAULT_RUNS_MAX, RunsMax
 from chaosagent.replays.record import ReplayRecord
-from chaosagent.replays.rerun import DRAWS, PLACEMENTS
 from chaosagent.report.page import Page, folded_html, page_html, table_html
 from chaosagent.studyfile.located import quote_value
 from chaosagent.targets.target import Target
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from chaosagent.api.rows import Frame
 
 EXPLAINED = "; the target has changed and holds now"
+WRITES = ("accept", "promote", "both")
+Write: TypeAlias = Literal["accept", "promote", "both"]
 Mode: TypeAlias = Literal["schedule", "exact", "both"]
 Record: TypeAlias = "Counterexample | ReplayRecord | str | Path"
 
@@ -112,10 +114,10 @@ def replay(
     mode: Mode = "schedule",
     config: str | None = None,
     target: Target | str | None = None,
-    draws: int = DRAWS,
-    placements: int = PLACEMENTS,
-    accept: bool = False,
-    promote: bool = False,
+    draws: int = DEFAULT_RUNS_MAX.draws,
+    placements: int = DEFAULT_RUNS_MAX.placements,
+    around: int = DEFAULT_RUNS_MAX.neighbours,
+    write: Write | None = None,
 ) -> ReplayResult:
     """Run stored counterexamples again: does today's target survive them?
 
@@ -131,8 +133,10 @@ def replay(
             target that was handed to `search` in this process is replayed with that object by default.
         draws: Runs of a stochastic target that asks what its record cannot answer; 1 or more.
         placements: Most runs to try the faults of a record at every call that may be the recorded one; 1 or more.
-        accept: Write what has `CHANGED` next to each record, as reviewed; from then on it counts.
-        promote: Write next to each record that is `HELD` that this is expected from now on.
+        around: How many neighbours of a record that holds are run, cheapest first; 0 runs none. One that breaks the
+            contract makes it `DODGED`, and is written next to it as a record of its own.
+        write: `"accept"`: what has `CHANGED`, next to each record, as reviewed; from then on it counts. `"promote"`:
+            next to each record that is `HELD`, that this is expected from now on. Or `"both"`.
 
     Raises:
         UsageError: A path, a target or an argument is not allowed. What is wrong with one record is its outcome.
@@ -146,17 +150,20 @@ def replay(
             f"replay(target={quote_value(target)}): target must be a target or its name. Decorate the function with "
             "@chaosagent.target()."
         )
-    writing = {"accept": flag_of("replay", "accept", accept), "promote": flag_of("replay", "promote", promote)}
-    written = [name for name, wanted in writing.items() if wanted]
-    if written and mode == "exact":
-        name = written[0]
-        raise UsageError(f"replay({name}=True, mode='exact'): {name} is for schedules. Leave out one of them.")
+    if write is not None:
+        name_of("replay", "write", write, WRITES)
+    for name, wanted in (("write", write), ("around", around)):
+        if wanted and mode == "exact":
+            raise UsageError(
+                f"replay({name}={quote_value(wanted)}, mode='exact'): {name} is for schedules. Leave out one of them."
+            )
     for name, value in (("draws", draws), ("placements", placements)):
         whole_of("replay", name, value, RUNS_MAX)
+    whole_of("replay", "around", around, RUNS_MAX, least=0)
     stored = list(_stored(records))
-    if written and not all(one.has_file for one in stored):
+    if write and not all(one.has_file for one in stored):
         raise UsageError(
-            f"replay({written[0]}=True): what is decided is written next to a record, and some of these have no file. "
+            f"replay(write={write!r}): what is decided is written next to a record, and some of these have no file. "
             "Search with out=... and replay that folder."
         )
     with outside_running_loop(), target_output_to_stderr(descriptors=False):
@@ -165,9 +172,8 @@ def replay(
             mode=mode,
             config=config,
             target=target,
-            draws=draws,
-            placements=placements,
-            writing=Writing(accept, promote),
+            runs_max=RunsMax(draws, placements, around),
+            writing=Writing(accept=write in ("accept", "both"), promote=write in ("promote", "both")),
             words=OptionNames(target="target=...", config="config=..."),
         )
     return ReplayResult(tuple(reruns))

@@ -61,6 +61,8 @@ class ReplayedRecord:
     def standing(self) -> Standing:
         """What the outcome means, given what is expected."""
         outcome = self.replay.outcome
+        if outcome is ReplayOutcome.DODGED:
+            return Standing.KNOWN if self.expect is Expectation.VIOLATED else Standing.NEW
         if outcome is ReplayOutcome.VIOLATED:
             return {None: Standing.NEW, Expectation.VIOLATED: Standing.KNOWN, Expectation.HELD: Standing.BACK}[
                 self.expect
@@ -73,7 +75,7 @@ class ReplayedRecord:
 
 
 def exit_code_of(reruns: Sequence[ReplayedRecord]) -> int:
-    """Return 1 if something is violated, else 2 if a record is refused, 4 if a run failed, 3 if one is open.
+    """Return 1 if something is violated or dodged, else 2 if a record is refused, 4 if a run failed, 3 if one is open.
 
     A violation that is known and open counts for nothing, and a divergence that a fix explains neither.
     """
@@ -82,7 +84,7 @@ def exit_code_of(reruns: Sequence[ReplayedRecord]) -> int:
         for rerun in reruns
         if rerun.standing is not Standing.KNOWN and not is_explained(rerun, reruns)
     }
-    if ReplayOutcome.VIOLATED in outcomes:
+    if outcomes & {ReplayOutcome.VIOLATED, ReplayOutcome.DODGED}:
         return 1
     if ReplayOutcome.REFUSED in outcomes:
         return 2
@@ -143,6 +145,7 @@ def to_json(reruns: Sequence[ReplayedRecord]) -> dict[str, Plain]:
 
 def _record_json(rerun: ReplayedRecord) -> Plain:
     replay, record = rerun.replay, rerun.record
+    beside = replay.neighbour
     return {
         "path": str(rerun.path),
         "id": None if record is None else record.id,
@@ -154,6 +157,14 @@ def _record_json(rerun: ReplayedRecord) -> Plain:
         "step": replay.step,
         "detail": replay.detail,
         "notes": list(replay.notes),
+        "neighbour": None
+        if beside is None
+        else {
+            "kind": beside.kind,
+            "schedule": str(beside.record.schedule),
+            "cost": beside.record.cost,
+            "file": beside.record.file_name,
+        },
         "changes": [{"what": change.what, "text": change.text} for change in replay.changes],
     }
 

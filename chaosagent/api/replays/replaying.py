@@ -16,11 +16,11 @@ from chaosagent.errors import ChaosAgentError, RecordError, StudyError, TargetEr
 from chaosagent.execution.workers.workbench import load_workbench
 from chaosagent.importable import make_importable
 from chaosagent.replays.cold_runs import ColdRuns
-from chaosagent.replays.outcome import Replay, ReplayOutcome
+from chaosagent.replays.outcome import DEFAULT_RUNS_MAX, Neighbour, Replay, ReplayOutcome, RunsMax
 from chaosagent.replays.record import ReplayRecord
-from chaosagent.replays.rerun import DRAWS, PLACEMENTS, rerun_exact, rerun_schedule, why_it_hangs
+from chaosagent.replays.rerun import rerun_exact, rerun_schedule, why_it_hangs
 from chaosagent.replays.review import Expectation, Review, read_review, write_review
-from chaosagent.replays.store import find_records, read_record
+from chaosagent.replays.store import find_records, read_record, write_record
 from chaosagent.replays.today import NominalRuns
 from chaosagent.targets.loading import load_target
 from chaosagent.targets.target import Target
@@ -92,8 +92,7 @@ def replay_all(
     mode: str,
     config: str | None = None,
     target: Target | str | None = None,
-    draws: int = DRAWS,
-    placements: int = PLACEMENTS,
+    runs_max: RunsMax = DEFAULT_RUNS_MAX,
     writing: Writing = NOTHING_WRITTEN,
     words: OptionNames = OPTIONS,
 ) -> list[ReplayedRecord]:
@@ -107,8 +106,7 @@ def replay_all(
         mode: `"schedule"`, `"exact"` or `"both"`.
         config: Another configuration, for schedule.
         target: Another target than the records name.
-        draws: How often a schedule is run where a stochastic target asks what its record cannot answer.
-        placements: How many runs may be made for a record to place its faults.
+        runs_max: How many runs may be made for a record.
         writing: What is written next to records.
         words: How messages name `target` and `config`.
 
@@ -119,6 +117,8 @@ def replay_all(
     if (accept or promote) and mode == "exact":
         option = "--accept" if accept else "--promote"
         raise UsageError(f"{option} is for schedules, and --mode is exact. Leave out one of them.")
+    if runs_max.neighbours and mode == "exact":
+        raise UsageError("--around is for schedules, and --mode is exact. Leave out one of them.")
     targets: dict[str, Target] = {}
     reruns: list[ReplayedRecord] = []
     shared = NominalRuns()
@@ -137,10 +137,12 @@ def replay_all(
                 continue
             for way in _modes(record, mode):
                 named = _named(given, record)
-                asked = _Asked(named, config, draws, placements, review, shared, cold, words)
+                asked = _Asked(named, config, runs_max, review, shared, cold, words)
                 replay = _replay(record, loaded, way, asked)
                 if accept and replay.changes:
                     replay = _accepted(path, record, loaded, asked, replay)
+                if replay.neighbour is not None:
+                    replay = _kept(replay, replay.neighbour, one, named)
                 rerun = ReplayedRecord(path, record, replay, review.expect)
                 reruns.append(_promoted(rerun, review) if promote and one.has_file else rerun)
     return reruns
@@ -183,6 +185,19 @@ def _accepted(
     return replace(replay, notes=(*replay.notes, f"written to {written}"))
 
 
+def _kept(replay: Replay, neighbour: Neighbour, stored: StoredRecord, target: Reference) -> Replay:
+    """Name today's target in the record of a neighbour, and write it next to the one whose neighbour it is."""
+    record = neighbour.record if target.only_here else replace(neighbour.record, target_reference=target.text)
+    replay = replace(replay, neighbour=neighbour._replace(record=record))
+    if not stored.has_file:
+        return replay
+    try:
+        note = f"saved as {write_record(stored.path.parent, record)}"
+    except ChaosAgentError as error:
+        note = f"not saved: {error}"
+    return replace(replay, notes=(*replay.notes, note))
+
+
 def _modes(record: ReplayRecord, mode: str) -> tuple[str, ...]:
     if mode != "both":
         return (mode,)
@@ -208,8 +223,7 @@ class _Asked(NamedTuple):
     Attributes:
         target: How another process imports the target.
         config: Another configuration; `None` for the record's own.
-        draws: How often a schedule is run where a stochastic target asks what its record cannot answer.
-        placements: How many runs may be made for a record to place its faults.
+        runs_max: How many runs may be made for a record.
         review: What was decided about the record.
         shared: The runs without faults that other records have needed.
         cold: Repeats runs in processes of their own.
@@ -218,8 +232,7 @@ class _Asked(NamedTuple):
 
     target: Reference
     config: str | None
-    draws: int
-    placements: int
+    runs_max: RunsMax
     review: Review
     shared: NominalRuns
     cold: ColdRuns
@@ -262,8 +275,7 @@ def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked) -> Repl
             record,
             target,
             config_name=asked.config,
-            draws=asked.draws,
-            placements=asked.placements,
+            runs_max=asked.runs_max,
             accepted=frozenset(change.digest for change in asked.review.changes),
             shared=asked.shared,
             cold=None if asked.target.only_here else cold,

@@ -14,6 +14,22 @@ Accept: TypeAlias = Annotated[
     bool,
     typer.Option("--accept", help="Write what has CHANGED next to each record, as reviewed: from then on it counts."),
 ]
+Around: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--around",
+        help="Of each record that is HELD, also run neighbours: other values and operators, other operations of the "
+        "interface, one more fault. One that breaks the contract makes it DODGED, and is saved as a record.",
+    ),
+]
+Neighbours: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Most neighbours that --around runs for a record, the cheapest first.  [default: 200]",
+        min=1,
+        show_default=False,
+    ),
+]
 Promote: TypeAlias = Annotated[
     bool, typer.Option("--promote", help="Write next to each record that is HELD that this is expected from now on.")
 ]
@@ -42,6 +58,8 @@ def replay(
         int,
         typer.Option(help="Most runs to try the faults of a record at every call that may be the recorded one.", min=1),
     ] = 1_000,
+    around: Around = False,
+    neighbours: Neighbours = None,
     accept: Accept = False,
     promote: Promote = False,
     junit: JUnit = None,
@@ -55,15 +73,16 @@ def replay(
     run decides: VIOLATED, HELD, CHANGED (effects, contract or what the target does without faults differ; review that
     and count it with --accept), MOVED or NOT_LANDED. `exact` serves everything outside the target from the record and
     asks for the same trace: REPRODUCED or DIVERGED. The records of a study are a regression test: fix the target, and
-    replay them in CI.
+    replay them in CI. A fix can evade the very faults of a record; --around runs their neighbours, and says DODGED
+    where one of them breaks the contract.
 
     What is expected of a record stands in a text file next to it (`chaosagent suite` and --promote write it). A failure
     that is expected, as it is known and open, is listed as KNOWN and is no complaint; one that is expected to hold and
     is VIOLATED came back.
 
-    Exit code: 0 all HELD, REPRODUCED or KNOWN, 1 some VIOLATED, 2 some REFUSED (a record that cannot be read, or that
-    is not to be trusted), 3 some CHANGED, MOVED, NOT_LANDED or DIVERGED, 4 some ERROR. With `both`, DIVERGED is no
-    complaint where the target HELD: it has changed.
+    Exit code: 0 all HELD, REPRODUCED or KNOWN, 1 some VIOLATED or DODGED, 2 some REFUSED (a record that cannot be read,
+    or that is not to be trusted), 3 some CHANGED, MOVED, NOT_LANDED or DIVERGED, 4 some ERROR. With `both`, DIVERGED is
+    no complaint where the target HELD: it has changed.
 
     [bold]Examples[/bold]
 
@@ -77,14 +96,19 @@ def replay(
 
     chaosagent replay --promote tests/replays
 
+    chaosagent replay --around tests/replays
+
     chaosagent replay tests/replays --junit replays.xml --sarif replays.sarif --github
     """
     from chaosagent.api.replays.replayed import cases_of, exit_code_of, page_of, to_json
     from chaosagent.api.replays.replaying import MODES, Writing, records_at, replay_all
-    from chaosagent.errors import UnknownNameError
+    from chaosagent.errors import UnknownNameError, UsageError
+    from chaosagent.replays.outcome import NEIGHBOURS, RunsMax
 
     if mode not in MODES:
         raise UnknownNameError("mode", mode, MODES, "--mode")
+    if neighbours is not None and not around:
+        raise UsageError("--neighbours says how many --around runs; add --around, or leave it out.")
     formats = Formats(junit, sarif, github)
     formats.check()
     with output.stdout_for_answers():
@@ -93,8 +117,7 @@ def replay(
             mode=mode,
             config=config,
             target=target,
-            draws=draws,
-            placements=placements,
+            runs_max=RunsMax(draws, placements, (neighbours or NEIGHBOURS) if around else 0),
             writing=Writing(accept, promote),
         )
     formats.write("chaosagent replay", cases_of(reruns))

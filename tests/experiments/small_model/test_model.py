@@ -23,7 +23,7 @@ from chaosagent.experiments.small_model.desk import TOOLS, instructions
 from chaosagent.experiments.small_model.language_model import CONTEXT_TOKENS_MAX, language_model
 from chaosagent.experiments.small_model.tool_calls import grammar_of, read_call
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
-from chaosagent.replays.outcome import ReplayOutcome
+from chaosagent.replays.outcome import ReplayOutcome, RunsMax
 from chaosagent.replays.record import record_of
 from chaosagent.replays.rerun import rerun_exact, rerun_schedule
 from chaosagent.study.loop.study import Study
@@ -154,7 +154,7 @@ def test_a_search_confirms_it_with_a_probability_and_its_record_is_replayed_with
     assert found.confirmation.confirmed
     assert found.confirmation.interval.low > found.confirmation.nominal_interval.low
     record = record_of(found, plan)
-    fixed = rerun_schedule(record, target.support_desk, config_name="fixed", draws=3)
+    fixed = rerun_schedule(record, target.support_desk, config_name="fixed", runs_max=RunsMax(draws=3))
     assert fixed.outcome is ReplayOutcome.HELD
 
     def no_model() -> None:
