@@ -38,12 +38,10 @@ from chaosagent.replays.cold_runs import ColdRunsOfTask
 from chaosagent.replays.drawing import run_schedule
 from chaosagent.replays.outcome import Neighbour, Replay, ReplayOutcome
 from chaosagent.replays.placements import FixedRun
-from chaosagent.replays.record import Proof, ReplayRecord, nominal_run_in
+from chaosagent.replays.record import Named, ReplayRecord, record_of_run
 from chaosagent.replays.today import Today, is_broken
-from chaosagent.study.counterexample import signature_of
 from chaosagent.trace.step import Step, StepKind
 from chaosagent.trace.trace import Trace
-from chaosagent.version import version
 from chaosagent.vocabulary import Landing
 
 NEAR = (0.5, 0.9, 1.1, 2.0)
@@ -220,40 +218,28 @@ class Around:
         trace = self._run(found).trace
         violation = trace.verdict(self.contract.id).violation
         reason = "" if violation is None else f": {violation.reason}"
-        cost = found.declared_cost(Space().model)
+        neighbour = Neighbour(_KINDS[one.kind], self._record_of(found, trace))
         detail = (
             f"{self.contract.id} holds under the recorded faults, and is violated under a neighbour of them "
-            f"({_KINDS[one.kind]}), {found} (cost {cost:g}){reason}"
+            f"({_KINDS[one.kind]}), {found} (cost {neighbour.record.cost:g}){reason}"
         )
         return replace(
             held,
             outcome=ReplayOutcome.DODGED,
             step=None if violation is None else violation.step,
             detail=detail,
-            neighbour=Neighbour(_KINDS[one.kind], self._record_of(found, cost, trace)),
+            neighbour=neighbour,
         )
 
-    def _record_of(self, found: Schedule, cost: float, trace: Trace) -> ReplayRecord:
-        experiment, contract = self.today.experiment, self.contract
-        nominal = experiment.nominal
-        assert nominal is not None, "today's run without faults has been made"
-        text = f"a neighbour of the record {self.record.id}, found by a replay; nothing is proved of cheaper schedules"
-        return replace(
-            self.record,
-            target_name=experiment.target.name,
-            task=experiment.task,
-            config=experiment.config,
-            schedule=found,
-            cost=cost,
-            signature=signature_of(trace, contract.id, contract.severity, found),
-            nominal=nominal,
-            trace=trace,
-            trace_digest=trace.digest,
-            proof=Proof(certified=False, lower_bound=0.0, text=text, necessity=()),
-            provenance={**self.record.provenance, "chaosagent": version(), "neighbour of": self.record.id},
-            undisturbed=nominal_run_in(self.today.undisturbed.trace),
-            declarations=self.today.declarations,
+    def _record_of(self, found: Schedule, trace: Trace) -> ReplayRecord:
+        origin = (
+            f"a neighbour of the record {self.record.id}, found by a replay; nothing is proved of cheaper schedules"
         )
+        named = Named(self.record.target_reference, self.record.contract_specs, origin)
+        made = record_of_run(
+            self.today.experiment, self.today.undisturbed, trace, found, contract=self.contract, named=named
+        )
+        return replace(made, declarations=self.today.declarations, fresh=self.record.fresh)
 
 
 def _noted(replay: Replay, note: str) -> Replay:

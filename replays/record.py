@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from chaosagent.canonical import Plain, digest, digest_of, pack_plain
-from chaosagent.contracts.contract import Nominal
+from chaosagent.contracts.contract import Contract, Nominal
+from chaosagent.execution.execute import Execution, Experiment
 from chaosagent.execution.run.frozen import FrozenAnswer
+from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.replays.declarations import Declaration, declarations_of
 from chaosagent.study.chance.confirmation import Confirmation
-from chaosagent.study.counterexample import Counterexample, Signature
+from chaosagent.study.counterexample import Counterexample, Signature, signature_of
 from chaosagent.study.plan import Plan
 from chaosagent.trace.trace import Trace
 from chaosagent.version import version
@@ -57,6 +59,22 @@ class NominalRun(NamedTuple):
     ending: Ending
     calls: tuple[tuple[str, str], ...]
     committing: tuple[tuple[str, str], ...]
+
+
+class Named(NamedTuple):
+    """How others find what a single run is of.
+
+    Attributes:
+        target: As `ReplayRecord.target_reference`.
+        contracts: As `ReplayRecord.contract_specs`.
+        origin: Where the run comes from, in words.
+        costs: What injections cost.
+    """
+
+    target: str
+    contracts: tuple[Plain, ...]
+    origin: str = "a single run; nothing is proved of cheaper schedules"
+    costs: CostModel = CostModel()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +196,44 @@ def record_of(counterexample: Counterexample, plan: Plan) -> ReplayRecord:
         confirmation=counterexample.confirmation,
         undisturbed=None if nominal_run is None else nominal_run_in(nominal_run.trace),
         declarations=None if nominal_run is None else declarations_of(plan.contracts, nominal_run.doors, objective),
+    )
+
+
+def record_of_run(
+    experiment: Experiment, undisturbed: Execution, run: Trace, schedule: Schedule, *, contract: Contract, named: Named
+) -> ReplayRecord:
+    """Return the record of one run that breaks a contract; nothing is proved of it.
+
+    Args:
+        experiment: Target, task, configuration and seed, compared with the run without injections.
+        undisturbed: That run.
+        run: The one that breaks the contract.
+        schedule: What was injected.
+        contract: What is broken.
+        named: How others find target and contracts, and where the run comes from.
+    """
+    target, nominal = experiment.target, experiment.nominal
+    assert nominal is not None, "a run is judged by the one without injections"
+    return ReplayRecord(
+        target_reference=named.target,
+        target_name=target.name,
+        task=experiment.task,
+        config=experiment.config,
+        seed=experiment.seed,
+        contract=contract.id,
+        contract_specs=named.contracts,
+        limits=experiment.limits,
+        schedule=schedule,
+        cost=schedule.declared_cost(named.costs),
+        signature=signature_of(run, contract.id, contract.severity, schedule),
+        nominal=nominal,
+        trace=run,
+        trace_digest=run.digest,
+        proof=Proof(certified=False, lower_bound=0.0, text=named.origin, necessity=()),
+        provenance={"chaosagent": version()},
+        undisturbed=nominal_run_in(undisturbed.trace),
+        declarations=declarations_of(experiment.contracts, undisturbed.doors, target.objective),
+        fresh=target.fresh,
     )
 
 

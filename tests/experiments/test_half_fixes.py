@@ -16,13 +16,11 @@ from chaosagent.execution.execute import Experiment, execute
 from chaosagent.experiments.triage import writes
 from chaosagent.experiments.triage.clients import TRANSIENT, answer_of, pause, repeatable
 from chaosagent.faults.schedule import EMPTY, parse
-from chaosagent.replays.declarations import declarations_of
 from chaosagent.replays.outcome import NEIGHBOURS, ReplayOutcome, RunsMax
-from chaosagent.replays.record import Proof, ReplayRecord, nominal_run_in
+from chaosagent.replays.record import Named, ReplayRecord, record_of_run
 from chaosagent.replays.rerun import rerun_schedule
-from chaosagent.study.counterexample import signature_of
 from chaosagent.targets.loading import load_target
-from chaosagent.vocabulary import Severity, Verdict
+from chaosagent.vocabulary import Verdict
 
 CONTRACT = "at-most-once"
 RESET = "connection reset by peer"
@@ -37,25 +35,9 @@ def record_of(reference: str, task: str, schedule: str) -> ReplayRecord:
     parsed = parse(schedule)
     trace = execute(replace(bare, nominal=nominal), parsed).trace
     assert trace.verdict(CONTRACT).verdict is Verdict.VIOLATED
-    return ReplayRecord(
-        target_reference=reference,
-        target_name=target.name,
-        task=bare.task,
-        config=bare.config,
-        seed=0,
-        contract=CONTRACT,
-        contract_specs=tuple(contract.id for contract in contracts),
-        limits=bare.limits,
-        schedule=parsed,
-        cost=1.1 * len(parsed),
-        signature=signature_of(trace, CONTRACT, Severity.HARD, parsed),
-        nominal=nominal,
-        trace=trace,
-        trace_digest=trace.digest,
-        proof=Proof(certified=False, lower_bound=0.0, text="", necessity=()),
-        undisturbed=nominal_run_in(undisturbed.trace),
-        declarations=declarations_of(contracts, undisturbed.doors, target.objective),
-    )
+    contract = next(one for one in contracts if one.id == CONTRACT)
+    named = Named(reference, tuple(one.id for one in contracts))
+    return record_of_run(replace(bare, nominal=nominal), undisturbed, trace, parsed, contract=contract, named=named)
 
 
 def outcomes(record: ReplayRecord, config: str | None = None) -> tuple[ReplayOutcome, ReplayOutcome]:

@@ -15,6 +15,9 @@ from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.targets.loading import load_target
 
+collect_ignore_glob = ["*.replay"]
+"""Records of old versions, read by the tests; they are no tests themselves."""
+
 
 @functools.cache
 def _record() -> ReplayRecord:

@@ -96,13 +96,20 @@ def replay_all(
     writing: Writing = NOTHING_WRITTEN,
     words: OptionNames = OPTIONS,
 ) -> list[ReplayedRecord]:
-    """Replay records, in their order.
+    """Replay records, in their order: see `Replayer`."""
+    with closing(
+        Replayer(mode=mode, config=config, target=target, runs_max=runs_max, writing=writing, words=words)
+    ) as replayer:
+        return [rerun for one in stored for rerun in replayer.replay(one)]
+
+
+class Replayer:
+    """Replays records one after the other; what several need is made once.
 
     A record may come from a stranger. It is refused, and nothing is imported for it, when it names code by a path that
     leaves the working directory; installed modules, and those in the working directory, are imported as it names them.
 
     Args:
-        stored: The records.
         mode: `"schedule"`, `"exact"` or `"both"`.
         config: Another configuration, for schedule.
         target: Another target than the records name.
@@ -111,41 +118,61 @@ def replay_all(
         words: How messages name `target` and `config`.
 
     Raises:
-        ChaosAgentError: A path, record, target or configuration does not exist or cannot be used.
+        UsageError: Something is asked for that only schedules have, and the mode is exact.
     """
-    accept, promote = writing
-    if (accept or promote) and mode == "exact":
-        option = "--accept" if accept else "--promote"
-        raise UsageError(f"{option} is for schedules, and --mode is exact. Leave out one of them.")
-    if runs_max.neighbours and mode == "exact":
-        raise UsageError("--around is for schedules, and --mode is exact. Leave out one of them.")
-    targets: dict[str, Target] = {}
-    reruns: list[ReplayedRecord] = []
-    shared = NominalRuns()
-    with closing(ColdRuns(Path.cwd())) as cold:
-        for one in stored:
-            path, given = one.path, one.target if target is None else target
-            try:
-                record = one.read()
-                refuse_foreign_code(record, trusts_target=given is not None, remedy=words.target)
-                loaded = _target_of(record, path, given, targets, words.target)
-                refuse_other_target(record, loaded, words.target)
-                review = _reviewed(path, record, is_replaced=accept) if one.has_file else Review()
-            except RecordError as error:
-                refused = Replay(ReplayOutcome.REFUSED, mode, None, _without(path, error))
-                reruns.append(ReplayedRecord(path, None, refused))
-                continue
-            for way in _modes(record, mode):
-                named = _named(given, record)
-                asked = _Asked(named, config, runs_max, review, shared, cold, words)
-                replay = _replay(record, loaded, way, asked)
-                if accept and replay.changes:
-                    replay = _accepted(path, record, loaded, asked, replay)
-                if replay.neighbour is not None:
-                    replay = _kept(replay, replay.neighbour, one, named)
-                rerun = ReplayedRecord(path, record, replay, review.expect)
-                reruns.append(_promoted(rerun, review) if promote and one.has_file else rerun)
-    return reruns
+
+    def __init__(
+        self,
+        *,
+        mode: str,
+        config: str | None = None,
+        target: Target | str | None = None,
+        runs_max: RunsMax = DEFAULT_RUNS_MAX,
+        writing: Writing = NOTHING_WRITTEN,
+        words: OptionNames = OPTIONS,
+    ) -> None:
+        if mode == "exact":
+            asked = ((writing.accept, "--accept"), (writing.promote, "--promote"), (runs_max.neighbours, "--around"))
+            for wanted, option in asked:
+                if wanted:
+                    raise UsageError(f"{option} is for schedules, and --mode is exact. Leave out one of them.")
+        self._mode, self._config, self._target, self._runs_max = mode, config, target, runs_max
+        self._writing, self._words = writing, words
+        self._targets: dict[str, Target] = {}
+        self._shared, self._cold = NominalRuns(), ColdRuns(Path.cwd())
+
+    def close(self) -> None:
+        """End the processes in which runs are repeated."""
+        self._cold.close()
+
+    def replay(self, one: StoredRecord) -> list[ReplayedRecord]:
+        """Return what comes of a record, once for each way to replay it.
+
+        Raises:
+            ChaosAgentError: The target or configuration that was asked for does not exist or cannot be used.
+        """
+        path, given = one.path, one.target if self._target is None else self._target
+        accept, promote = self._writing
+        try:
+            record = one.read()
+            refuse_foreign_code(record, trusts_target=given is not None, remedy=self._words.target)
+            loaded = _target_of(record, path, given, self._targets, self._words.target)
+            refuse_other_target(record, loaded, self._words.target)
+            review = _reviewed(path, record, is_replaced=accept) if one.has_file else Review()
+        except RecordError as error:
+            return [ReplayedRecord(path, None, Replay(ReplayOutcome.REFUSED, self._mode, None, _without(path, error)))]
+        reruns = []
+        named = _named(given, record)
+        asked = _Asked(named, self._config, self._runs_max, review, self._shared, self._cold, self._words)
+        for way in _modes(record, self._mode):
+            replay = _replay(record, loaded, way, asked)
+            if accept and replay.changes:
+                replay = _accepted(path, record, loaded, asked, replay)
+            if replay.neighbour is not None:
+                replay = _kept(replay, replay.neighbour, one, named)
+            rerun = ReplayedRecord(path, record, replay, review.expect)
+            reruns.append(_promoted(rerun, review) if promote and one.has_file else rerun)
+        return reruns
 
 
 def _reviewed(path: Path, record: ReplayRecord, *, is_replaced: bool) -> Review:

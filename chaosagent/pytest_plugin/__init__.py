@@ -1,0 +1,6 @@
+"""The plug-in for pytest: replay records as tests, tests of targets under faults, and tests of chance.
+
+pytest loads `plugin` whenever chaosagent is installed, so that module imports nothing of chaosagent until it is needed.
+"""
+
+__all__ = ["plugin", "record_tests", "target_tests", "trials"]

@@ -1,0 +1,98 @@
+"""What pytest asks of a plug-in: options, markers, a fixture, collection, calls. The work is done in other modules."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from chaosagent.pytest_plugin.record_tests import RecordFile
+    from chaosagent.pytest_plugin.target_tests import Runner
+
+SUFFIX = ".replay"
+FOLDERS, MODE, OUT = "chaosagent_replays", "chaosagent_mode", "chaosagent_out"
+MODES = ("schedule", "exact", "both")
+MARKERS = {
+    "chaosagent(schedules=[...], random=N, search=N, **study)": "the test returns a target, which is run under these "
+    "schedules, under N random ones, or in a search of at most N trials for each contract; other arguments are those "
+    "of chaosagent.Study",
+    "chaosagent_trials(threshold, trials=200, confidence=0.95)": "the test is run again and again until a sequential "
+    "test knows whether it passes with at least that probability",
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare options and settings."""
+    parser.addini(FOLDERS, "folders whose *.replay files are tests, relative to the root folder", "linelist", [])
+    parser.addini(MODE, f"how records are replayed: {', '.join(MODES)}", default="schedule")
+    parser.addini(OUT, "where records of what tests find are written", default="chaosagent-out/pytest")
+    group = parser.getgroup("chaosagent")
+    group.addoption("--replay-mode", choices=MODES, help=f"how records are replayed, instead of `{MODE}`")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare markers, and check settings.
+
+    Raises:
+        UsageError: The mode is none.
+    """
+    for marker, meaning in MARKERS.items():
+        config.addinivalue_line("markers", f"{marker}: {meaning}")
+    if config.getini(MODE) not in MODES:
+        raise pytest.UsageError(f"{MODE} = {config.getini(MODE)!r}: it must be {', '.join(MODES)}.")
+    for folder in config.getini(FOLDERS):
+        if not (config.rootpath / folder).is_dir():
+            raise pytest.UsageError(
+                f"{FOLDERS}: {config.rootpath / folder} is no folder. `chaosagent suite` makes one."
+            )
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> RecordFile | None:
+    """Collect the records that are named, and those in folders that are named or configured."""
+    if file_path.suffix != SUFFIX:
+        return None
+    config = parent.config
+    named = (parent.session.isinitpath(file_path), parent.session.isinitpath(file_path.parent))
+    folders = [(config.rootpath / folder).resolve() for folder in config.getini(FOLDERS)]
+    if not any(named) and not any(folder in file_path.resolve().parents for folder in folders):
+        return None
+    from chaosagent.pytest_plugin.record_tests import RecordFile
+
+    return RecordFile.from_parent(parent, path=file_path)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Let a marked test be run in its own way; whatever other plug-ins do to run a test, they do for each trial."""
+    if not isinstance(item, pytest.Function):
+        return
+    marker = item.get_closest_marker("chaosagent")
+    if marker is not None:
+        from chaosagent.pytest_plugin.target_tests import run_target_test
+
+        item.runtest = partial(run_target_test, item, marker)  # type: ignore[method-assign]
+    marker = item.get_closest_marker("chaosagent_trials")
+    if marker is not None:
+        from chaosagent.pytest_plugin.trials import run_trials
+
+        item.runtest = partial(run_trials, item, item.runtest, marker)  # type: ignore[method-assign]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """End the processes in which runs of records were repeated."""
+    from chaosagent.pytest_plugin.record_tests import REPLAYER
+
+    replayer = session.config.stash.get(REPLAYER, None)
+    if replayer is not None:
+        replayer.close()
+
+
+@pytest.fixture
+def chaosagent_run() -> Runner:
+    """Run a target once: `chaosagent_run(target, "service:payments[1] service.timeout")`."""
+    from chaosagent.pytest_plugin.target_tests import Runner
+
+    return Runner()

@@ -1,0 +1,231 @@
+"""Targets in tests: `@pytest.mark.chaosagent`, whose test returns a target, and the fixture `chaosagent_run`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from chaosagent.api.running_loop import outside_running_loop
+from chaosagent.api.search_study import search as search_study
+from chaosagent.api.study import Study, file_of
+from chaosagent.contracts.contract import Contract
+from chaosagent.errors import ChaosAgentError, UsageError
+from chaosagent.execution.execute import Execution, Experiment, nominal_in
+from chaosagent.faults.schedule import EMPTY, Schedule, parse
+from chaosagent.limits import RUNS_MAX
+from chaosagent.replays.drawing import run_schedule
+from chaosagent.replays.record import Named, ReplayRecord, record_of_run
+from chaosagent.replays.store import write_record
+from chaosagent.replays.today import is_broken
+from chaosagent.searchers.random import RandomSearcher
+from chaosagent.study.plan import Plan
+from chaosagent.study.searcher import Problem
+from chaosagent.studyfile.located import quote_value
+from chaosagent.studyfile.plan import plan_of
+from chaosagent.targets.target import Target
+from chaosagent.trace.trace import Trace
+from chaosagent.vocabulary import Effect, Outcome
+
+ABREAST = 16
+WAYS = ("schedules", "random", "search")
+
+
+def run_target_test(item: pytest.Function, marker: pytest.Mark) -> None:
+    """Call a test, which returns a target, and run that as its marker says.
+
+    Raises:
+        UsageError: The marker or what the test returns is not allowed.
+    """
+    asked = _Asked.of(marker)
+    target = _returned_by(item)
+    found: dict[str, ReplayRecord] = {}
+    with outside_running_loop():
+        study = Study(target, **asked.study)
+        for record in asked.found(study):
+            known = found.get(record.contract)
+            if known is None or record.cost < known.cost:
+                found[record.contract] = record
+    if found:
+        pytest.fail("\n\n".join(_kept(item, record) for record in found.values()), pytrace=False)
+
+
+def _returned_by(item: pytest.Function) -> Target | str:
+    where = f"{item.name} is marked `chaosagent`, so it must"
+    if inspect.iscoroutinefunction(item.obj):
+        raise UsageError(f"{where} be a plain function that returns a target, and not run it; this one is `async def`.")
+    names = item._fixtureinfo.argnames
+    target = item.obj(**{name: item.funcargs[name] for name in names})
+    if not isinstance(target, Target | str):
+        raise UsageError(
+            f"{where} return a target, or its name; it returns {type(target).__name__}. Decorate the agent's function "
+            "with @chaosagent.target() and return that."
+        )
+    return target
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a marker asks for.
+
+    Attributes:
+        schedules: In text form.
+        random: How many random schedules for each task and seed.
+        search: How many trials for each contract.
+        study: The other keys of a study.
+    """
+
+    schedules: tuple[str, ...]
+    random: int
+    search: int
+    study: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, marker: pytest.Mark) -> _Asked:
+        given: dict[str, Any] = dict(marker.kwargs)
+        if marker.args:
+            raise UsageError(f"chaosagent({quote_value(marker.args[0])}): name what is meant, such as schedules=[...].")
+        schedules, random, search = given.pop("schedules", ()), given.pop("random", 0), given.pop("search", 0)
+        if isinstance(schedules, str) or not isinstance(schedules, Iterable):
+            raise UsageError(f"chaosagent(schedules={quote_value(schedules)}): schedules must be a list of texts.")
+        for name, value in (("random", random), ("search", search)):
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= RUNS_MAX:
+                raise UsageError(
+                    f"chaosagent({name}={quote_value(value)}): {name} must be a whole number up to {RUNS_MAX:,}."
+                )
+        if not (schedules or random or search):
+            raise UsageError(f"chaosagent(): say what is run: one of {', '.join(WAYS)}.")
+        try:
+            inspect.signature(Study).bind("target", **given)
+        except TypeError as error:
+            raise UsageError(
+                f"chaosagent(): {error}; known are {', '.join(WAYS)}, and the arguments of Study."
+            ) from None
+        return cls(tuple(schedules), random, search, given)
+
+    def found(self, study: Study) -> Iterator[ReplayRecord]:
+        """Yield a record of each violation."""
+        if self.schedules or self.random:
+            plan = plan_of(file_of(study))
+            for runs in _runs_of(plan):
+                yield from runs.under([parse(text, "schedules") for text in self.schedules])
+                if self.random:
+                    yield from runs.at_random(self.random)
+        if self.search:
+            searched = search_study(replace(study, search={**(study.search or {}), "trials": self.search}))
+            yield from (one.record for one in searched.counterexamples)
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Runs of one task and seed of a plan."""
+
+    plan: Plan
+    experiment: Experiment
+    undisturbed: Execution
+
+    def under(self, schedules: Sequence[Schedule]) -> Iterator[ReplayRecord]:
+        """Yield a record of each contract that a schedule breaks; without any fault first."""
+        yield from self._broken_in(self.undisturbed.trace, EMPTY)
+        for schedule in schedules:
+            yield from self._broken_in(run_schedule(self.experiment, schedule).trace, schedule)
+
+    def at_random(self, count: int) -> Iterator[ReplayRecord]:
+        """The same of random schedules within the budget; equal plans give equal ones."""
+        plan = self.plan
+        searcher = RandomSearcher(Problem("", 0, plan.space, plan.budget, self.experiment.seed, plan.seed))
+        searcher.ask(1)  # the run without injections shows where something can be injected
+        searcher.tell(self.undisturbed.evaluation)
+        made = 0
+        while made < count and (proposals := searcher.ask(min(ABREAST, count - made))):
+            for proposal in proposals:
+                execution = run_schedule(self.experiment, proposal.schedule)
+                yield from self._broken_in(execution.trace, proposal.schedule)
+                searcher.tell(execution.evaluation)
+                made += 1
+
+    def _broken_in(self, trace: Trace, schedule: Schedule) -> Iterator[ReplayRecord]:
+        plan = self.plan
+        named = Named(plan.target_reference, plan.contract_specs, costs=plan.space.model)
+        for contract in plan.contracts:
+            if is_broken(trace.verdict(contract.id)):
+                yield record_of_run(self.experiment, self.undisturbed, trace, schedule, contract=contract, named=named)
+
+
+def _runs_of(plan: Plan) -> Iterator[_Runs]:
+    for task in plan.tasks:
+        for seed in plan.seeds:
+            bare = Experiment(plan.target, task, plan.config, seed, plan.contracts, None, plan.run_limits)
+            undisturbed = run_schedule(bare, EMPTY)
+            yield _Runs(plan, replace(bare, nominal=nominal_in(undisturbed.trace)), undisturbed)
+
+
+def _kept(item: pytest.Function, record: ReplayRecord) -> str:
+    """Write a record, and return its story."""
+    from chaosagent.report.story import story_of
+
+    folder = item.config.rootpath / item.config.getini("chaosagent_out")
+    try:
+        path = write_record(folder, record)
+    except ChaosAgentError as error:
+        return f"{story_of(record).text().rstrip()}\n\nnot saved: {error}"
+    return story_of(record, path).text().rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class SingleRun:
+    """One run of a target.
+
+    Attributes:
+        trace: All that happened.
+        contracts: What was checked.
+    """
+
+    trace: Trace
+    contracts: tuple[Contract, ...]
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What the target returned; `None` if the run did not get so far."""
+        return self.trace.outcome
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """What was committed, in order."""
+        return self.trace.effects
+
+    @property
+    def violations(self) -> dict[str, str]:
+        """The reason of each violated contract, by its id."""
+        told = {contract.id: self.trace.verdict(contract.id) for contract in self.contracts}
+        return {
+            name: "" if verdict.violation is None else verdict.violation.reason
+            for name, verdict in told.items()
+            if is_broken(verdict)
+        }
+
+
+class Runner:
+    """Runs targets in a test: what the fixture `chaosagent_run` is."""
+
+    def __call__(self, target: Target | str, schedule: str = "", **study: Any) -> SingleRun:
+        """Run a target once under a schedule.
+
+        Args:
+            target: The target, or its name.
+            schedule: In text form, such as `"service:payments[1] service.timeout"`; without any no fault is injected.
+            study: Arguments of `chaosagent.Study`; with several tasks and seeds the first of each is run.
+
+        Raises:
+            UsageError: An argument is not allowed.
+            TargetError: The target cannot be run.
+        """
+        with outside_running_loop():
+            plan = plan_of(file_of(Study(target, **study)))
+            runs = next(_runs_of(plan))
+            wanted = parse(schedule, "schedule") if schedule else EMPTY
+            trace = run_schedule(runs.experiment, wanted).trace if wanted else runs.undisturbed.trace
+        return SingleRun(trace, plan.contracts)

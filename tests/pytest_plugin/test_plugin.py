@@ -1,0 +1,299 @@
+"""The plug-in for pytest: records as tests, targets under faults, and tests of chance."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chaosagent.replays.review import Expectation, Review, write_review
+from chaosagent.replays.store import find_records, read_record
+from tests.cli.conftest import AGENT
+
+pytest_plugins = ["pytester"]
+# Whether the plug-in is installed or not, exactly one is loaded: that of this checkout.
+PLUGIN = ("-p", "no:chaosagent", "-p", "chaosagent.pytest_plugin.plugin", "-p", "no:cacheprovider")
+LOST = "service:payments[1] service.lost_response(when=after)"
+FIXED = AGENT.replace('{"keys": False}', '{"keys": True}')
+GIVEN = f"""
+import pytest
+from agent import shop
+
+@pytest.mark.chaosagent(schedules=[{LOST!r}], tasks=["late"])
+def test_shop():
+    return shop
+"""
+
+
+@pytest.fixture
+def folder(pytester: pytest.Pytester) -> Path:
+    """Return a folder with an agent that pays twice, in which tests run."""
+    pytester.makepyfile(agent=AGENT)
+    return pytester.path
+
+
+@pytest.fixture
+def recorded(pytester: pytest.Pytester, folder: Path) -> Path:
+    """Return the record that a failing test has left, in a folder of records."""
+    pytester.makepyfile(test_given=GIVEN)
+    pytester.runpytest_inprocess(*PLUGIN, "test_given.py").assert_outcomes(failed=1)
+    (folder / "records").mkdir()
+    (left,) = (folder / "chaosagent-out/pytest").glob("*.replay")
+    return left.rename(folder / "records" / left.name)
+
+
+# ---------------------------------------------------------------------- records
+
+
+def test_records_are_tests_where_they_are_named_or_configured(pytester: pytest.Pytester, recorded: Path) -> None:
+    pytester.makepyfile(test_nothing="def test_nothing(): pass")
+
+    nowhere = pytester.runpytest_subprocess(*PLUGIN, "test_nothing.py", ".", "--deselect", "test_given.py")
+    named = pytester.runpytest_inprocess(*PLUGIN, "records")
+    one = pytester.runpytest_subprocess(*PLUGIN, recorded)
+    pytester.makeini("[pytest]\nchaosagent_replays = records\n")
+    configured = pytester.runpytest_subprocess(*PLUGIN, "--deselect", "test_given.py")
+
+    nowhere.assert_outcomes(passed=1, deselected=1)
+    named.assert_outcomes(failed=1)
+    one.assert_outcomes(failed=1)
+    configured.assert_outcomes(failed=1, passed=1, deselected=1)
+    named.stdout.fnmatch_lines(["VIOLATED: at-most-once violated at step 1*", "*is broken here: refund(order=7) was*"])
+
+
+def test_a_record_stands_as_in_a_build(pytester: pytest.Pytester, recorded: Path, folder: Path) -> None:
+    write_review(recorded, read_record(recorded), Review(expect=Expectation.VIOLATED))
+    known = pytester.runpytest_inprocess(*PLUGIN, "records", "-rx")
+    (folder / "agent.py").write_text(FIXED)
+    fixed = pytester.runpytest_inprocess(*PLUGIN, "records", "-rP")
+    exact = pytester.runpytest_inprocess(*PLUGIN, "records", "--replay-mode", "exact")
+    both = pytester.runpytest_inprocess(*PLUGIN, "records", "--replay-mode", "both")
+    write_review(recorded, read_record(recorded), Review(expect=Expectation.HELD))
+    (folder / "agent.py").write_text(AGENT)
+    back = pytester.runpytest_inprocess(*PLUGIN, "records")
+    (folder / "agent.py").write_text(FIXED.replace('"payments"', '"bank"'))
+    renamed = pytester.runpytest_inprocess(*PLUGIN, "records")
+
+    known.assert_outcomes(xfailed=1)
+    known.stdout.fnmatch_lines(["*known and open, as expected*"])
+    fixed.assert_outcomes(passed=1)
+    fixed.stdout.fnmatch_lines(["HELD: *it was open and holds now*"])
+    exact.assert_outcomes(passed=1)
+    both.assert_outcomes(passed=1)
+    back.assert_outcomes(failed=1)
+    back.stdout.fnmatch_lines(["*it had been fixed, and came back*"])
+    renamed.assert_outcomes(failed=1)
+    renamed.stdout.fnmatch_lines(["*MOVED: `payments.refund` is not called any more*"])
+
+
+def test_a_damaged_record_fails_and_says_why(pytester: pytest.Pytester, recorded: Path) -> None:
+    recorded.write_bytes(recorded.read_bytes()[:-3])
+
+    run = pytester.runpytest_inprocess(*PLUGIN, "records")
+
+    run.assert_outcomes(failed=1)
+    run.stdout.fnmatch_lines(["REFUSED: *"])
+    run.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_records_go_with_xdist_selection_and_junit(pytester: pytest.Pytester, recorded: Path, folder: Path) -> None:
+    (recorded.parent / "another.replay").write_bytes(recorded.read_bytes())
+
+    run = pytester.runpytest_subprocess(*PLUGIN, "records", "-n", "2", "-x", "--junitxml", "told.xml", "-k", "another")
+
+    run.assert_outcomes(failed=1)
+    assert 'name="replay"' in (folder / "told.xml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("chaosagent_mode = fast", "chaosagent_mode = 'fast': it must be schedule, exact, both."),
+        ("chaosagent_replays = nowhere", "*nowhere is no folder. `chaosagent suite` makes one."),
+    ],
+)
+def test_settings_that_are_not_allowed_are_refused(pytester: pytest.Pytester, setting: str, message: str) -> None:
+    pytester.makeini(f"[pytest]\n{setting}\n")
+
+    run = pytester.runpytest_inprocess(*PLUGIN)
+
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    run.stderr.fnmatch_lines([f"*{message}"])
+
+
+# ---------------------------------------------------------------------- targets
+
+
+@pytest.mark.parametrize("way", [f"schedules=[{LOST!r}]", "random=40", "search=60"])
+def test_what_breaks_a_target_is_told_and_kept(pytester: pytest.Pytester, folder: Path, way: str) -> None:
+    pytester.makepyfile(
+        f"""
+        import pytest
+        from agent import shop
+
+        @pytest.mark.chaosagent({way}, budget=1.2, operators=["service.lost_response"], tasks=["late"])
+        def test_shop(tmp_path):
+            assert tmp_path.is_dir()
+            return shop
+        """
+    )
+
+    broken = pytester.runpytest_inprocess(*PLUGIN)
+    (kept,) = find_records([folder / "chaosagent-out/pytest"])
+    again = pytester.runpytest_inprocess(*PLUGIN, kept, "--replay-mode", "exact")
+    (folder / "agent.py").write_text(FIXED)
+    fixed = pytester.runpytest_inprocess(*PLUGIN)
+
+    broken.assert_outcomes(failed=1)
+    broken.stdout.fnmatch_lines(["at-most-once breaks in late*", f"*chaosagent replay {kept}*"])
+    assert LOST in str(read_record(kept).schedule)
+    again.assert_outcomes(passed=1)
+    fixed.assert_outcomes(passed=1)
+
+
+def test_a_target_runs_within_a_test_also_while_a_loop_is_running(pytester: pytest.Pytester, folder: Path) -> None:
+    assert folder.is_dir()
+    pytester.makepyfile(
+        f"""
+        import pytest
+        from agent import shop
+
+        @pytest.fixture
+        def anyio_backend():
+            return "asyncio"
+
+        def test_clean(chaosagent_run):
+            run = chaosagent_run(shop)
+            assert (run.outcome.message, len(run.effects), run.violations) == ("paid", 1, {{}})
+
+        @pytest.mark.anyio
+        async def test_faulty(chaosagent_run):
+            run = chaosagent_run(shop, {LOST!r}, tasks=["lost"])
+            assert run.violations == {{"at-most-once": "refund(order=8) was committed 2 times; 1 is right"}}
+        """
+    )
+
+    pytester.runpytest_inprocess(*PLUGIN).assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("marker", "body", "message"),
+    [
+        ("", "return shop", "say what is run: one of schedules, random, search"),
+        ("random=True", "return shop", "chaosagent(random=true): random must be a whole number"),
+        ("schedules='service:x[1] service.timeout'", "return shop", "schedules must be a list of texts"),
+        ("schedules=['nonsense']", "return shop", "schedules*nonsense*"),
+        ("random=1, bugdet=3", "return shop", "unexpected keyword argument 'bugdet'"),
+        ("random=1", "pass", "it returns NoneType. Decorate the agent's function with @chaosagent.target()"),
+    ],
+)
+def test_a_marker_that_cannot_be_followed_is_told(
+    pytester: pytest.Pytester, folder: Path, marker: str, body: str, message: str
+) -> None:
+    assert folder.is_dir()
+    pytester.makepyfile(
+        f"import pytest\nfrom agent import shop\n\n@pytest.mark.chaosagent({marker})\ndef test_it():\n    {body}\n"
+    )
+
+    run = pytester.runpytest_inprocess(*PLUGIN)
+
+    run.assert_outcomes(failed=1)
+    run.stdout.fnmatch_lines([f"*{message.replace('[', '[[]')}*"])
+
+
+# ---------------------------------------------------------------------- chance
+
+
+def trial_test(passes: str, arguments: str, head: str = "def") -> str:
+    return f"""
+        import itertools
+        import pytest
+
+        numbers = itertools.count()
+
+        @pytest.fixture
+        def anyio_backend():
+            return "asyncio"
+
+        @pytest.mark.anyio
+        @pytest.mark.chaosagent_trials({arguments})
+        {head} test_it():
+            assert {passes}, "told"
+        """
+
+
+@pytest.mark.parametrize("head", ["def", "async def"])
+@pytest.mark.parametrize(
+    ("passes", "arguments", "outcomes", "told"),
+    [
+        ("next(numbers) % 10 != 9", "threshold=0.5", {"passed": 1}, "*at least 0.5 was asked for"),
+        ("next(numbers) % 10 == 9", "threshold=0.5", {"failed": 1}, "passed in 0 of * The last failure: *: told"),
+        ("next(numbers) % 2", "threshold=0.5, trials=40", {"skipped": 1}, "*inconclusive: passed in 20 of 40 trials*"),
+    ],
+    ids=["often enough", "too seldom", "inconclusive"],
+)
+def test_a_test_of_chance_ends_in_one_of_three_ways(
+    pytester: pytest.Pytester, head: str, passes: str, arguments: str, outcomes: dict[str, int], told: str
+) -> None:
+    pytester.makepyfile(trial_test(passes, arguments, head))
+
+    run = pytester.runpytest_inprocess(*PLUGIN, "-rA")
+
+    run.assert_outcomes(**outcomes)
+    run.stdout.fnmatch_lines([told])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "chaosagent_trials(threshold=None): threshold must lie between 0 and 1"),
+        ("threshold=1.0", "chaosagent_trials(threshold=1.0): threshold must lie between 0 and 1"),
+        ("threshold=0.5, trials=0", "trials must be a whole number from 1 to"),
+        ("threshold=0.5, confidence=2", "confidence must lie between 0.5 and 1"),
+    ],
+)
+def test_trials_that_cannot_be_made_are_refused(pytester: pytest.Pytester, arguments: str, message: str) -> None:
+    pytester.makepyfile(trial_test("True", arguments))
+
+    run = pytester.runpytest_inprocess(*PLUGIN)
+
+    run.assert_outcomes(failed=1)
+    run.stdout.fnmatch_lines([f"*{message}*"])
+
+
+# ---------------------------------------------------------------------- its cost
+
+
+def test_to_load_it_loads_nothing_else_of_chaosagent() -> None:
+    code = (
+        "import json, sys, pytest; before = set(sys.modules); import chaosagent.pytest_plugin.plugin; "
+        "print(json.dumps(sorted(set(sys.modules) - before)))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+
+    assert json.loads(done.stdout) == ["chaosagent", "chaosagent.pytest_plugin", "chaosagent.pytest_plugin.plugin"]
+
+
+def test_the_page_says_what_happens(pytester: pytest.Pytester) -> None:
+    root = Path(__file__).parents[2]
+    blocks = re.compile(r"^```\w+ title=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    files = dict(blocks.findall((root / "docs/pytest.md").read_text("utf-8")))
+    readme = dict(reversed(blocks.findall((root / "README.md").read_text("utf-8"))))  # later ones are changes
+    pytester.makefile(".py", agent=readme["refunds/agent.py"])
+    for name, text in files.items():
+        (pytester.path / name).write_text(text, encoding="utf-8")
+    (pytester.path / "tests/replays").mkdir(parents=True)
+
+    before = pytester.runpytest_inprocess(*PLUGIN)
+    for record in (pytester.path / "chaosagent-out/pytest").iterdir():
+        record.rename(pytester.path / "tests/replays" / record.name)
+    after = pytester.runpytest_inprocess(*PLUGIN)
+
+    assert set(files) == {"pytest.ini", "test_agent.py", "test_chance.py"}
+    before.assert_outcomes(passed=2, failed=3)
+    after.assert_outcomes(passed=2, failed=4)
