@@ -133,13 +133,22 @@ EXECUTORS = [
 ]
 
 
+# Runs are repeated in processes of their own wherever they were made; here that would take most of the time.
+MAIN = """
+from chaosagent.api import session
+from chaosagent.cli.main import main
+session._processes_for = lambda *_: None
+raise SystemExit(main())
+"""
+
+
 def found_by(study: str, executor: str, hash_seed: str, folder: Path) -> dict[str, object]:
     """Everything that a study has found, as it stands in its folder."""
     file, out = folder / f"{study}.yaml", folder / f"{study}-{executor.replace(' ', '')}-{hash_seed}"
     file.write_text(STUDIES[study])
     command = f"search {file} --out {out} --json --executor {executor}"
     answer = subprocess.run(
-        [sys.executable, "-c", "from chaosagent.cli.main import main; raise SystemExit(main())", *command.split()],
+        [sys.executable, "-c", MAIN, *command.split()],
         env={**os.environ, "PYTHONHASHSEED": hash_seed},
         capture_output=True,
         text=True,

@@ -171,10 +171,11 @@ def _record_json(rerun: ReplayedRecord) -> Plain:
 
 def cases_of(reruns: Sequence[ReplayedRecord]) -> list[Case]:
     """Return a case for each replay, for the formats of other tools."""
-    return [_case(rerun, reruns) for rerun in reruns]
+    times = Counter(rerun.path for rerun in reruns)
+    return [_case(rerun, reruns, is_alone=times[rerun.path] == 1) for rerun in reruns]
 
 
-def _case(rerun: ReplayedRecord, reruns: Sequence[ReplayedRecord]) -> Case:
+def _case(rerun: ReplayedRecord, reruns: Sequence[ReplayedRecord], *, is_alone: bool) -> Case:
     replay, record = rerun.replay, rerun.record
     statuses: dict[Standing, Status] = {Standing.SOUND: "passed", Standing.FIXED: "passed", Standing.KNOWN: "known"}
     status = statuses.get(rerun.standing, "failed")
@@ -184,7 +185,6 @@ def _case(rerun: ReplayedRecord, reruns: Sequence[ReplayedRecord]) -> Case:
         status = "passed"
     meaning = MEANINGS.get(rerun.standing, "") if rerun.expect is not None else ""
     message = f"{replay.outcome.value}: {replay.detail}{f'; {meaning}' if meaning else ''}"
-    several = sum(other.path == rerun.path for other in reruns) > 1
-    name = f"{rerun.path} ({replay.mode})" if several else str(rerun.path)
+    name = str(rerun.path) if is_alone else f"{rerun.path} ({replay.mode})"
     contract, found = ("", "") if record is None else (record.contract, record.id)
     return Case(contract, name, status, message, "\n".join(replay.notes), str(rerun.path), found)
