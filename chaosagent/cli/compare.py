@@ -32,6 +32,14 @@ def compare(
             show_default=False,
         ),
     ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the verdict and what differs as Markdown there, too, for a comment on a change.",
+            metavar="FILE.md",
+            show_default=False,
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Say what changed from one stored study to another: two nights, two configurations, two versions of an agent.
@@ -53,9 +61,11 @@ def compare(
     chaosagent compare main branch --json > changes.json
 
     chaosagent compare chaosagent-out/monday chaosagent-out/tuesday --out both.svg
+
+    chaosagent compare before after --markdown comment.md
     """
     from chaosagent.api.stored.comparing import compare_studies
-    from chaosagent.api.stored.comparison_page import comparison_json, comparison_page
+    from chaosagent.api.stored.comparison_page import comparison_json, comparison_markdown, comparison_page
     from chaosagent.api.stored.curve_figure import FIGURES, draw_curves
     from chaosagent.api.stored.curves import curves_of
     from chaosagent.errors import UsageError
@@ -65,9 +75,13 @@ def compare(
         if path.suffix.lower() not in FIGURES:
             raise UsageError(f"--out {path}: the name must end in {', '.join(FIGURES)}.")
         output.check_place(path)
+    if markdown is not None:
+        output.check_place(markdown)
     compared = compare_studies(first, second, by_replay=by_replay)
     if figures:
         draw_curves([curves_of(first), curves_of(second)], figures)
+    if markdown is not None:
+        markdown.write_text(comparison_markdown(compared), encoding="utf-8")
     if json:
         output.answer_json(comparison_json(compared))
     else:

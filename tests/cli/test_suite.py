@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -55,18 +58,18 @@ def test_from_a_search_to_a_build_that_a_returning_failure_turns_red(chaosagent:
     assert "it had been fixed, and came back" in back.out
 
 
+def steps_of(job: str) -> list[dict[str, str]]:
+    """Return the steps of the workflow in the docs that run chaosagent."""
+    text = (Path(__file__).parents[2] / "docs" / "ci.md").read_text("utf-8")
+    steps = yaml.safe_load(text.partition("```yaml")[2].partition("```")[0])["jobs"][job]["steps"]
+    return [step for step in steps if step.get("run", "").startswith("chaosagent ")]
+
+
 @pytest.mark.usefixtures("records")
 def test_the_workflow_in_the_docs_runs_and_its_files_say_what_is_known_and_what_broke(
     chaosagent: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = (Path(__file__).parents[2] / "docs" / "ci.md").read_text("utf-8")
-    workflow = yaml.safe_load(text.partition("```yaml")[2].partition("```")[0])
-    commands = [
-        shlex.split(step["run"])[1:]
-        for job in workflow["jobs"].values()
-        for step in job["steps"]
-        if step.get("run", "").startswith("chaosagent ")
-    ]
+    commands = [shlex.split(step["run"])[1:] for job in ("replays", "night") for step in steps_of(job)]
     assert [command[0] for command in commands] == ["replay", "search"]
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
     assert chaosagent("suite", "found").code == 0
@@ -83,6 +86,32 @@ def test_the_workflow_in_the_docs_runs_and_its_files_say_what_is_known_and_what_
     (result,) = json.loads((folder / "replays.sarif").read_text("utf-8"))["runs"][0]["results"]
     assert (result["ruleId"], result["level"]) == ("at-most-once", "note")
     assert (folder / "summary.md").read_text("utf-8").count("### chaosagent") == 2
+
+
+def test_the_comment_on_a_change_says_what_it_breaks_and_escapes_what_is_not_ours(folder: Path) -> None:
+    shutil.copytree(folder, folder / "base")
+    agent = folder / "agent.py"
+    agent.write_text(agent.read_text("utf-8").replace("late", "<b>late|"), "utf-8")
+    base = folder / "base" / "agent.py"
+    base.write_text(agent.read_text("utf-8").replace(BROKEN, FIXED), "utf-8")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+    codes = [
+        subprocess.run(
+            ["bash", "-ec", step["run"]],
+            cwd=folder / step.get("working-directory", "."),
+            env={**os.environ, "PATH": path},
+            check=False,
+            timeout=300,
+        ).returncode
+        for step in steps_of("change")
+    ]
+
+    assert codes == [0, 0, 1]
+    comment = (folder / "comment.md").read_text("utf-8")
+    assert comment.startswith("### chaosagent: Worse: 2 new.")
+    assert "| new | at-most-once | &lt;b\\>late\\| | 0 | proved up to 1.2 | cost 1.1 |" in comment
+    assert "<" not in comment
 
 
 @pytest.mark.usefixtures("records")

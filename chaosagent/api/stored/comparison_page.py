@@ -9,6 +9,7 @@ from chaosagent.canonical import Plain
 from chaosagent.metrics.comparison import WORSE, Change, Difference, SearchKey, SearchOutcome
 from chaosagent.report.causes.cause import cause_json
 from chaosagent.report.causes.report_causes import HEADLINE_MAX
+from chaosagent.report.formats.github import markdown_table, markdown_text
 from chaosagent.report.page import Cell, Page, Span, bad, faint, good, notice, strong
 from chaosagent.report.printable import printable
 from chaosagent.report.story import quantity
@@ -46,6 +47,30 @@ def comparison_page(compared: StudyComparison) -> Page:
     if first.settings.search.all_minimal or second.settings.search.all_minimal:
         page.line(faint("Of several counterexamples of a search, the cheapest one is compared."))
     return page
+
+
+def comparison_markdown(compared: StudyComparison) -> str:
+    """Return what differs as Markdown, for a comment on a change: the verdict, and a table, the worst first."""
+    first, second, result = compared.first, compared.second, compared.comparison
+    rows = [
+        (
+            one.change.value,
+            one.key.contract,
+            one.key.task,
+            str(one.key.seed),
+            outcome_text(one.before),
+            outcome_text(one.after),
+            _schedule_of(one, compared),
+        )
+        for one in result.differences
+    ]
+    counts = ", ".join(f"{number} {change.value}" for change, number in result.counts.items() if number)
+    studies = f"From {markdown_text(_named(first))} to {markdown_text(_named(second))}."
+    shared = f"{_searches(sum(result.counts.values()))} in both: {counts or 'none'}."
+    parts = [f"### chaosagent: {markdown_text(verdict_of(compared).text)}", f"{studies} {shared}"]
+    if rows:
+        parts.append(markdown_table(("", "contract", "task", "seed", "before", "after", "schedule"), rows).rstrip())
+    return "\n\n".join(parts) + "\n"
 
 
 def verdict_of(compared: StudyComparison) -> Span:
@@ -109,9 +134,7 @@ def _tell(page: Page, change: Change, found: Sequence[Difference], compared: Stu
 
 
 def _row(one: Difference, compared: StudyComparison) -> Sequence[Cell]:
-    told = compared.second if one.after.counterexample else compared.first
-    known = told.counterexamples.get(one.after.counterexample or one.before.counterexample)
-    schedule = "" if known is None else str(known.schedule)
+    schedule = _schedule_of(one, compared)
     return (
         one.key.contract,
         one.key.task,
@@ -120,6 +143,12 @@ def _row(one: Difference, compared: StudyComparison) -> Sequence[Cell]:
         outcome_text(one.after),
         (schedule, faint(f"{'; ' if schedule else ''}{one.note}")) if one.note else schedule,
     )
+
+
+def _schedule_of(one: Difference, compared: StudyComparison) -> str:
+    told = compared.second if one.after.counterexample else compared.first
+    known = told.counterexamples.get(one.after.counterexample or one.before.counterexample)
+    return "" if known is None else str(known.schedule)
 
 
 def outcome_text(outcome: SearchOutcome) -> str:

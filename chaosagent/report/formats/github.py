@@ -1,4 +1,4 @@
-"""Annotations and the step summary of GitHub Actions."""
+"""Annotations and the step summary of GitHub Actions, and tables for its comments."""
 
 from __future__ import annotations
 
@@ -27,13 +27,15 @@ def step_summary(title: str, cases: Sequence[Case]) -> str:
         f"{number} {status}" for status in order for number in [sum(case.status == status for case in cases)] if number
     )
     listed = sorted(cases, key=lambda case: ("failed", "error", "known", "open", "passed").index(case.status))
-    rows = [
-        f"| {SIGNS[case.status]} | {_cell(case.rule)} | {_cell(case.name)} | {_cell(case.message)} |"
-        for case in listed[:ROWS_MAX]
-    ]
-    more = [f"\n{len(listed) - ROWS_MAX} more"] if len(listed) > ROWS_MAX else []
-    head = [f"### {title}: {counts or 'nothing'}", "", "| | contract | what | |", "| --- | --- | --- | --- |"]
-    return "\n".join([*head, *rows, *more]) + "\n"
+    rows = [(SIGNS[case.status], case.rule, case.name, case.message) for case in listed]
+    return f"### {title}: {counts or 'nothing'}\n\n{markdown_table(('', 'contract', 'what', ''), rows)}"
+
+
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown, cut behind many rows; nothing in a cell is Markdown or HTML."""
+    lines = [head, ["---"] * len(head), *([*map(markdown_text, row)] for row in rows[:ROWS_MAX])]
+    more = f"\n{len(rows) - ROWS_MAX} more\n" if len(rows) > ROWS_MAX else ""
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines) + more
 
 
 def _command(kind: str, case: Case) -> str:
@@ -51,7 +53,7 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _cell(text: str) -> str:
+def markdown_text(text: str) -> str:
     """Escape a text, so that it is no Markdown and no HTML, and stays in its cell."""
     shown = printable(text, characters_max=300).replace("\n", " ").replace("&", "&amp;").replace("<", "&lt;")
     return "".join(f"\\{character}" if character in "\\`*_[]|~#>@" else character for character in shown)
