@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from junitparser import JUnitXml
+from sarif.loader import load_sarif_file
 
 from chaosagent.report.formats.cases import Case, Status
 from chaosagent.report.formats.github import step_summary, workflow_commands
@@ -51,6 +54,43 @@ def test_sarif_has_a_result_for_all_that_did_not_pass(cases: list[Case]) -> None
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
     places = [one.get("locations") for one in run["results"]]
     assert [place is not None for place in places] == [case.path == "a b/c.replay" for case in listed]
+
+
+EACH = [
+    Case("at-most-once", f"records/{status}.replay", status, "paid <twice>", "a note", f"records/{status}.replay")
+    for status in STATUSES
+]
+
+
+def test_a_reader_of_others_finds_in_junit_what_was_written(tmp_path: Path) -> None:
+    file = tmp_path / "replays.xml"
+    file.write_text(junit_xml("chaosagent replay", EACH), encoding="utf-8")
+
+    (suite,) = JUnitXml.fromfile(str(file))
+
+    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (5, 1, 1, 2)
+    told = {case.name: [type(one).__name__ for one in case.result] for case in suite}
+    assert told == {
+        "records/passed.replay": [],
+        "records/failed.replay": ["Failure"],
+        "records/known.replay": ["Skipped"],
+        "records/open.replay": ["Skipped"],
+        "records/error.replay": ["Error"],
+    }
+
+
+def test_a_reader_of_others_finds_in_sarif_what_was_written(tmp_path: Path) -> None:
+    file = tmp_path / "replays.sarif"
+    file.write_text(sarif_json("chaosagent replay", EACH), encoding="utf-8")
+
+    records = load_sarif_file(str(file)).get_records()
+
+    assert [(one["Severity"], one["Code"], one["Location"]) for one in records] == [
+        ("error", "at-most-once", "records/failed.replay"),
+        ("note", "at-most-once", "records/known.replay"),
+        ("note", "at-most-once", "records/open.replay"),
+        ("error", "at-most-once", "records/error.replay"),
+    ]
 
 
 @settings(max_examples=50, deadline=None)
