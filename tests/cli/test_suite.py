@@ -216,3 +216,25 @@ def test_two_different_records_of_one_name_are_refused(records: Path) -> None:
     check_one_suite([(path, record), (Path("elsewhere") / path.name, record)])
     with pytest.raises(UsageError, match="have the same name and hold different runs"):
         check_one_suite([(path, record), (Path("elsewhere") / path.name, other)])
+
+
+@pytest.mark.slow
+def test_the_triage_assistant_from_a_search_to_a_red_build(chaosagent: Command, folder: Path) -> None:
+    (folder / "triage.yaml").write_text(
+        "target: triage\nconfig: naive\ntasks: [refund-damaged, missing-parcel]\nbudget: 1.2\n"
+        "operators: [service.lost_response, service.error_status]\n",
+        encoding="utf-8",
+    )
+
+    searched = chaosagent("search", "triage.yaml", "--out", "night")
+    chosen = chaosagent("suite", "night", "--json")
+    known = chaosagent("replay", "tests/replays")
+    fixed = chaosagent("replay", "tests/replays", "--config", "hardened", "--promote")
+    back = chaosagent("replay", "tests/replays", "--json")
+
+    assert [one.code for one in (searched, chosen, known, fixed, back)] == [1, 0, 0, 0, 1]
+    paths = [record["path"] for record in chosen.json["records"]]
+    assert len(paths) >= 2
+    assert all(path in known.out for path in paths)
+    assert known.out.count("KNOWN") == fixed.out.count("expected to hold from now on") == len(paths)
+    assert {record["path"]: record["standing"] for record in back.json["records"]} == dict.fromkeys(paths, "came back")
