@@ -13,8 +13,10 @@ comparison with today's run without faults, and, with one more fault, that fault
 
 from __future__ import annotations
 
+import enum
 import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -22,7 +24,7 @@ from chaosagent.contracts.contract import Contract
 from chaosagent.errors import UsageError
 from chaosagent.execution.execute import Execution
 from chaosagent.faults.evaluation import Evaluation
-from chaosagent.faults.injection import Injection, hook_at, inject, injection_at
+from chaosagent.faults.injection import Hook, Injection, hook_at, inject
 from chaosagent.faults.operator import (
     OPERATORS,
     Operator,
@@ -46,24 +48,41 @@ from chaosagent.vocabulary import Landing
 
 NEAR = (0.5, 0.9, 1.1, 2.0)
 """What numbers are multiplied by, besides the searched values: a guard on one exact number misses these."""
-ANOTHER_VALUE, ANOTHER_OPERATOR, ANOTHER_OPERATION, ONE_MORE = (
-    "another value",
-    "another operator",
-    "another operation",
-    "one more fault",
-)
-_KINDS = (ANOTHER_VALUE, ANOTHER_OPERATOR, ANOTHER_OPERATION, ONE_MORE)
+
+
+class Kind(enum.Enum):
+    """What is other than in the record."""
+
+    ANOTHER_VALUE = "another value"
+    ANOTHER_OPERATOR = "another operator"
+    ANOTHER_OPERATION = "another operation"
+    ONE_MORE = "one more fault"
+    FEWER = "fewer of the faults"
 
 
 class _Planned(NamedTuple):
-    """A neighbour to be run: what it costs, of which kind it is, and what is other than in the record."""
+    """A neighbour to be run.
+
+    Attributes:
+        cost: Of its schedule.
+        number: Its place among all neighbours; of equally dear ones the first comes first.
+        kind: What is other than in the record.
+        replaced: The fault in whose place another one is; `None` where there is one more.
+        hook: Where that one is.
+        operator: What it does.
+    """
 
     cost: float
-    kind: int
     number: int
-    schedule: Schedule
-    changed: Injection
-    before: Candidate | None
+    kind: Kind
+    replaced: Candidate | None
+    hook: Hook
+    operator: Operator
+
+    @property
+    def changed(self) -> Injection:
+        """The fault that the record does not have."""
+        return inject(self.hook, self.operator)
 
 
 @dataclass(slots=True)
@@ -101,94 +120,90 @@ class Around:
             )
         if not self.fixed.placed:
             return _noted(held, "it has no neighbours, as none of its faults landed")
-        planned, total = self._planned()
-        counted, evaded = 0, 0
+        neighbours = list(self._all(Space()))
+        planned = heapq.nsmallest(self.runs_max, neighbours, key=lambda one: (one.cost, one.number))
+        counted, alone = 0, 0
         for one in planned:
-            execution = self._run(one.schedule)
-            if not self._counts(one, execution):
+            wanted = self._schedule_of(one)
+            execution = self._run(wanted)
+            if not self._counts(one, wanted, execution):
                 continue
             counted += 1
             if not self._is_broken(execution.trace):
                 continue
-            if one.kind == _KINDS.index(ONE_MORE) and self._is_broken(self._run(schedule([one.changed])).trace):
-                evaded += 1
+            if one.kind is Kind.ONE_MORE and self._is_broken(self._run(schedule([one.changed])).trace):
+                alone += 1
                 continue
-            found = self._smallest(one.schedule)
-            if not self._repeats(found):
-                held = _noted(held, f"{found} broke {self.contract.id}, but not in a process of its own")
-                continue
-            return self._dodged(held, one, found)
-        detail = f"{held.detail}; so it does under {counted} neighbours of the faults"
-        limit = f" (the {len(planned)} cheapest of {total} were run)" if total > len(planned) else ""
-        held = replace(held, detail=detail + limit)
-        if evaded:
-            held = _noted(
-                held, f"{evaded} with one more fault break {self.contract.id} by that fault alone; search for it"
-            )
+            found = self._smallest(wanted)
+            if self._repeats(found):
+                return self._dodged(held, one.kind if one.changed in found else Kind.FEWER, found)
+            held = _noted(held, f"{found} broke {self.contract.id}, but not in a process of its own")
+        count = "one neighbour" if counted == 1 else f"{counted} neighbours"
+        detail = f"{held.detail}; so it does under {count} of the faults"
+        cut = f" (the {len(planned)} cheapest of {len(neighbours)} were run)" if len(neighbours) > len(planned) else ""
+        held = replace(held, detail=detail + cut)
+        if alone:
+            more = f"{alone} with one more fault" if alone > 1 else "one with one more fault"
+            held = _noted(held, f"{more} broke {self.contract.id} by that fault alone; search for it")
         return held
 
     # ------------------------------------------------------------------ which neighbours there are
 
-    def _planned(self) -> tuple[list[_Planned], int]:
-        """Return the neighbours to be run, the cheapest first, and how many there are."""
-        space = Space()
-        seen: dict[Schedule, _Planned] = {}
-        for number, (kind, changed, before, injections) in enumerate(self._all(space)):
-            wanted = schedule(injections)
-            if wanted not in seen:
-                seen[wanted] = _Planned(wanted.declared_cost(space.model), kind, number, wanted, changed, before)
-        seen.pop(schedule(self._placed), None)
-        return heapq.nsmallest(self.runs_max, seen.values(), key=lambda one: one[:3]), len(seen)
-
-    def _all(self, space: Space) -> Iterator[tuple[int, Injection, Candidate | None, list[Injection]]]:
+    def _all(self, space: Space) -> Iterator[_Planned]:
+        """Yield every neighbour, without a schedule, as there may be hundreds of thousands."""
+        price, numbers = space.model.of, itertools.count()
+        costs = {candidate: price(candidate.injection.operator) for candidate in self.fixed.placed}
+        total = sum(costs.values())
         calls = calls_of(self.fixed.judged.execution.evaluation.crossings)
         undisturbed = calls_of(self.today.undisturbed.evaluation.crossings)
-        for candidate, injection in zip(self.fixed.placed, self._placed, strict=True):
-            others = [one for one in self._placed if one != injection]
-            for kind, changed in self._changed(candidate, injection, space, [*calls, *undisturbed]):
-                if not any(changed.hook.overlaps(other.hook) for other in others):
-                    yield kind, changed, candidate, [*others, changed]
+        for candidate in self.fixed.placed:
+            others = [one.injection.hook for one in self.fixed.placed if one is not candidate]
+            changed = dict.fromkeys(self._in_place_of(candidate, space, [*calls, *undisturbed]))
+            for kind, hook, operator in changed:
+                if not any(hook.overlaps(other) for other in others):
+                    cost = total - costs[candidate] + price(operator)
+                    yield _Planned(cost, next(numbers), kind, candidate, hook, operator)
+        placed = [one.injection.hook for one in self.fixed.placed]
         for call in calls:
             hook = hook_at(call.place)
-            if any(hook.overlaps(one.hook) for one in self._placed):
-                continue
-            for priced in space.at(call.boundary, call.place.interface, call.place.agent):
-                more = inject(hook, priced.operator)
-                yield _KINDS.index(ONE_MORE), more, None, [*self._placed, more]
+            if not any(hook.overlaps(other) for other in placed):
+                for priced in space.at(call.boundary, call.place.interface, call.place.agent):
+                    yield _Planned(total + priced.cost, next(numbers), Kind.ONE_MORE, None, hook, priced.operator)
 
-    def _changed(
-        self, candidate: Candidate, injection: Injection, space: Space, calls: Iterable[Call]
-    ) -> Iterator[tuple[int, Injection]]:
+    def _in_place_of(
+        self, candidate: Candidate, space: Space, calls: Iterable[Call]
+    ) -> Iterator[tuple[Kind, Hook, Operator]]:
         """Yield what may take the place of one fault."""
-        hook = injection.hook
-        for operator in _other_values(injection.operator):
-            yield _KINDS.index(ANOTHER_VALUE), inject(hook, operator)
+        hook, operator = candidate.injection.hook, candidate.injection.operator
+        for other in _other_values(operator):
+            yield Kind.ANOTHER_VALUE, hook, other
         for priced in space.at(hook.boundary, hook.interface, hook.agent):
-            if priced.operator.name != injection.operator_name:
-                yield _KINDS.index(ANOTHER_OPERATOR), inject(hook, priced.operator)
+            if priced.operator.name != operator.name:
+                yield Kind.ANOTHER_OPERATOR, hook, priced.operator
         own = candidate.fault.pair if candidate.call is None else candidate.call.pair
         for call in calls:
             if call.place.interface == hook.interface and call.pair != own:
-                yield _KINDS.index(ANOTHER_OPERATION), injection_at(call.place, injection)
+                yield Kind.ANOTHER_OPERATION, hook_at(call.place), operator
 
-    @property
-    def _placed(self) -> list[Injection]:
-        return [candidate.injection for candidate in self.fixed.placed]
+    def _schedule_of(self, one: _Planned) -> Schedule:
+        kept = [candidate.injection for candidate in self.fixed.placed if candidate is not one.replaced]
+        return schedule([*kept, one.changed])
 
     # ------------------------------------------------------------------ what their runs do
 
     def _run(self, wanted: Schedule) -> Execution:
         return run_schedule(self.today.experiment, wanted)
 
-    def _counts(self, one: _Planned, execution: Execution) -> bool:
+    def _counts(self, one: _Planned, wanted: Schedule, execution: Execution) -> bool:
         """Whether every fault landed, and another operator looks to the agent as the recorded fault did."""
         landed = {each.injection for each in execution.trace.landed if each.landing is Landing.LANDED}
-        if not landed.issuperset(map(str, one.schedule)):
+        if not landed.issuperset(map(str, wanted)):
             return False
-        if one.kind != _KINDS.index(ANOTHER_OPERATOR) or one.before is None or one.before.fault.step is None:
+        recorded = None if one.replaced is None else one.replaced.fault.step
+        if one.kind is not Kind.ANOTHER_OPERATOR or recorded is None:
             return True
-        step = _step_at(execution.trace, one.changed)
-        return step is not None and _has_answer(step) == _has_answer(one.before.fault.step)
+        step = _step_at(execution.trace, one.hook)
+        return step is not None and _has_answer(step) == _has_answer(recorded)
 
     def _is_broken(self, trace: Trace) -> bool:
         return is_broken(trace.verdict(self.contract.id))
@@ -214,14 +229,14 @@ class Around:
 
     # ------------------------------------------------------------------ what is said and kept
 
-    def _dodged(self, held: Replay, one: _Planned, found: Schedule) -> Replay:
+    def _dodged(self, held: Replay, kind: Kind, found: Schedule) -> Replay:
         trace = self._run(found).trace
         violation = trace.verdict(self.contract.id).violation
         reason = "" if violation is None else f": {violation.reason}"
-        neighbour = Neighbour(_KINDS[one.kind], self._record_of(found, trace))
+        neighbour = Neighbour(kind.value, self._record_of(found, trace))
         detail = (
             f"{self.contract.id} holds under the recorded faults, and is violated under a neighbour of them "
-            f"({_KINDS[one.kind]}), {found} (cost {neighbour.record.cost:g}){reason}"
+            f"({kind.value}), {found} (cost {neighbour.record.cost:g}){reason}"
         )
         return replace(
             held,
@@ -265,9 +280,9 @@ def _near(name: str, own: Mapping[str, ParameterValue]) -> Iterator[Operator]:
                 continue  # outside of what the operator allows
 
 
-def _step_at(trace: Trace, injection: Injection) -> Step | None:
-    steps: Sequence[Step] = [step for step in trace.steps if step.kind in (StepKind.CALL, StepKind.CANCELLED)]
-    return next((step for step in steps if injection.hook.matches(place_of(step))), None)
+def _step_at(trace: Trace, hook: Hook) -> Step | None:
+    calls = (step for step in trace.steps if step.kind in (StepKind.CALL, StepKind.CANCELLED))
+    return next((step for step in calls if hook.matches(place_of(step))), None)
 
 
 def _has_answer(step: Step) -> bool:
