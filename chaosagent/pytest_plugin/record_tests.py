@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -39,9 +40,10 @@ class RecordTest(pytest.Item):
         """
         config = self.config
         mode = config.getoption("replay_mode") or config.getini("chaosagent_mode")
-        if REPLAYER not in config.stash:
-            config.stash[REPLAYER] = Replayer(mode=mode, words=WORDS)
-        reruns = config.stash[REPLAYER].replay(StoredRecord(self.path))
+        with contextlib.chdir(config.rootpath):  # records name their target relative to it, wherever pytest was started
+            if REPLAYER not in config.stash:
+                config.stash[REPLAYER] = Replayer(mode=mode, words=WORDS)
+            reruns = config.stash[REPLAYER].replay(StoredRecord(self.path))
         for one in reruns:
             self.add_report_section("call", f"replay ({one.replay.mode})", _told(one))
         bad = [one for one in reruns if not _is_well(one) and not is_explained(one, reruns)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,24 +32,24 @@ from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Effect, Outcome
 
 ABREAST = 16
+PLACE = re.compile(r"\A.*?\.py:\d+: ")
+"""File and line of the code that made a study, as its messages begin."""
 WAYS = ("schedules", "random", "search")
 
 
 def run_target_test(item: pytest.Function, marker: pytest.Mark) -> None:
-    """Call a test, which returns a target, and run that as its marker says.
-
-    Raises:
-        UsageError: The marker or what the test returns is not allowed.
-    """
-    asked = _Asked.of(marker)
-    target = _returned_by(item)
+    """Call a test, which returns a target, run that as its marker says, and fail with what breaks it."""
     found: dict[str, ReplayRecord] = {}
-    with outside_running_loop():
-        study = Study(target, **asked.study)
-        for record in asked.found(study):
-            known = found.get(record.contract)
-            if known is None or record.cost < known.cost:
-                found[record.contract] = record
+    try:
+        asked = _Asked.of(marker)
+        target = _returned_by(item)
+        with outside_running_loop():
+            for record in asked.found(asked.study_of(target)):
+                known = found.get(record.contract)
+                if known is None or record.cost < known.cost:
+                    found[record.contract] = record
+    except ChaosAgentError as error:
+        pytest.fail(str(error), pytrace=False)
     if found:
         pytest.fail("\n\n".join(_kept(item, record) for record in found.values()), pytrace=False)
 
@@ -105,6 +106,13 @@ class _Asked:
                 f"chaosagent(): {error}; known are {', '.join(WAYS)}, and the arguments of Study."
             ) from None
         return cls(tuple(schedules), random, search, given)
+
+    def study_of(self, target: Target | str) -> Study:
+        """Return the study; what is wrong with it is wrong with the marker, and not with the line that calls tests."""
+        try:
+            return Study(target, **self.study)
+        except UsageError as error:
+            raise UsageError(f"chaosagent(): {PLACE.sub('', str(error))}") from None
 
     def found(self, study: Study) -> Iterator[ReplayRecord]:
         """Yield a record of each violation."""

@@ -22,10 +22,11 @@ def run_trials(item: pytest.Function, trial: Callable[[], object], marker: pytes
         trial: Runs it once.
         marker: Says how often it has to pass.
 
-    Raises:
-        UsageError: An argument of the marker is not allowed.
     """
-    threshold, trials, confidence = _arguments(*marker.args, **marker.kwargs)
+    try:
+        threshold, trials, confidence = _arguments(*marker.args, **marker.kwargs)
+    except (UsageError, TypeError) as error:
+        pytest.fail(str(error).replace("_arguments()", "chaosagent_trials()"), pytrace=False)
     passed, why = 0, ""
     for made in range(1, trials + 1):
         failure = _failure(trial)

@@ -52,11 +52,11 @@ def recorded(pytester: pytest.Pytester, folder: Path) -> Path:
 def test_records_are_tests_where_they_are_named_or_configured(pytester: pytest.Pytester, recorded: Path) -> None:
     pytester.makepyfile(test_nothing="def test_nothing(): pass")
 
-    nowhere = pytester.runpytest_subprocess(*PLUGIN, "test_nothing.py", ".", "--deselect", "test_given.py")
+    nowhere = pytester.runpytest_inprocess(*PLUGIN, "test_nothing.py", ".", "--deselect", "test_given.py")
     named = pytester.runpytest_inprocess(*PLUGIN, "records")
-    one = pytester.runpytest_subprocess(*PLUGIN, recorded)
+    one = pytester.runpytest_inprocess(*PLUGIN, recorded)
     pytester.makeini("[pytest]\nchaosagent_replays = records\n")
-    configured = pytester.runpytest_subprocess(*PLUGIN, "--deselect", "test_given.py")
+    configured = pytester.runpytest_inprocess(*PLUGIN, "--deselect", "test_given.py")
 
     nowhere.assert_outcomes(passed=1, deselected=1)
     named.assert_outcomes(failed=1)
@@ -90,6 +90,17 @@ def test_a_record_stands_as_in_a_build(pytester: pytest.Pytester, recorded: Path
     renamed.stdout.fnmatch_lines(["*MOVED: `payments.refund` is not called any more*"])
 
 
+def test_targets_are_looked_for_in_the_root_folder(
+    pytester: pytest.Pytester, recorded: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytester.makeini("[pytest]\n")
+    (folder / "agent.py").write_text(FIXED)
+    pytester.mkdir("elsewhere")
+    monkeypatch.chdir("elsewhere")
+
+    pytester.runpytest_inprocess(*PLUGIN, recorded, "--rootdir", folder).assert_outcomes(passed=1)
+
+
 def test_a_damaged_record_fails_and_says_why(pytester: pytest.Pytester, recorded: Path) -> None:
     recorded.write_bytes(recorded.read_bytes()[:-3])
 
@@ -100,6 +111,7 @@ def test_a_damaged_record_fails_and_says_why(pytester: pytest.Pytester, recorded
     run.stdout.no_fnmatch_line("*Traceback*")
 
 
+@pytest.mark.slow
 def test_records_go_with_xdist_selection_and_junit(pytester: pytest.Pytester, recorded: Path, folder: Path) -> None:
     (recorded.parent / "another.replay").write_bytes(recorded.read_bytes())
 
@@ -188,6 +200,7 @@ def test_a_target_runs_within_a_test_also_while_a_loop_is_running(pytester: pyte
         ("schedules='service:x[1] service.timeout'", "return shop", "schedules must be a list of texts"),
         ("schedules=['nonsense']", "return shop", "schedules*nonsense*"),
         ("random=1, bugdet=3", "return shop", "unexpected keyword argument 'bugdet'"),
+        ("random=1, budget='x'", "return shop", "chaosagent(): budget is 'x'; it must be a number."),
         ("random=1", "pass", "it returns NoneType. Decorate the agent's function with @chaosagent.target()"),
     ],
 )
@@ -203,6 +216,7 @@ def test_a_marker_that_cannot_be_followed_is_told(
 
     run.assert_outcomes(failed=1)
     run.stdout.fnmatch_lines([f"*{message.replace('[', '[[]')}*"])
+    run.stdout.no_fnmatch_line("*Error: *")
 
 
 # ---------------------------------------------------------------------- chance
