@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 SUFFIX = ".replay"
 FOLDERS, MODE, OUT = "chaosagent_replays", "chaosagent_mode", "chaosagent_out"
 MODES = ("schedule", "exact", "both")
+REPLAYER: pytest.StashKey[Replayer] = pytest.StashKey()
+"""Shared by the records of a session, as several need the same run without faults and the same processes."""
 MARKERS = {
     "chaosagent(schedules=[...], random=N, search=N, **study)": "the test returns a target, which is run under these "
     "schedules, under N random ones, or in a search of at most N trials for each contract; other arguments are those "
@@ -37,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare markers, and check settings.
 
     Raises:
-        UsageError: The mode is none.
+        UsageError: A setting is not allowed.
     """
     for marker, meaning in MARKERS.items():
         config.addinivalue_line("markers", f"{marker}: {meaning}")
@@ -83,8 +85,6 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """End the processes in which runs of records were repeated."""
-    from chaosagent.pytest_plugin.record_tests import REPLAYER
-
     replayer = session.config.stash.get(REPLAYER, None)
     if replayer is not None:
         replayer.close()
