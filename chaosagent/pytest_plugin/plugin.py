@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from chaosagent.api.replays.replaying import Replayer
     from chaosagent.pytest_plugin.record_tests import RecordFile
     from chaosagent.pytest_plugin.target_tests import Runner
 
