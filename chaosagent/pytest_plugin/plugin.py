@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,15 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from chaosagent.api.replays.replaying import Replayer
     from chaosagent.pytest_plugin.record_tests import RecordFile
     from chaosagent.pytest_plugin.target_tests import Runner
 
 SUFFIX = ".replay"
 FOLDERS, MODE, OUT = "chaosagent_replays", "chaosagent_mode", "chaosagent_out"
 MODES = ("schedule", "exact", "both")
-REPLAYER: pytest.StashKey[Replayer] = pytest.StashKey()
-"""Shared by the records of a session, as several need the same run without faults and the same processes."""
+RECORD_TESTS = "chaosagent.pytest_plugin.record_tests"
 MARKERS = {
     "chaosagent(schedules=[...], random=N, search=N, **study)": "the test returns a target, which is run under these "
     "schedules, under N random ones, or in a search of at most N trials for each contract; other arguments are those "
@@ -86,6 +85,10 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """End the processes in which runs of records were repeated."""
+    if RECORD_TESTS not in sys.modules:
+        return
+    from chaosagent.pytest_plugin.record_tests import REPLAYER
+
     replayer = session.config.stash.get(REPLAYER, None)
     if replayer is not None:
         replayer.close()

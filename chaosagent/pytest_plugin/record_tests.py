@@ -11,7 +11,9 @@ import pytest
 from chaosagent.api.replays.replayed import MEANINGS, SOUND, ReplayedRecord, Standing, is_explained
 from chaosagent.api.replays.replaying import OptionNames, Replayer, StoredRecord
 from chaosagent.errors import ChaosAgentError
-from chaosagent.pytest_plugin.plugin import REPLAYER
+
+REPLAYER = pytest.StashKey[Replayer]()
+"""Shared by the records of a session, as several need the same run without faults and the same processes."""
 
 WORDS = OptionNames(target="`chaosagent replay --target`", config="`chaosagent replay --config`")
 
