@@ -1,4 +1,4 @@
-"""What it costs to start: importing, `chaosagent --help`, and replaying records, each as a whole process.
+"""What it costs to start: importing, `chaosagent --help`, replaying records, and pytest, each as a whole process.
 
 Run: python -m chaosagent.experiments.benchmarks.start [--against CHECKOUT]
 
@@ -30,6 +30,10 @@ from chaosagent.study.plan import Plan
 from chaosagent.targets.loading import load_target
 
 COMMAND = "import sys; from chaosagent.cli.main import main; sys.exit(main())"
+ALONE = "import os, sys; os.environ['PYTEST_DISABLE_PLUGIN_AUTOLOAD'] = '1'; import pytest; sys.exit(pytest.main())"
+"""Runs pytest without the plug-ins that happen to be installed, some of which take seconds to load."""
+PYTEST = ("-c", ALONE, "-q", "-p", "no:cacheprovider")
+PLUGIN = ("-p", "chaosagent.pytest_plugin.plugin")
 EMPTY = "python, nothing else"
 OTHER = "the other version"
 CHECKOUT = Path(chaosagent.__file__).resolve().parents[1]
@@ -128,12 +132,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as name:
         one = record(Path(name))
         many = copies([one], Path(name) / "many", options.records)
+        empty = Path(name) / "test_empty.py"
+        empty.write_text("def test_empty(): pass\n", encoding="utf-8")
         pieces = {
             EMPTY: process("-c", "pass"),
             "import chaosagent": process("-c", "import chaosagent"),
             "chaosagent --help": process("-c", COMMAND, "--help"),
             "replay of 1 exact record": process(*replay, str(one)),
             f"replay of {options.records} exact records": process(*replay, str(many)),
+            "pytest, one empty test, without the plug-in": process(*PYTEST, str(empty)),
+            "pytest, one empty test, with the plug-in": process(*PYTEST, *PLUGIN, str(empty)),
+            f"pytest of {options.records} exact records": process(*PYTEST, *PLUGIN, "--replay-mode=exact", str(many)),
         }
         real = medians(pieces, rounds=options.rounds, clock=monotonic)
         busy = medians(pieces, rounds=options.rounds, clock=busy_seconds)
