@@ -47,9 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"{MODE} = {config.getini(MODE)!r}: it must be {', '.join(MODES)}.")
     for folder in config.getini(FOLDERS):
         if not (config.rootpath / folder).is_dir():
-            raise pytest.UsageError(
-                f"{FOLDERS}: {config.rootpath / folder} is no folder. `chaosagent suite` makes one."
-            )
+            warning = f"{FOLDERS}: {config.rootpath / folder} is no folder. `chaosagent suite` makes one."
+            config.issue_config_time_warning(pytest.PytestConfigWarning(warning), stacklevel=2)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> RecordFile | None:
@@ -75,11 +74,14 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         from chaosagent.pytest_plugin.target_tests import run_target_test
 
         item.runtest = partial(run_target_test, item, marker)  # type: ignore[method-assign]
-    marker = item.get_closest_marker("chaosagent_trials")
-    if marker is not None:
+    trials = item.get_closest_marker("chaosagent_trials")
+    if trials is not None and marker is not None:
+        said = "chaosagent and chaosagent_trials do not go together: a target's runs are equal. Leave out one of them."
+        item.runtest = partial(pytest.fail, said, pytrace=False)  # type: ignore[method-assign]
+    elif trials is not None:
         from chaosagent.pytest_plugin.trials import run_trials
 
-        item.runtest = partial(run_trials, item, item.runtest, marker)  # type: ignore[method-assign]
+        item.runtest = partial(run_trials, item, item.runtest, trials)  # type: ignore[method-assign]
 
 
 @pytest.hookimpl(trylast=True)

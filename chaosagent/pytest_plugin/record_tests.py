@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chaosagent.api.replays.replayed import MEANINGS, SOUND, ReplayedRecord, Standing, is_explained
+from chaosagent.api.replays.replayed import SOUND, ReplayedRecord, Standing, is_explained, meaning_of
 from chaosagent.api.replays.replaying import OptionNames, Replayer, StoredRecord
 from chaosagent.errors import ChaosAgentError
 
@@ -70,7 +70,7 @@ def _is_well(one: ReplayedRecord) -> bool:
 
 
 def _told(one: ReplayedRecord) -> str:
-    meaning = MEANINGS.get(one.standing, "") if one.expect is not None else ""
+    meaning = meaning_of(one)
     told = f"{one.replay.outcome.value}: {one.replay.detail}"
     return "; ".join([told, *one.replay.notes, *([meaning] if meaning else [])])
 

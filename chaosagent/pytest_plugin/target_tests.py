@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,7 +29,7 @@ from chaosagent.studyfile.located import quote_value
 from chaosagent.studyfile.plan import plan_of
 from chaosagent.targets.target import Target
 from chaosagent.trace.trace import Trace
-from chaosagent.vocabulary import Effect, Outcome
+from chaosagent.vocabulary import Effect, Landing, Outcome
 
 ABREAST = 16
 PLACE = re.compile(r"\A.*?\.py:\d+: ")
@@ -40,6 +40,7 @@ WAYS = ("schedules", "random", "search")
 def run_target_test(item: pytest.Function, marker: pytest.Mark) -> None:
     """Call a test, which returns a target, run that as its marker says, and fail with what breaks it."""
     found: dict[str, ReplayRecord] = {}
+    wrong = ""
     try:
         asked = _Asked.of(marker)
         target = _returned_by(item)
@@ -49,7 +50,9 @@ def run_target_test(item: pytest.Function, marker: pytest.Mark) -> None:
                 if known is None or record.cost < known.cost:
                     found[record.contract] = record
     except ChaosAgentError as error:
-        pytest.fail(str(error), pytrace=False)
+        wrong = str(error)
+    if wrong:
+        pytest.fail(wrong, pytrace=False)
     if found:
         pytest.fail("\n\n".join(_kept(item, record) for record in found.values()), pytrace=False)
 
@@ -97,14 +100,14 @@ class _Asked:
                 raise UsageError(
                     f"chaosagent({name}={quote_value(value)}): {name} must be a whole number up to {RUNS_MAX:,}."
                 )
-        if not (schedules or random or search):
-            raise UsageError(f"chaosagent(): say what is run: one of {', '.join(WAYS)}.")
         try:
             inspect.signature(Study).bind("target", **given)
         except TypeError as error:
             raise UsageError(
                 f"chaosagent(): {error}; known are {', '.join(WAYS)}, and the arguments of Study."
             ) from None
+        if not (schedules or random or search):
+            raise UsageError(f"chaosagent(): say what is run: at least one of {', '.join(WAYS)}.")
         return cls(tuple(schedules), random, search, given)
 
     def study_of(self, target: Target | str) -> Study:
@@ -117,11 +120,15 @@ class _Asked:
     def found(self, study: Study) -> Iterator[ReplayRecord]:
         """Yield a record of each violation."""
         if self.schedules or self.random:
-            plan = plan_of(file_of(study))
-            for runs in _runs_of(plan):
-                yield from runs.under([parse(text, "schedules") for text in self.schedules])
-                if self.random:
-                    yield from runs.at_random(self.random)
+            every = list(_runs_of(plan_of(file_of(study))))
+            yield from (record for runs in every for record in runs.broken_in(runs.undisturbed.trace, EMPTY))
+            for schedule in [parse(text, "schedules") for text in self.schedules]:
+                traces = [(runs, run_schedule(runs.experiment, schedule).trace) for runs in every]
+                if not any(_lands(schedule, trace) for _, trace in traces):
+                    raise UsageError(_never_reached(schedule, every))
+                yield from (record for runs, trace in traces for record in runs.broken_in(trace, schedule))
+            if self.random:
+                yield from (record for runs in every for record in runs.at_random(self.random))
         if self.search:
             searched = search_study(replace(study, search={**(study.search or {}), "trials": self.search}))
             yield from (one.record for one in searched.counterexamples)
@@ -135,14 +142,12 @@ class _Runs:
     experiment: Experiment
     undisturbed: Execution
 
-    def under(self, schedules: Sequence[Schedule]) -> Iterator[ReplayRecord]:
-        """Yield a record of each contract that a schedule breaks; without any fault first."""
-        yield from self._broken_in(self.undisturbed.trace, EMPTY)
-        for schedule in schedules:
-            yield from self._broken_in(run_schedule(self.experiment, schedule).trace, schedule)
-
     def at_random(self, count: int) -> Iterator[ReplayRecord]:
-        """The same of random schedules within the budget; equal plans give equal ones."""
+        """Yield a record of each contract that a random schedule within the budget breaks; equal plans give equal ones.
+
+        Raises:
+            UsageError: Nothing can be injected within the budget.
+        """
         plan = self.plan
         searcher = RandomSearcher(Problem("", 0, plan.space, plan.budget, self.experiment.seed, plan.seed))
         searcher.ask(1)  # the run without injections shows where something can be injected
@@ -151,16 +156,32 @@ class _Runs:
         while made < count and (proposals := searcher.ask(min(ABREAST, count - made))):
             for proposal in proposals:
                 execution = run_schedule(self.experiment, proposal.schedule)
-                yield from self._broken_in(execution.trace, proposal.schedule)
+                yield from self.broken_in(execution.trace, proposal.schedule)
                 searcher.tell(execution.evaluation)
                 made += 1
+        if not made:
+            raise UsageError(f"chaosagent(random=...): nothing can be injected up to a budget of {plan.budget:g}.")
 
-    def _broken_in(self, trace: Trace, schedule: Schedule) -> Iterator[ReplayRecord]:
+    def broken_in(self, trace: Trace, schedule: Schedule) -> Iterator[ReplayRecord]:
+        """Yield a record of each contract that a run breaks."""
         plan = self.plan
         named = Named(plan.target_reference, plan.contract_specs, costs=plan.space.model)
         for contract in plan.contracts:
             if is_broken(trace.verdict(contract.id)):
                 yield record_of_run(self.experiment, self.undisturbed, trace, schedule, contract=contract, named=named)
+
+
+def _lands(schedule: Schedule, trace: Trace) -> bool:
+    """Whether every injection has changed something."""
+    landed = {each.injection for each in trace.landed if each.landing is Landing.LANDED}
+    return landed.issuperset(map(str, schedule))
+
+
+def _never_reached(schedule: Schedule, every: Iterable[_Runs]) -> str:
+    """Say that a schedule tests nothing, and what could be meant."""
+    called = sorted({step.interface for runs in every for step in runs.undisturbed.trace.steps if step.boundary})
+    names = ", ".join(called) or "no interfaces"
+    return f"{schedule} changes nothing in any run, so it tests nothing. Called are: {names}."
 
 
 def _runs_of(plan: Plan) -> Iterator[_Runs]:
@@ -228,12 +249,17 @@ class Runner:
             study: Arguments of `chaosagent.Study`; with several tasks and seeds the first of each is run.
 
         Raises:
-            UsageError: An argument is not allowed.
+            UsageError: An argument is not allowed, or a fault of the schedule changes nothing.
             TargetError: The target cannot be run.
         """
         with outside_running_loop():
-            plan = plan_of(file_of(Study(target, **study)))
+            try:
+                plan = plan_of(file_of(Study(target, **study)))
+            except TypeError as error:
+                raise UsageError(f"chaosagent_run(): {error}; the arguments are those of Study.") from None
             runs = next(_runs_of(plan))
             wanted = parse(schedule, "schedule") if schedule else EMPTY
             trace = run_schedule(runs.experiment, wanted).trace if wanted else runs.undisturbed.trace
+            if not _lands(wanted, trace):
+                raise UsageError(_never_reached(wanted, [runs]))
         return SingleRun(trace, plan.contracts)

@@ -10,6 +10,8 @@ from chaosagent.errors import UsageError
 from chaosagent.statistics.sequential import confidence_sequence
 
 TRIALS_MAX = 1_000_000
+UNSUPPORTED = "async def functions are not natively supported"
+"""What pytest says of a test that no plug-in can run; that is no trial."""
 
 
 def run_trials(item: pytest.Function, trial: Callable[[], object], marker: pytest.Mark) -> None:
@@ -23,10 +25,13 @@ def run_trials(item: pytest.Function, trial: Callable[[], object], marker: pytes
         marker: Says how often it has to pass.
 
     """
+    wrong = ""
     try:
         threshold, trials, confidence = _arguments(*marker.args, **marker.kwargs)
     except (UsageError, TypeError) as error:
-        pytest.fail(str(error).replace("_arguments()", "chaosagent_trials()"), pytrace=False)
+        wrong = str(error).replace("_arguments()", "chaosagent_trials()")
+    if wrong:
+        pytest.fail(wrong, pytrace=False)
     passed, why = 0, ""
     for made in range(1, trials + 1):
         failure = _failure(trial)
@@ -38,9 +43,10 @@ def run_trials(item: pytest.Function, trial: Callable[[], object], marker: pytes
             return
         if interval.high < threshold:
             pytest.fail(f"{told}; at least {threshold:g} was asked for. The last failure: {why}", pytrace=False)
-    pytest.skip(
+    raise pytest.skip.Exception(
         f"inconclusive: {told}, which does not tell whether that is at least {threshold:g}. "
-        f"Allow more than {trials} trials."
+        f"Allow more than {trials} trials.",
+        _use_item_location=True,
     )
 
 
@@ -49,6 +55,8 @@ def _failure(trial: Callable[[], object]) -> str | None:
     try:
         trial()
     except (Exception, pytest.fail.Exception) as error:
+        if UNSUPPORTED in str(error):
+            raise
         text = str(error).strip().partition("\n")[0]
         return f"{type(error).__name__}: {text}" if text else type(error).__name__
     return None

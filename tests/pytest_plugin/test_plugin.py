@@ -121,20 +121,23 @@ def test_records_go_with_xdist_selection_and_junit(pytester: pytest.Pytester, re
     assert 'name="replay"' in (folder / "told.xml").read_text()
 
 
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ("chaosagent_mode = fast", "chaosagent_mode = 'fast': it must be schedule, exact, both."),
-        ("chaosagent_replays = nowhere", "*nowhere is no folder. `chaosagent suite` makes one."),
-    ],
-)
-def test_settings_that_are_not_allowed_are_refused(pytester: pytest.Pytester, setting: str, message: str) -> None:
-    pytester.makeini(f"[pytest]\n{setting}\n")
+def test_a_mode_that_does_not_exist_is_refused(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nchaosagent_mode = fast\n")
 
     run = pytester.runpytest_inprocess(*PLUGIN)
 
     assert run.ret == pytest.ExitCode.USAGE_ERROR
-    run.stderr.fnmatch_lines([f"*{message}"])
+    run.stderr.fnmatch_lines(["*chaosagent_mode = 'fast': it must be schedule, exact, both."])
+
+
+def test_a_folder_of_records_that_is_not_there_is_a_warning(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nchaosagent_replays = nowhere\n")
+    pytester.makepyfile("def test_nothing(): pass")
+
+    run = pytester.runpytest_inprocess(*PLUGIN)
+
+    run.assert_outcomes(passed=1, warnings=1)
+    run.stdout.fnmatch_lines(["*nowhere is no folder. `chaosagent suite` makes one."])
 
 
 # ---------------------------------------------------------------------- targets
@@ -173,6 +176,7 @@ def test_a_target_runs_within_a_test_also_while_a_loop_is_running(pytester: pyte
         f"""
         import pytest
         from agent import shop
+        from chaosagent import UsageError
 
         @pytest.fixture
         def anyio_backend():
@@ -186,20 +190,34 @@ def test_a_target_runs_within_a_test_also_while_a_loop_is_running(pytester: pyte
         async def test_faulty(chaosagent_run):
             run = chaosagent_run(shop, {LOST!r}, tasks=["lost"])
             assert run.violations == {{"at-most-once": "refund(order=8) was committed 2 times; 1 is right"}}
+
+        def test_nowhere(chaosagent_run):
+            with pytest.raises(UsageError, match="changes nothing in any run"):
+                chaosagent_run(shop, {LOST.replace("1", "9")!r})
+            with pytest.raises(UsageError, match="unexpected keyword argument 'task'"):
+                chaosagent_run(shop, task="lost")
         """
     )
 
-    pytester.runpytest_inprocess(*PLUGIN).assert_outcomes(passed=2)
+    pytester.runpytest_inprocess(*PLUGIN).assert_outcomes(passed=3)
 
 
 @pytest.mark.parametrize(
     ("marker", "body", "message"),
     [
-        ("", "return shop", "say what is run: one of schedules, random, search"),
+        ("", "return shop", "say what is run: at least one of schedules, random, search"),
         ("random=True", "return shop", "chaosagent(random=true): random must be a whole number"),
         ("schedules='service:x[1] service.timeout'", "return shop", "schedules must be a list of texts"),
         ("schedules=['nonsense']", "return shop", "schedules*nonsense*"),
         ("random=1, bugdet=3", "return shop", "unexpected keyword argument 'bugdet'"),
+        (
+            "schedule=['x']",
+            "return shop",
+            "unexpected keyword argument 'schedule'; known are schedules, random",
+        ),
+        ("random=1, budget=0.5", "return shop", "nothing can be injected up to a budget of 0.5"),
+        ("schedules=['service:payment[1] service.timeout']", "return shop", "Called are: service:payments."),
+        ("schedules=['service:payments[9] service.timeout']", "return shop", "changes nothing in any run"),
         ("random=1, budget='x'", "return shop", "chaosagent(): budget is 'x'; it must be a number."),
         ("random=1", "pass", "it returns NoneType. Decorate the agent's function with @chaosagent.target()"),
     ],
@@ -216,7 +234,7 @@ def test_a_marker_that_cannot_be_followed_is_told(
 
     run.assert_outcomes(failed=1)
     run.stdout.fnmatch_lines([f"*{message.replace('[', '[[]')}*"])
-    run.stdout.no_fnmatch_line("*Error: *")
+    run.stdout.no_fnmatch_line("*Error*")
 
 
 # ---------------------------------------------------------------------- chance
@@ -277,6 +295,27 @@ def test_trials_that_cannot_be_made_are_refused(pytester: pytest.Pytester, argum
 
     run.assert_outcomes(failed=1)
     run.stdout.fnmatch_lines([f"*{message}*"])
+
+
+def test_what_is_no_trial_is_not_counted(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.chaosagent_trials(threshold=0.5)
+        async def test_nobody_awaits(): pass
+
+        @pytest.mark.chaosagent(random=1)
+        @pytest.mark.chaosagent_trials(threshold=0.5)
+        def test_both(): pass
+        """
+    )
+
+    run = pytester.runpytest_inprocess(*PLUGIN, "-p", "no:anyio")
+
+    run.assert_outcomes(failed=2)
+    run.stdout.no_fnmatch_line("*passed in 0 of*")
+    run.stdout.fnmatch_lines(["*chaosagent and chaosagent_trials do not go together*"])
 
 
 # ---------------------------------------------------------------------- its cost

@@ -74,6 +74,15 @@ class ReplayedRecord:
         return Standing.SOUND if outcome is ReplayOutcome.REPRODUCED else Standing.OTHER
 
 
+def meaning_of(rerun: ReplayedRecord) -> str:
+    """Return what is said of a record beside its outcome, empty if nothing is."""
+    if rerun.expect is None:
+        return ""
+    if rerun.standing is Standing.KNOWN and rerun.replay.outcome is ReplayOutcome.DODGED:
+        return "known and open still: the fix evades the recorded faults only"
+    return MEANINGS.get(rerun.standing, "")
+
+
 def exit_code_of(reruns: Sequence[ReplayedRecord]) -> int:
     """Return 1 if something is violated or dodged, else 2 if a record is refused, 4 if a run failed, 3 if one is open.
 
@@ -118,8 +127,8 @@ def page_of(reruns: Sequence[ReplayedRecord]) -> Page:
 def _row(rerun: ReplayedRecord, reruns: Sequence[ReplayedRecord]) -> Sequence[Cell]:
     replay = rerun.replay
     detail: list[str | Span] = [replay.detail, *(faint(f"; {note}") for note in replay.notes)]
-    if rerun.expect is not None and rerun.standing in MEANINGS:
-        detail.append(notice(f"; {MEANINGS[rerun.standing]}"))
+    if meaning := meaning_of(rerun):
+        detail.append(notice(f"; {meaning}"))
     if is_explained(rerun, reruns):
         detail.append(faint("; the target has changed and holds now"))
     outcome = notice("KNOWN") if rerun.standing is Standing.KNOWN else _coloured(replay.outcome)
@@ -183,7 +192,7 @@ def _case(rerun: ReplayedRecord, reruns: Sequence[ReplayedRecord], *, is_alone: 
         status = "error"
     elif is_explained(rerun, reruns):
         status = "passed"
-    meaning = MEANINGS.get(rerun.standing, "") if rerun.expect is not None else ""
+    meaning = meaning_of(rerun)
     message = f"{replay.outcome.value}: {replay.detail}{f'; {meaning}' if meaning else ''}"
     name = str(rerun.path) if is_alone else f"{rerun.path} ({replay.mode})"
     contract, found = ("", "") if record is None else (record.contract, record.id)

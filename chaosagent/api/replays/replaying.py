@@ -169,7 +169,7 @@ class Replayer:
             if accept and replay.changes:
                 replay = _accepted(path, record, loaded, asked, replay)
             if replay.neighbour is not None:
-                replay = _kept(replay, replay.neighbour, one, named)
+                replay = _kept(replay, replay.neighbour, one, asked)
             rerun = ReplayedRecord(path, record, replay, review.expect)
             reruns.append(_promoted(rerun, review) if promote and one.has_file else rerun)
         return reruns
@@ -212,14 +212,21 @@ def _accepted(
     return replace(replay, notes=(*replay.notes, f"written to {written}"))
 
 
-def _kept(replay: Replay, neighbour: Neighbour, stored: StoredRecord, target: Reference) -> Replay:
-    """Name today's target in the record of a neighbour, and write it next to the one whose neighbour it is."""
+def _kept(replay: Replay, neighbour: Neighbour, stored: StoredRecord, asked: _Asked) -> Replay:
+    """Name today's target in the record of a neighbour, and write it next to the one whose neighbour it is.
+
+    Where that one is known and open, so is the neighbour.
+    """
+    target = asked.target
     record = neighbour.record if target.only_here else replace(neighbour.record, target_reference=target.text)
     replay = replace(replay, neighbour=neighbour._replace(record=record))
     if not stored.has_file:
         return replay
     try:
-        note = f"saved as {write_record(stored.path.parent, record)}"
+        path = write_record(stored.path.parent, record)
+        if asked.review.expect is Expectation.VIOLATED:
+            write_review(path, record, Review(expect=Expectation.VIOLATED))
+        note = f"saved as {path}"
     except ChaosAgentError as error:
         note = f"not saved: {error}"
     return replace(replay, notes=(*replay.notes, note))
