@@ -222,6 +222,9 @@ def _kept(replay: Replay, neighbour: Neighbour, stored: StoredRecord, asked: _As
     replay = replace(replay, neighbour=neighbour._replace(record=record))
     if not stored.has_file:
         return replay
+    there = stored.path.parent / record.file_name
+    if there.exists():  # with a proof, and with what people have decided about it
+        return replace(replay, notes=(*replay.notes, f"there is a record of it already: {there}"))
     try:
         path = write_record(stored.path.parent, record)
         if asked.review.expect is Expectation.VIOLATED:
