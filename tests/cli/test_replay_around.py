@@ -61,6 +61,19 @@ def test_a_failure_that_is_known_is_not_promoted_by_a_fix_that_evades_it(
     assert "it was open and holds now" in chaosagent("replay", record).out
 
 
+def test_a_record_that_is_there_already_stays_as_it_is(chaosagent: Command, records: Path, folder: Path) -> None:
+    edit_agent(folder, EVADES)
+    told, _ = json.loads(chaosagent("replay", records, "--around", "--json").out)["records"]
+    kept = records / told["neighbour"]["file"]
+    kept.write_bytes(b"somebody's")
+
+    again = chaosagent("replay", told["path"], "--around")
+
+    assert again.code == 1
+    assert f"there is a record of it already: {kept}" in again.out
+    assert kept.read_bytes() == b"somebody's"
+
+
 def test_a_folder_that_cannot_be_written_to_is_told(
     chaosagent: Command, records: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

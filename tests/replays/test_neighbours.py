@@ -1,4 +1,4 @@
-"""A fix that only evades the recorded faults is told from one that holds around them, too."""
+"""A fix that evades only the recorded faults is told apart from one that also holds around them."""
 
 from __future__ import annotations
 

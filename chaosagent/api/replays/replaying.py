@@ -146,7 +146,7 @@ class Replayer:
         self._cold.close()
 
     def replay(self, one: StoredRecord) -> list[ReplayedRecord]:
-        """Return what comes of a record, once for each way to replay it.
+        """Replay a record, and return the outcome of each way to do so.
 
         Raises:
             ChaosAgentError: The target or configuration that was asked for does not exist or cannot be used.
