@@ -31,7 +31,7 @@ class Change(NamedTuple):
     """One difference that a person is to review.
 
     Attributes:
-        what: What differs: `"contract"`, `"labels"`, `"effects"`, `"ending"` or `"declaration"`.
+        what: What differs: `"contract"`, `"labels"`, `"effects"`, `"ending"`, `"outcome"` or `"declaration"`.
         text: One sentence.
         digest: Equal when the same differs in the same way.
     """
@@ -241,18 +241,19 @@ def declaration_changes(
     """Return which declarations are other ones than in a record, and notes on those that cannot be compared.
 
     Declarations of effects that the record does not have are no difference: they can only add to what is seen. Nor is
-    one that was only moved to another interface or operation. Of contracts only the violated one counts.
+    one that was only moved to another interface or operation. Of contracts only the violated one counts,
+    if there is one.
 
     Args:
         recorded: Those of the record.
         today: Those of today.
-        contract: Id of the violated contract.
+        contract: Id of the violated contract; empty where there is none, and all count.
     """
     known_names, now = {name for name, _ in recorded}, dict(today)
     moved = {found: name for name, found in now.items() if name not in known_names}
     changes, notes = [], []
     for name, known in sorted(recorded):
-        if name.startswith("contract ") and name != f"contract {contract}":
+        if contract and name.startswith("contract ") and name != f"contract {contract}":
             continue
         found = now.get(name)
         if known == found and known != UNREADABLE:

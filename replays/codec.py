@@ -206,7 +206,8 @@ def _read(record: Section, version: int) -> ReplayRecord:
         raise RecordError(f"record.seed is {seed!r:.80}; it must be a whole number.")
     task = _read_task(record.section("task"))
     contract, verdicts = record.text("contract"), trace.each("verdicts", read_verdict)
-    if contract not in [verdict.contract for verdict in verdicts]:
+    schedule = parse(record.text("schedule"), "record.schedule")
+    if contract not in [verdict.contract for verdict in verdicts] and (contract or schedule or version < 4):
         raise RecordError(f"record.contract is {contract!r:.80}, of which the trace has no verdict.")
     return ReplayRecord(
         target_reference=record.text("target_reference"),
@@ -217,7 +218,7 @@ def _read(record: Section, version: int) -> ReplayRecord:
         contract=contract,
         contract_specs=tuple(record.items("contract_specs")),
         limits=_read_limits(record.section("limits")),
-        schedule=parse(record.text("schedule"), "record.schedule"),
+        schedule=schedule,
         cost=record.number("cost"),
         signature=read_signature(record.section("signature")),
         nominal=Nominal(nominal.each("effects", read_effect), read_outcome(nominal.section("outcome"))),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from chaosagent.replays.changes import Change
@@ -77,6 +78,26 @@ class Replay:
     notes: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     neighbour: Neighbour | None = None
+
+
+def reviewed(found: Replay, changes: Iterable[Change], notes: Iterable[str], accepted: Container[str]) -> Replay:
+    """Return an outcome, which is `CHANGED` as long as there is a change that nobody has reviewed.
+
+    Args:
+        found: The outcome but for changes.
+        changes: What differs between the record and today's target.
+        notes: What else is worth knowing.
+        accepted: Digests of changes that somebody has reviewed.
+    """
+    listed = list(changes)
+    left = tuple(change for change in listed if change.digest not in accepted)
+    seen = [f"reviewed: {change.text}" for change in listed if change not in left]
+    found = replace(found, notes=(*found.notes, *seen, *notes))
+    if not left:
+        return found
+    texts = "; ".join(change.text for change in left)
+    detail = f"{texts}. If that is right, `replay --accept` makes it {found.outcome.value}: {found.detail}"
+    return replace(found, outcome=ReplayOutcome.CHANGED, detail=detail, changes=left)
 
 
 def violation_place(step: int | None, step_count: int) -> str:

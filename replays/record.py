@@ -1,9 +1,9 @@
-"""What is stored of a counterexample."""
+"""What is stored of a counterexample, or of a run without faults."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from chaosagent.canonical import Plain, digest, digest_of, pack_plain
@@ -11,7 +11,7 @@ from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.execution.execute import Execution, Experiment
 from chaosagent.execution.run.frozen import FrozenAnswer
 from chaosagent.faults.operator import CostModel
-from chaosagent.faults.schedule import Schedule
+from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.replays.declarations import Declaration, declarations_of
 from chaosagent.study.chance.confirmation import Confirmation
@@ -19,13 +19,16 @@ from chaosagent.study.counterexample import Counterexample, Signature, signature
 from chaosagent.study.plan import Plan
 from chaosagent.trace.trace import Trace
 from chaosagent.version import version
-from chaosagent.vocabulary import Ending, SystemConfig, Task
+from chaosagent.vocabulary import Ending, Severity, SystemConfig, Task
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """Since 2, what a run that a limit has ended does not break is unknown, and does not hold. Since 3 a record knows the
-calls of the run without injections, and the declarations of effects and contracts."""
+calls of the run without injections, and the declarations of effects and contracts. Since 4 a record may be of a run
+without faults."""
 SESSION_REFERENCE = "chaosagent.proxy.session:SESSION"
 """How records of sessions of `chaosagent proxy` name their target."""
+NO_SIGNATURE = Signature("", Severity.HARD, "end", "run", "none", ())
+"""Of a run without faults: nothing is violated at its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ class Named(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReplayRecord:
-    """A stored counterexample: all that is needed to run it again, offline.
+    """A stored counterexample, or run without faults: all that is needed to run it again, offline.
 
     Attributes:
         target_reference: How the target was named: a registered name, `module:attribute` or `file.py:attribute`.
@@ -87,7 +90,7 @@ class ReplayRecord:
         task: The task instance.
         config: The configuration.
         seed: Of the run.
-        contract: Id of the violated contract.
+        contract: Id of the violated contract; empty for a run without faults, which breaks none.
         contract_specs: All contracts that were checked, as study files name them.
         limits: Of the run.
         schedule: Decisions, not seeds.
@@ -140,6 +143,11 @@ class ReplayRecord:
         return self.trace.ending is Ending.HUNG and not self.trace.steps
 
     @property
+    def is_nominal(self) -> bool:
+        """Whether it is of a run without faults that breaks no contract: a recording, and no finding."""
+        return not self.contract
+
+    @property
     def is_session(self) -> bool:
         """Whether it is of a session of `chaosagent proxy`: a recording, and no finding."""
         return self.target_reference == SESSION_REFERENCE
@@ -154,9 +162,8 @@ class ReplayRecord:
     @property
     def file_name(self) -> str:
         """The name under which it is stored."""
-        safe = "".join(
-            letter if letter.isalnum() or letter in "-_" else "-" for letter in f"{self.task.id}-{self.contract}"
-        )
+        of = f"{self.task.id}-{self.contract or 'nominal'}"
+        safe = "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in of)
         return f"{safe[:80]}-{self.id}.replay"
 
 
@@ -212,26 +219,47 @@ def record_of_run(
         contract: What is broken.
         named: How others find target and contracts, and where the run comes from.
     """
-    target, nominal = experiment.target, experiment.nominal
+    nominal = experiment.nominal
     assert nominal is not None, "a run is judged by the one without injections"
-    return ReplayRecord(
-        target_reference=named.target,
-        target_name=target.name,
-        task=experiment.task,
-        config=experiment.config,
-        seed=experiment.seed,
+    return replace(
+        record_of_nominal_run(experiment, undisturbed, named),
         contract=contract.id,
-        contract_specs=named.contracts,
-        limits=experiment.limits,
         schedule=schedule,
         cost=schedule.declared_cost(named.costs),
         signature=signature_of(run, contract.id, contract.severity, schedule),
         nominal=nominal,
         trace=run,
         trace_digest=run.digest,
+    )
+
+
+def record_of_nominal_run(experiment: Experiment, undisturbed: Execution, named: Named) -> ReplayRecord:
+    """Return the record of a run without faults.
+
+    Args:
+        experiment: Target, task, configuration and seed.
+        undisturbed: The run.
+        named: How others find target and contracts, and where the run comes from.
+    """
+    target, trace = experiment.target, undisturbed.trace
+    return ReplayRecord(
+        target_reference=named.target,
+        target_name=target.name,
+        task=experiment.task,
+        config=experiment.config,
+        seed=experiment.seed,
+        contract="",
+        contract_specs=named.contracts,
+        limits=experiment.limits,
+        schedule=EMPTY,
+        cost=0.0,
+        signature=NO_SIGNATURE,
+        nominal=Nominal(trace.effects, trace.outcome),
+        trace=trace,
+        trace_digest=trace.digest,
         proof=Proof(certified=False, lower_bound=0.0, text=named.origin, necessity=()),
         provenance={"chaosagent": version()},
-        undisturbed=nominal_run_in(undisturbed.trace),
+        undisturbed=nominal_run_in(trace),
         declarations=declarations_of(experiment.contracts, undisturbed.doors, target.objective),
         fresh=target.fresh,
     )

@@ -18,6 +18,7 @@ from chaosagent.execution.workers.process_pool import ProcessExecutor
 from chaosagent.execution.workers.workbench import Job, Workbench
 from chaosagent.faults.evaluation import Status
 from chaosagent.replays.cold_runs import ColdRunsOfTask
+from chaosagent.replays.nominal import replay_nominal
 from chaosagent.replays.outcome import DEFAULT_RUNS_MAX, Replay, ReplayOutcome, RunsMax, violation_place
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.scheduled import Options, ScheduleReplay
@@ -51,10 +52,12 @@ def _rerun_exact(record: ReplayRecord, target: Target) -> Replay:
     if served.execution.trace.digest != record.trace_digest:
         detail = "the trace is equal step by step, but the record announces another digest: it was changed"
         return Replay(ReplayOutcome.DIVERGED, "exact", None, detail, notes)
-    violation = record.trace.verdict(record.contract).violation
-    step = None if violation is None else violation.step
     count = len(record.trace.steps)
     steps = f"{count} step" if count == 1 else f"{count} steps"
+    if record.is_nominal:
+        return Replay(ReplayOutcome.REPRODUCED, "exact", None, f"the same {steps} without faults", notes)
+    violation = record.trace.verdict(record.contract).violation
+    step = None if violation is None else violation.step
     detail = f"the same {steps}, {record.contract} violated {violation_place(step, count)}"
     return Replay(ReplayOutcome.REPRODUCED, "exact", step, detail, notes)
 
@@ -95,6 +98,8 @@ def rerun_schedule(
 ) -> Replay:
     """Inject the faults of a record into today's target, each at every call that may be the recorded one.
 
+    A record of a run without faults is compared with today's run without faults.
+
     Where the target is stochastic, its pure interfaces answer from the record as long as they are asked the same;
     beyond that they answer as they do, and each schedule is run several times.
 
@@ -120,7 +125,7 @@ def rerun_schedule(
     try:
         bare = bare_experiment(record, target, config)
         contract = next((one for one in bare.contracts if one.id == record.contract), None)
-        if contract is None:
+        if contract is None and not record.is_nominal:
             names = ", ".join(one.id for one in bare.contracts)
             detail = (
                 f"no contract is called {record.contract} any more; those that the record names are called {names}. "
@@ -132,7 +137,10 @@ def rerun_schedule(
         else:
             today = (shared or NominalRuns()).of(bare, record)
         options = Options(runs_max, accepted, cold)
-        replay = ScheduleReplay(record, contract, today, options).replay()
+        if contract is None:
+            replay = replay_nominal(record, today, options)
+        else:
+            replay = ScheduleReplay(record, contract, today, options).replay()
     except ChaosAgentError as error:
         return Replay(ReplayOutcome.ERROR, "schedule", None, str(error), notes)
     return replace(replay, notes=(*notes, *replay.notes))

@@ -25,7 +25,7 @@ from chaosagent.replays.changes import (
 from chaosagent.replays.cold_runs import ColdDifference, ColdRunsOfTask, cold_difference, cold_draws, name_of_run
 from chaosagent.replays.drawing import Runner
 from chaosagent.replays.neighbours import Around
-from chaosagent.replays.outcome import Replay, ReplayOutcome, RunsMax, violation_place
+from chaosagent.replays.outcome import Replay, ReplayOutcome, RunsMax, reviewed, violation_place
 from chaosagent.replays.placements import BrokenRun, Findings, Harm, Placements
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.today import Judge, Today, is_broken
@@ -317,14 +317,7 @@ class ScheduleReplay:
         if found.outcome is ReplayOutcome.VIOLATED:
             return found
         changes, notes = self._changes()
-        left = tuple(change for change in changes if change.digest not in self._options.accepted)
-        seen = [f"reviewed: {change.text}" for change in changes if change not in left]
-        found = replace(found, notes=(*found.notes, *seen, *notes))
-        if not left:
-            return found
-        texts = "; ".join(change.text for change in left)
-        detail = f"{texts}. If that is right, `replay --accept` makes it {found.outcome.value}: {found.detail}"
-        return replace(found, outcome=ReplayOutcome.CHANGED, detail=detail, changes=left)
+        return reviewed(found, changes, notes, self._options.accepted)
 
     def _changes(self) -> tuple[list[Change], list[str]]:
         """Return what differs from the record besides calls, and notes on what does not count as a difference."""

@@ -38,8 +38,8 @@ def show(
 ) -> int:
     """Tell counterexamples as a person would: the faults, what happened, what broke, and why each fault is needed.
 
-    A record of `chaosagent proxy` is told as the session that it is. Nothing is run, and the target is not loaded. Of
-    several records, the JSON object holds a list called `records`.
+    A record of `chaosagent proxy` is told as the session that it is, one of a run without faults as such. Nothing is
+    run, and the target is not loaded. Of several records, the JSON object holds a list called `records`.
 
     [bold]Examples[/bold]
 
@@ -66,10 +66,9 @@ def show(
 
 
 def _page_of(record: ReplayRecord, path: Path, *, whole: bool) -> Page:
-    from chaosagent.report.session_story import session_story
-    from chaosagent.report.story import story_of
+    from chaosagent.report.recordings import record_story
 
-    return session_story(record, path, whole=whole) if record.is_session else story_of(record, path, whole=whole)
+    return record_story(record, path, whole=whole)
 
 
 def _export(paths: list[Path], spans: Path) -> int:

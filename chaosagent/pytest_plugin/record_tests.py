@@ -80,7 +80,7 @@ def _complaint(one: ReplayedRecord) -> str:
     """Return what failed, and the story of the record."""
     if one.record is None:
         return _told(one)
-    from chaosagent.report.story import story_of
+    from chaosagent.report.recordings import record_story
 
-    story = story_of(one.record, one.path).text().rstrip()
+    story = record_story(one.record, one.path).text().rstrip()
     return f"{_told(one)}\n\nWhat was recorded:\n\n{story}"

@@ -311,8 +311,9 @@ def _tell_necessity(page: Page, record: ReplayRecord) -> None:
 
 
 def story_json(record: ReplayRecord) -> dict[str, Plain]:
-    """Return a counterexample, or the record of a session, with its trace as plain data."""
+    """Return a record, of whatever it is, with its trace as plain data."""
     violation, trace = violation_of(record), record.trace
+    is_recording = record.is_session or record.is_nominal
     return {
         "id": record.id,
         "target": record.target_name,
@@ -321,8 +322,9 @@ def story_json(record: ReplayRecord) -> dict[str, Plain]:
         "task": record.task.id,
         "seed": record.seed,
         "session": record.is_session,
-        "contract": None if record.is_session else record.contract,
-        "signature": None if record.is_session else str(record.signature),
+        "without_faults": record.is_nominal,
+        "contract": None if is_recording else record.contract,
+        "signature": None if is_recording else str(record.signature),
         "schedule": record.schedule.text,
         "injections": [
             {"injection": str(injection), "describe": injection.operator.describe()} for injection in record.schedule
@@ -330,7 +332,7 @@ def story_json(record: ReplayRecord) -> dict[str, Plain]:
         "cost": record.cost,
         "certified": record.proof.certified and not record.stochastic,
         "lower_bound": record.proof.lower_bound
-        if math.isfinite(record.proof.lower_bound) and not record.is_session
+        if math.isfinite(record.proof.lower_bound) and not is_recording
         else None,
         "certificate": record.proof.text,
         "confirmation": None if record.confirmation is None else str(record.confirmation),

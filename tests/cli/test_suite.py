@@ -36,7 +36,7 @@ def names(folder: Path) -> list[str]:
 
 @pytest.mark.usefixtures("records")
 def test_from_a_search_to_a_build_that_a_returning_failure_turns_red(chaosagent: Command, folder: Path) -> None:
-    chosen = chaosagent("suite", "found", "--out", "tests/replays", "--json")
+    chosen = chaosagent("suite", "found", "--out", "tests/replays", "--nominal", "0", "--json")
     known = chaosagent("replay", "tests/replays")
     edit_agent(folder, (BROKEN, FIXED))
     fixed = chaosagent("replay", "tests/replays")
@@ -58,6 +58,80 @@ def test_from_a_search_to_a_build_that_a_returning_failure_turns_red(chaosagent:
     assert "it had been fixed, and came back" in back.out
 
 
+def test_a_task_that_ends_otherwise_without_faults_turns_a_build_red(chaosagent: Command, folder: Path) -> None:
+    chaosagent("search", "study.yaml", "--out", "hardened", "--config", "hardened")
+    chosen = chaosagent("suite", "hardened", "--out", "suite", "--json")
+
+    def replayed(*edits: tuple[str, str], options: tuple[str, ...] = ()) -> tuple[int, set[str], str]:
+        edit_agent(folder, *edits)
+        answer = chaosagent("replay", "suite", *options, "--json")
+        edit_agent(folder, *(edit[::-1] for edit in edits))
+        found = answer.json["records"]
+        return answer.code, {one["outcome"] for one in found}, "; ".join([one["detail"] for one in found])
+
+    claim = ("claims=(Claim", "claims=2 * (Claim")
+    told, twice = (
+        ('Outcome("paid", success=True', 'Outcome("done", success=True'),
+        (
+            "            return Outcome",
+            '            await payments("refund", order=task.input, key=None)\n            return Outcome',
+        ),
+    )
+
+    assert (chosen.json["records"], len(chosen.json["without_faults"])) == ([], 2)
+    assert replayed() == (0, {"HELD"}, "the task ends as recorded; the task ends as recorded")
+    assert replayed(options=("--mode", "exact"))[:2] == (0, {"REPRODUCED"})
+    assert replayed(told)[:2] == (0, {"HELD"}), "the words of the final message are a note"
+    code, outcomes, detail = replayed(('"paid", success=True', '"paid", success=False'))
+    assert (code, outcomes) == (3, {"CHANGED"})
+    assert "with another outcome than the record's (success: the objective is no longer met)" in detail
+    assert replayed(claim)[:2] == (3, {"CHANGED"})
+    code, outcomes, detail = replayed(twice)
+    assert (code, outcomes) == (1, {"VIOLATED"})
+    assert "at-most-once violated at step 1, without any fault: refund(order=7) was committed 2 times" in detail
+    shown = chaosagent("show", "suite").out
+    assert "late without faults" in shown
+    assert "It is a recording and no finding" in shown
+
+
+def test_accepting_another_outcome_counts_for_that_outcome_only(chaosagent: Command, folder: Path) -> None:
+    assert chaosagent("search", "study.yaml", "--out", "found").code == 1
+    assert chaosagent("suite", "found", "--out", "suite", "--nominal", "1").code == 0
+    for path in (folder / "suite").glob("*at-most-once*"):
+        path.unlink()
+    edit_agent(folder, ('"paid", success=True', '"paid", success=False'))
+
+    changed, accepted = chaosagent("replay", "suite"), chaosagent("replay", "suite", "--accept")
+    again = chaosagent("replay", "suite")
+    edit_agent(folder, ('"paid", success=False', '"paid", success=False, refused=True'))
+    other = chaosagent("replay", "suite")
+
+    assert [one.code for one in (changed, accepted, again, other)] == [3, 0, 0, 3]
+    assert "reviewed: today's run ends with another outcome" in again.out
+
+
+def test_of_each_category_some_tasks_are_run_and_what_cannot_be_recorded_is_said(
+    chaosagent: Command, folder: Path
+) -> None:
+    agent = folder / "agent.py"
+    tasks = '[Task("a1", input=1, category="a"), Task("bad", input=0, category="a"), '
+    tasks += 'Task("a2", input=2, category="a"), Task("a3", input=3, category="a"), Task("b1", input=4, category="b")]'
+    text = agent.read_text("utf-8").replace('[Task("late", input=7), Task("lost", input=8)]', tasks)
+    agent.write_text(text.replace("    known = set()", "    known = set()\n    1 / task.input"), "utf-8")
+    assert chaosagent("search", "study.yaml", "--out", "many").code == 1
+
+    chosen = chaosagent("suite", "many", "--out", "suite", "--json")
+    again = chaosagent("suite", "many", "--out", "suite", "--add", "--json")
+    agent.write_text(agent.read_text("utf-8") + "\n", "utf-8")
+    changed = chaosagent("suite", "many", "--out", "other", "--json")
+
+    assert [one["task"] for one in chosen.json["without_faults"]] == ["a1", "a2", "b1"]
+    assert chosen.json["remarks"] == ["bad: no run without faults: it breaks no-crash by itself"]
+    assert again.json["without_faults"] == []
+    assert changed.json["without_faults"] == []
+    assert "changed since many was searched" in changed.json["remarks"][0]
+
+
 def steps_of(job: str) -> list[dict[str, str]]:
     """Return the steps of the workflow in the docs that run chaosagent."""
     text = (Path(__file__).parents[2] / "docs" / "ci.md").read_text("utf-8")
@@ -72,7 +146,7 @@ def test_the_workflow_in_the_docs_runs_and_its_files_say_what_is_known_and_what_
     commands = [shlex.split(step["run"])[1:] for job in ("replays", "night") for step in steps_of(job)]
     assert [command[0] for command in commands] == ["replay", "search"]
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
-    assert chaosagent("suite", "found").code == 0
+    assert chaosagent("suite", "found", "--nominal", "0").code == 0
 
     replayed, searched = (chaosagent(*command) for command in commands)
 
@@ -116,11 +190,11 @@ def test_the_comment_on_a_change_says_what_it_breaks_and_escapes_what_is_not_our
 
 @pytest.mark.usefixtures("records")
 def test_what_is_covered_is_not_added_again_and_what_is_there_stays(chaosagent: Command, folder: Path) -> None:
-    assert chaosagent("suite", "found", "--out", "suite").code == 0
+    assert chaosagent("suite", "found", "--out", "suite", "--nominal", "0").code == 0
     before = names(folder / "suite")
 
-    again = chaosagent("suite", "found", "--out", "suite")
-    added = chaosagent("suite", "found", "--out", "suite", "--add", "--explain")
+    again = chaosagent("suite", "found", "--out", "suite", "--nominal", "0")
+    added = chaosagent("suite", "found", "--out", "suite", "--nominal", "0", "--add", "--explain")
 
     assert again.code == 2
     assert "holds a suite already. Add to it with --add" in again.err
@@ -143,7 +217,7 @@ def test_copies_what_others_cover_and_what_no_longer_lands_is_pruned_with_its_re
     pruned = chaosagent("suite", "--prune", "--out", suite, "--json")
 
     (removed,) = pruned.json["removed"]
-    assert removed["reason"].startswith("the same counterexample as")
+    assert removed["reason"].startswith("the same run as")
     assert len(list(suite.glob("*.replay"))) == 2, "of one it is expected that it holds, of the other nothing"
     write_review(second, read_record(second), Review(expect=Expectation.HELD))
     (superseded,) = chaosagent("suite", "--prune", "--out", suite, "--json").json["removed"]
@@ -163,7 +237,7 @@ def test_bad_input_is_named_and_nothing_is_written(chaosagent: Command, records:
         arguments, said = ["empty"], "empty holds no study: there is no study.db"
     elif case == "no finding":
         chaosagent("search", "study.yaml", "--out", "none", "--config", "hardened")
-        arguments, said = ["none"], "none has no counterexample, so there is nothing to choose from"
+        arguments, said = ["none", "--nominal", "0"], "none: nothing to choose from: there is no counterexample."
     elif case == "damaged":
         (folder / "suite").mkdir()
         shutil.copyfile(record, folder / "suite" / record.name)
@@ -200,7 +274,7 @@ def test_a_suite_is_written_whole_or_not_at_all(
 
     monkeypatch.setattr(Path, "replace", fails_at_the_second)
 
-    answer = chaosagent("suite", "found", "--out", "suite")
+    answer = chaosagent("suite", "found", "--out", "suite", "--nominal", "0")
 
     assert answer.code == 2
     assert "cannot be written to: No space left on device. Choose another --out." in answer.err
@@ -236,5 +310,9 @@ def test_the_triage_assistant_from_a_search_to_a_red_build(chaosagent: Command, 
     paths = [record["path"] for record in chosen.json["records"]]
     assert len(paths) >= 2
     assert all(path in known.out for path in paths)
+    assert len(chosen.json["without_faults"]) == 2
+    assert known.out.count("the task ends as recorded") == 2
     assert known.out.count("KNOWN") == fixed.out.count("expected to hold from now on") == len(paths)
-    assert {record["path"]: record["standing"] for record in back.json["records"]} == dict.fromkeys(paths, "came back")
+    standings = {record["path"]: record["standing"] for record in back.json["records"]}
+    assert {path: standings[path] for path in paths} == dict.fromkeys(paths, "came back")
+    assert {standing for path, standing in standings.items() if path not in paths} == {"as it should be"}

@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 
 from chaosagent.canonical import pack, unpack
 from chaosagent.errors import RecordError, UsageError
+from chaosagent.faults.schedule import EMPTY
 from chaosagent.limits import RunLimits
 from chaosagent.replays.codec import HEADER, MAGIC, RECORD_BYTES_MAX, _checksum, decode, encode
 from chaosagent.replays.outcome import ReplayOutcome
-from chaosagent.replays.record import FORMAT_VERSION, ReplayRecord
+from chaosagent.replays.record import FORMAT_VERSION, NO_SIGNATURE, ReplayRecord
 from chaosagent.replays.rerun import rerun_exact, rerun_schedule
 from chaosagent.replays.store import find_records, read_record, write_record
 from chaosagent.targets.loading import load_target
@@ -147,7 +148,7 @@ def test_a_record_of_an_earlier_version_has_no_declarations(record: ReplayRecord
     assert [name for name, _ in record.declarations or () if "effects" in name]
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_a_file_of_an_earlier_version_is_read_and_replayed(version: int) -> None:
     record = read_record(Path(__file__).parent / f"version-{version}.replay")
     refund = load_target("refund")
@@ -155,7 +156,7 @@ def test_a_file_of_an_earlier_version_is_read_and_replayed(version: int) -> None
     assert rerun_exact(record, refund).outcome is ReplayOutcome.REPRODUCED
     replay = rerun_schedule(record, refund)
     assert replay.outcome is ReplayOutcome.VIOLATED
-    assert "declarations unknown" in replay.notes[-1]
+    assert any("declarations unknown" in note for note in replay.notes) == (version < 3)
     assert rerun_schedule(record, refund, config_name="hardened").outcome is ReplayOutcome.HELD
 
 
@@ -182,6 +183,15 @@ def test_any_task_and_settings_are_read_back(
     changed = replace(record, task=task, config=config, seed=seed, trace=trace, limits=RunLimits(steps_max=steps_max))
 
     assert decode(encode(changed), "x") == changed
+
+
+def test_a_run_without_faults_needs_no_contract_and_a_schedule_needs_one(record: ReplayRecord) -> None:
+    nominal = replace(record, contract="", schedule=EMPTY, cost=0.0, signature=NO_SIGNATURE)
+
+    assert decode(encode(nominal), "x") == nominal
+    assert nominal.file_name == f"{record.task.id}-nominal-{nominal.id}.replay"
+    with pytest.raises(RecordError, match=r"record\.contract is '', of which the trace has no verdict"):
+        decode(encode(replace(record, contract="")), "x")
 
 
 def test_equal_records_have_equal_bytes_whatever_the_order_of_their_mappings(record: ReplayRecord) -> None:
@@ -231,7 +241,7 @@ def test_a_record_with_something_behind_its_end_is_refused(record: ReplayRecord)
     [
         (b"", "is no replay record"),
         (b"PK\x03\x04 something else", "is no replay record"),
-        (sealed(b"\x80", version=FORMAT_VERSION + 1), "reads up to 3. Update it"),
+        (sealed(b"\x80", version=FORMAT_VERSION + 1), "reads up to 4. Update it"),
         (sealed(b"\x80", version=0), "has format version 0"),
         (sealed(b"\x80", length=2 * 1024**3), f"claims {2 * 1024**3} bytes; at most {RECORD_BYTES_MAX}"),
         (sealed(b"\x80"), "is missing"),

@@ -12,7 +12,7 @@ from chaosagent.replays.record import SESSION_REFERENCE, Proof, ReplayRecord, re
 from chaosagent.report.findings import Findings
 from chaosagent.report.findings_json import counterexample_json
 from chaosagent.report.page import Look
-from chaosagent.report.session_story import STEPS_SHOWN, session_story
+from chaosagent.report.recordings import STEPS_SHOWN, session_story
 from chaosagent.report.story import compact, in_order, quantity, story_json, story_of, violation_of, window_of
 from chaosagent.study.certificate import RULES
 from chaosagent.vocabulary import Ending

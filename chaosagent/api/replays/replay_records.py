@@ -65,7 +65,7 @@ class ReplayResult:
             {
                 "path": str(one.path),
                 "id": None if one.record is None else one.record.id,
-                "contract": None if one.record is None else one.record.contract,
+                "contract": None if one.record is None else one.record.contract or None,
                 "mode": one.replay.mode,
                 "outcome": one.replay.outcome.value,
                 "expect": None if one.expect is None else one.expect.value,

@@ -32,6 +32,8 @@ class Standing(enum.Enum):
     OTHER = ""
 
 
+WITHOUT_FAULTS = "without-faults"
+"""In the place of a contract in the formats of other tools, for a run without faults."""
 MEANINGS = {
     Standing.BACK: "it had been fixed, and came back",
     Standing.KNOWN: "known and open, as expected",
@@ -62,6 +64,8 @@ class ReplayedRecord:
         """What the outcome means, given what is expected."""
         outcome = self.replay.outcome
         if outcome is ReplayOutcome.DODGED:
+            return Standing.KNOWN if self.expect is Expectation.VIOLATED else Standing.NEW
+        if outcome is ReplayOutcome.VIOLATED and self.record is not None and self.record.is_nominal:
             return Standing.KNOWN if self.expect is Expectation.VIOLATED else Standing.NEW
         if outcome is ReplayOutcome.VIOLATED:
             return {None: Standing.NEW, Expectation.VIOLATED: Standing.KNOWN, Expectation.HELD: Standing.BACK}[
@@ -158,7 +162,7 @@ def _record_json(rerun: ReplayedRecord) -> Plain:
     return {
         "path": str(rerun.path),
         "id": None if record is None else record.id,
-        "contract": None if record is None else record.contract,
+        "contract": None if record is None else record.contract or None,
         "mode": replay.mode,
         "outcome": replay.outcome.value,
         "expect": None if rerun.expect is None else rerun.expect.value,
@@ -195,5 +199,5 @@ def _case(rerun: ReplayedRecord, reruns: Sequence[ReplayedRecord], *, is_alone: 
     meaning = meaning_of(rerun)
     message = f"{replay.outcome.value}: {replay.detail}{f'; {meaning}' if meaning else ''}"
     name = str(rerun.path) if is_alone else f"{rerun.path} ({replay.mode})"
-    contract, found = ("", "") if record is None else (record.contract, record.id)
+    contract, found = ("", "") if record is None else (record.contract or WITHOUT_FAULTS, record.id)
     return Case(contract, name, status, message, "\n".join(replay.notes), str(rerun.path), found)

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from chaosagent.api.entries import Reference, reference_of
 from chaosagent.api.replays.replayed import ReplayedRecord
 from chaosagent.api.trusted_records import refuse_foreign_code, refuse_other_target
 from chaosagent.errors import ChaosAgentError, RecordError, StudyError, TargetError, UsageError
@@ -23,6 +22,7 @@ from chaosagent.replays.review import Expectation, Review, read_review, write_re
 from chaosagent.replays.store import find_records, read_record, write_record
 from chaosagent.replays.today import NominalRuns
 from chaosagent.targets.loading import load_target
+from chaosagent.targets.naming import Reference, reference_of
 from chaosagent.targets.target import Target
 
 MODES = ("schedule", "exact", "both")

@@ -6,6 +6,7 @@ Each lies in a folder of its own within that of the study, as a study with the s
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from chaosagent.api.rows import STUDY_NAME, store_in
@@ -23,10 +24,14 @@ OBJECTIVE_FOLDER, RANDOM_FOLDER = "objective", "random"
 SAME = ("config", "tasks", "seeds", "budget", "operators", "cost", "run", "fresh")
 
 
-def further_study(folder: Path) -> StudyFile:
-    """Return the study of a folder with `objective` as its only contract, so that more can be run for it.
+def further_study(folder: Path, contracts: Sequence[str] | None = (OBJECTIVE,)) -> StudyFile:
+    """Return the study of a folder, so that more can be run for it.
 
     Files are looked for from the working directory, in which the study was searched.
+
+    Args:
+        folder: Of the study.
+        contracts: In place of its own; `None` to keep these.
 
     Raises:
         StoredDataError: The store is damaged, of another version, or its study was killed or is at work.
@@ -45,7 +50,9 @@ def further_study(folder: Path) -> StudyFile:
             "it. Search it anew, or check out the version that was searched; --no-runs draws what is stored."
         )
     located = read_yaml(folder / STUDY_NAME, "study file")
-    located = located.with_value(("target",), reference, "the folder").with_value(("contracts",), [OBJECTIVE], "curve")
+    located = located.with_value(("target",), reference, "the folder")
+    if contracts is not None:
+        located = located.with_value(("contracts",), list(contracts), "curve")
     return parse_study(Path.cwd() / STUDY_NAME, located)
 
 

@@ -40,12 +40,14 @@ def superseded_in(paths: Sequence[Path]) -> list[Removed]:
             (
                 other
                 for other, known in kept
-                if covered[record.id] <= covered[known.id] and expected[other] is expected[path]
+                if not record.is_nominal
+                and covered[record.id] <= covered[known.id]
+                and expected[other] is expected[path]
             ),
             None,
         )
         if twin is not None:
-            removed.append(Removed(path, f"the same counterexample as {twin.name}"))
+            removed.append(Removed(path, f"the same run as {twin.name}"))
         elif better is not None:
             removed.append(Removed(path, f"{better.name} is no dearer and covers all that it covers"))
         else:

@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 from chaosagent.api.stored.study_facts import study_facts
 from chaosagent.api.suites.covering import smallest_cover
+from chaosagent.api.suites.nominal_runs import nominal_records
 from chaosagent.errors import UsageError
 from chaosagent.faults.injection import place_of
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.review import Expectation, Review, read_review, review_path, write_review
-from chaosagent.replays.store import SUFFIX, read_record
+from chaosagent.replays.store import SUFFIX, read_record, write_record
 from chaosagent.report.causes.calls import Calls
 from chaosagent.report.causes.cause import causes_of, finding_in
 
@@ -65,11 +66,15 @@ class Suite:
         chosen: Cheapest first; those that are in the suite already among them.
         others: That need not be in it.
         headlines: What each cause does, by its number.
+        nominal: Runs without faults that are to be added.
+        remarks: What kept others from being made, a sentence each.
     """
 
     chosen: tuple[Candidate, ...]
     others: tuple[Candidate, ...]
     headlines: Mapping[int, str]
+    nominal: tuple[ReplayRecord, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def new(self) -> tuple[Candidate, ...]:
@@ -77,28 +82,27 @@ class Suite:
         return tuple(one for one in self.chosen if not one.is_kept)
 
 
-def choose_suite(folders: Sequence[Path], existing: Sequence[Path] = ()) -> Suite:
+def choose_suite(folders: Sequence[Path], existing: Sequence[Path] = (), *, per_category: int = 0) -> Suite:
     """Choose the smallest set of records of some studies that covers every broken contract and every cause.
 
-    A cause counts once for each interface and operation that its faults hit.
+    A cause counts once for each interface and operation that its faults hit. Runs without faults are made of a few
+    tasks, for which the target is run.
 
     Args:
         folders: Of the studies.
         existing: Records that are in the suite and stay; what they cover need not be covered again.
+        per_category: How many runs without faults there are to be for each category of tasks.
 
     Raises:
-        UsageError: A folder holds no study, or no counterexample; records are of several targets; or two different
-            records have the same name.
+        UsageError: A folder holds no study, or there is nothing to choose from; records are of several targets; or two
+            different records have the same name.
         StoredDataError: A store is damaged, or of another version.
         RecordError: A record cannot be read.
         MissingExtraError: scipy is not installed.
     """
     found: dict[Path, tuple[ReplayRecord, Calls | None]] = {}
     for folder in folders:
-        counterexamples = study_facts(folder).counterexamples
-        if not counterexamples:
-            raise UsageError(f"{folder} has no counterexample, so there is nothing to choose from. Leave it out.")
-        found.update({one.path: (one.record, one.calls) for one in counterexamples})
+        found.update({one.path: (one.record, one.calls) for one in study_facts(folder).counterexamples})
     calls = {record.id: known for record, known in found.values()}
     kept = {path: read_record(path) for path in existing}
     present = {record.id for record in kept.values()}
@@ -110,10 +114,23 @@ def choose_suite(folders: Sequence[Path], existing: Sequence[Path] = ()) -> Suit
     every.sort(key=lambda one: (one.record.cost, one.record.contract, one.record.task.id, one.record.id))
     already = frozenset().union(*(one.covers for one in every if one.is_kept))
     names = set(smallest_cover({one.path: one.covers - already for one in every if not one.is_kept}))
+    nominal: dict[str, ReplayRecord] = {}
+    remarks: list[str] = []
+    for folder in folders:
+        made, why = nominal_records(folder, per_category, [*kept.values(), *nominal.values()])
+        nominal.update((one.id, one) for one in made)
+        remarks.extend(why)
+    check_one_suite([*listed, *((Path(one.file_name), one) for one in nominal.values())])
+    if not found and not nominal:
+        places = ", ".join(map(str, folders))
+        told = "; ".join(["there is no counterexample", *remarks])
+        raise UsageError(f"{places}: nothing to choose from: {told}.")
     return Suite(
         tuple(one for one in every if one.is_kept or one.path in names),
         tuple(one for one in every if not (one.is_kept or one.path in names)),
         headlines,
+        tuple(nominal.values()),
+        tuple(remarks),
     )
 
 
@@ -147,13 +164,18 @@ def covered_by(
 ) -> tuple[dict[str, frozenset[Element]], dict[int, str]]:
     """Return what each of some records covers, by its id, and what each cause does, by its number.
 
+    A run without faults covers nothing of it.
+
     Args:
         records: Of one target.
         calls: Of the run without faults of each, by its id, where they are known.
     """
-    causes = causes_of({one.id: finding_in(one, calls.get(one.id)) for one in records}.values())
+    causes = causes_of({one.id: finding_in(one, calls.get(one.id)) for one in records if not one.is_nominal}.values())
     numbers = {found.id: number for number, cause in enumerate(causes, 1) for found in cause.findings}
-    covered = {one.id: frozenset({Element(one.contract), *_hits(one, numbers[one.id])}) for one in records}
+    covered = {
+        one.id: frozenset() if one.is_nominal else frozenset({Element(one.contract), *_hits(one, numbers[one.id])})
+        for one in records
+    }
     return covered, {number: cause.headline for number, cause in enumerate(causes, 1)}
 
 
@@ -166,13 +188,16 @@ def _hits(record: ReplayRecord, cause: int) -> Iterable[Element]:
 
 
 def write_suite(suite: Suite, out: Path) -> None:
-    """Copy the new records of a suite, each with a text that says that it is known and open; all of them or none.
+    """Write the new records of a suite, each with a text of what is expected of it; all of them or none.
+
+    A counterexample is known and open, a run without faults is expected to hold.
 
     Raises:
         UsageError: The folder cannot be written to, or a file that is no copy lies there.
     """
-    for one in suite.new:
-        place = out / one.path.name
+    names = [*(one.path.name for one in suite.new), *(one.file_name for one in suite.nominal)]
+    for file_name in names:
+        place = out / file_name
         if place.exists() or review_path(place).exists():
             raise UsageError(f"{place} is there already, and is no record of this suite. Choose another --out.")
     written: list[Path] = []
@@ -183,8 +208,10 @@ def write_suite(suite: Suite, out: Path) -> None:
                 copy = Path(draft) / one.path.name
                 shutil.copyfile(one.path, copy)
                 write_review(copy, one.record, Review(expect=Expectation.VIOLATED))
-            for one in suite.new:
-                for path in (review_path(Path(draft) / one.path.name), Path(draft) / one.path.name):
+            for record in suite.nominal:
+                write_review(write_record(Path(draft), record), record, Review(expect=Expectation.HELD))
+            for file_name in names:
+                for path in (review_path(Path(draft) / file_name), Path(draft) / file_name):
                     path.replace(out / path.name)
                     written.append(out / path.name)
     except BaseException as error:

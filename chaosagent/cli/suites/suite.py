@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from chaosagent.api.suites.pruning import Removed
+    from chaosagent.api.suites.suite import Suite
     from chaosagent.canonical import Plain
 
 DONE = 0
+PER_CATEGORY, NOMINAL_MAX = 2, 1_000
 OUT = Path("tests/replays")
 
 
@@ -41,6 +43,15 @@ def suite(
             "covers. This replays all of them.",
         ),
     ] = False,
+    nominal: Annotated[
+        int,
+        typer.Option(
+            help="How many tasks of each category are recorded without faults, too; this runs the target. 0: none.",
+            metavar="N",
+            min=0,
+            max=NOMINAL_MAX,
+        ),
+    ] = PER_CATEGORY,
     explain: Annotated[bool, typer.Option("--explain", help="Say what each record covers, and what is left out.")] = (
         False
     ),
@@ -50,7 +61,8 @@ def suite(
 
     A cause counts once for each interface and operation that its faults hit. Next to each record a text file says that
     it is known and open (`expect = "violated"`), so `chaosagent replay` on the suite is green until something new
-    breaks; `replay --promote` expects of what was fixed that it holds. Both files belong into version control.
+    breaks; `replay --promote` expects of what was fixed that it holds. A few tasks are also run without faults; these
+    records hold as long as the task ends in the same way. All these files belong into version control.
 
     Exit code: 0; 2 where there is nothing to choose from, records are of several targets, two records have the same
     name, or a file cannot be read; then nothing is written.
@@ -63,8 +75,7 @@ def suite(
 
     chaosagent suite --prune
     """
-    from chaosagent.api.suites.suite import check_reviews, choose_suite, records_in_suite, write_suite
-    from chaosagent.api.suites.suite_page import suite_json, suite_page
+    from chaosagent.api.suites.suite import check_reviews, records_in_suite, write_suite
     from chaosagent.cli.status import folder_of
     from chaosagent.errors import UsageError
 
@@ -79,22 +90,37 @@ def suite(
     folders = [folder_of(path) for path in studies or ()]
     removed = _prune(existing) if prune else []
     gone = {one.path for one in removed}
-    chosen = choose_suite(folders, [path for path in existing if path not in gone]) if folders else None
+    chosen = _choose(folders, [path for path in existing if path not in gone], nominal) if folders else None
     if removed:
         _delete(removed)
     if chosen is not None:
         write_suite(chosen, out)
+    _tell(removed, chosen, existing, out, explain=explain, json=json)
+    return DONE
+
+
+def _choose(folders: Sequence[Path], existing: Sequence[Path], nominal: int) -> Suite:
+    from chaosagent.api.suites.suite import choose_suite
+
+    with output.stdout_for_answers():
+        return choose_suite(folders, existing, per_category=nominal)
+
+
+def _tell(
+    removed: Sequence[Removed], chosen: Suite | None, existing: Sequence[Path], out: Path, *, explain: bool, json: bool
+) -> None:
+    from chaosagent.api.suites.suite_page import suite_json, suite_page
+
     if json:
         told: dict[str, Plain] = {"removed": [{"path": str(path), "reason": reason} for path, reason in removed]}
         output.answer_json({**({} if chosen is None else suite_json(chosen, out)), **told})
-        return DONE
+        return
     for path, reason in removed:
         output.remark(f"removed {path}: {reason}")
     if chosen is not None:
         output.answer(suite_page(chosen, out, explain=explain))
     elif not removed:
         output.remark(f"{out}: each of the {len(existing)} records is needed")
-    return DONE
 
 
 def _prune(existing: Sequence[Path]) -> list[Removed]:
