@@ -70,18 +70,33 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     if not isinstance(item, pytest.Function):
         return
     marker = item.get_closest_marker("chaosagent")
-    if marker is not None:
+    trials = item.get_closest_marker("chaosagent_trials")
+    said = _refused(item, marker, trials)
+    if said:
+        item.runtest = partial(pytest.fail, said, pytrace=False)  # type: ignore[method-assign]
+    elif marker is not None:
         from chaosagent.pytest_plugin.target_tests import run_target_test
 
         item.runtest = partial(run_target_test, item, marker)  # type: ignore[method-assign]
-    trials = item.get_closest_marker("chaosagent_trials")
-    if trials is not None and marker is not None:
-        said = "chaosagent and chaosagent_trials do not go together: a target's runs are equal. Leave out one of them."
-        item.runtest = partial(pytest.fail, said, pytrace=False)  # type: ignore[method-assign]
     elif trials is not None:
         from chaosagent.pytest_plugin.trials import run_trials
 
         item.runtest = partial(run_trials, item, item.runtest, trials)  # type: ignore[method-assign]
+
+
+def _refused(item: pytest.Function, marker: pytest.Mark | None, trials: pytest.Mark | None) -> str:
+    """Return why a test cannot be run as it is marked, empty where it can."""
+    if marker is None and trials is None:
+        return ""
+    if marker is not None and trials is not None:
+        return "chaosagent and chaosagent_trials do not go together: a target's runs are equal. Leave out one of them."
+    unittest = sys.modules.get("unittest")  # whoever defines such a class has imported it
+    if unittest is not None and item.cls is not None and issubclass(item.cls, unittest.TestCase):
+        return (
+            f"{item.name} is a method of a unittest.TestCase, which catches its own failures, so it cannot be marked "
+            f"{(marker or trials or item).name}. Make it a function, or a method of a plain class."
+        )
+    return ""
 
 
 @pytest.hookimpl(trylast=True)

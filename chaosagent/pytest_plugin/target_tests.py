@@ -93,8 +93,14 @@ class _Asked:
         if marker.args:
             raise UsageError(f"chaosagent({quote_value(marker.args[0])}): name what is meant, such as schedules=[...].")
         schedules, random, search = given.pop("schedules", ()), given.pop("random", 0), given.pop("search", 0)
-        if isinstance(schedules, str) or not isinstance(schedules, Iterable):
+        if not isinstance(schedules, list | tuple):  # a generator would be empty for the next parameters of the test
             raise UsageError(f"chaosagent(schedules={quote_value(schedules)}): schedules must be a list of texts.")
+        for text in schedules:
+            if not isinstance(text, str) or not text.strip():
+                raise UsageError(
+                    f"chaosagent(schedules={quote_value(schedules)}): {quote_value(text)} is no schedule. Write, for "
+                    'example, "service:payments[1] service.timeout".'
+                )
         for name, value in (("random", random), ("search", search)):
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= RUNS_MAX:
                 raise UsageError(

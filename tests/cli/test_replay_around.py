@@ -61,6 +61,20 @@ def test_a_failure_that_is_known_is_not_promoted_by_a_fix_that_evades_it(
     assert "it was open and holds now" in chaosagent("replay", record).out
 
 
+def test_a_run_that_breaks_once_in_a_process_and_not_again_is_no_finding(
+    chaosagent: Command, records: Path, folder: Path
+) -> None:
+    stored = sorted(records.glob("*.replay"))
+    forgets = EVADES[1] + '            if SEEN:\n                return Outcome("unclear", success=False)\n'
+    edit_agent(folder, (EVADES[0], forgets + "            SEEN.append(1)\n"), ("@target(", "SEEN = []\n\n\n@target("))
+
+    around = chaosagent("replay", stored[0], "--around")
+
+    assert (around.code, around.out.partition(" ")[0]) == (0, "HELD")
+    assert "broke at-most-once, but not each time, or not in a process of its own" in around.out
+    assert sorted(records.glob("*.replay")) == stored
+
+
 def test_a_record_that_is_there_already_stays_as_it_is(chaosagent: Command, records: Path, folder: Path) -> None:
     edit_agent(folder, EVADES)
     told, _ = json.loads(chaosagent("replay", records, "--around", "--json").out)["records"]

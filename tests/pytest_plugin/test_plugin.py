@@ -16,7 +16,7 @@ from tests.cli.conftest import AGENT
 
 pytest_plugins = ["pytester"]
 # Whether the plug-in is installed or not, exactly one is loaded: that of this checkout.
-PLUGIN = ("-p", "no:chaosagent", "-p", "chaosagent.pytest_plugin.plugin", "-p", "no:cacheprovider")
+PLUGIN = ("-p", "no:chaosagent", "-p", "chaosagent.pytest_plugin.plugin", "-p", "no:cacheprovider", "-p", "no:asyncio")
 LOST = "service:payments[1] service.lost_response(when=after)"
 FIXED = AGENT.replace('{"keys": False}', '{"keys": True}')
 GIVEN = f"""
@@ -68,6 +68,7 @@ def test_records_are_tests_where_they_are_named_or_configured(pytester: pytest.P
 def test_a_record_stands_as_in_a_build(pytester: pytest.Pytester, recorded: Path, folder: Path) -> None:
     write_review(recorded, read_record(recorded), Review(expect=Expectation.VIOLATED))
     known = pytester.runpytest_inprocess(*PLUGIN, "records", "-rx")
+    really = pytester.runpytest_inprocess(*PLUGIN, "records", "--runxfail")
     (folder / "agent.py").write_text(FIXED)
     fixed = pytester.runpytest_inprocess(*PLUGIN, "records", "-rP")
     exact = pytester.runpytest_inprocess(*PLUGIN, "records", "--replay-mode", "exact")
@@ -79,6 +80,7 @@ def test_a_record_stands_as_in_a_build(pytester: pytest.Pytester, recorded: Path
     renamed = pytester.runpytest_inprocess(*PLUGIN, "records")
 
     known.assert_outcomes(xfailed=1)
+    really.assert_outcomes(failed=1)
     known.stdout.fnmatch_lines(["*known and open, as expected*"])
     fixed.assert_outcomes(passed=1)
     fixed.stdout.fnmatch_lines(["HELD: *it was open and holds now*"])
@@ -209,6 +211,10 @@ def test_a_target_runs_within_a_test_also_while_a_loop_is_running(pytester: pyte
         ("random=True", "return shop", "chaosagent(random=true): random must be a whole number"),
         ("schedules='service:x[1] service.timeout'", "return shop", "schedules must be a list of texts"),
         ("schedules=['nonsense']", "return shop", "schedules*nonsense*"),
+        ("schedules=(text for text in [])", "return shop", "schedules must be a list of texts"),
+        ("schedules=['']", "return shop", "'' is no schedule. Write, for example"),
+        ("schedules=[5]", "return shop", "5 is no schedule. Write, for example"),
+        ("schedules=b'ab'", "return shop", "schedules must be a list of texts"),
         ("random=1, bugdet=3", "return shop", "unexpected keyword argument 'bugdet'"),
         (
             "schedule=['x']",
@@ -297,9 +303,35 @@ def test_trials_that_cannot_be_made_are_refused(pytester: pytest.Pytester, argum
     run.stdout.fnmatch_lines([f"*{message}*"])
 
 
+def test_coroutines_that_another_plugin_runs_are_trials_too(pytester: pytest.Pytester, folder: Path) -> None:
+    assert folder.is_dir()
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+    head = "@pytest.mark.asyncio\n        async def"
+    often, seldom = ("next(numbers) % 10 != 9", "next(numbers) % 10 == 9")
+    pytester.makepyfile(
+        test_often=trial_test(often, "threshold=0.5", head).replace("@pytest.mark.anyio", ""),
+        test_seldom=trial_test(seldom, "threshold=0.5", head).replace("@pytest.mark.anyio", ""),
+        test_target=f"""
+            import pytest
+            from agent import shop
+
+            @pytest.mark.asyncio
+            async def test_it(chaosagent_run):
+                assert chaosagent_run(shop, {LOST!r}).violations
+            """,
+    )
+
+    run = pytester.runpytest_subprocess(*PLUGIN, "-p", "pytest_asyncio.plugin")
+
+    run.assert_outcomes(passed=2, failed=1)
+    run.stdout.fnmatch_lines(["passed in 0 of * The last failure: AssertionError: told*"])
+
+
 def test_what_is_no_trial_is_not_counted(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
+        import unittest
+
         import pytest
 
         @pytest.mark.chaosagent_trials(threshold=0.5)
@@ -308,13 +340,21 @@ def test_what_is_no_trial_is_not_counted(pytester: pytest.Pytester) -> None:
         @pytest.mark.chaosagent(random=1)
         @pytest.mark.chaosagent_trials(threshold=0.5)
         def test_both(): pass
+
+        class TestOld(unittest.TestCase):
+            @pytest.mark.chaosagent_trials(threshold=0.5)
+            def test_chance(self): self.fail()
+
+            @pytest.mark.chaosagent(random=1)
+            def test_target(self): pass
         """
     )
 
     run = pytester.runpytest_inprocess(*PLUGIN, "-p", "no:anyio")
 
-    run.assert_outcomes(failed=2)
+    run.assert_outcomes(failed=4)
     run.stdout.no_fnmatch_line("*passed in 0 of*")
+    run.stdout.fnmatch_lines(["*so it cannot be marked chaosagent_trials. Make it a function, *"])
     run.stdout.fnmatch_lines(["*chaosagent and chaosagent_trials do not go together*"])
 
 
