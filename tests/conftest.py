@@ -17,14 +17,16 @@ settings.register_profile("unhurried", deadline=None, suppress_health_check=[Hea
 settings.load_profile("unhurried")
 
 
-@pytest.fixture(autouse=True)
-def one_cold_process(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def one_cold_process() -> Iterator[None]:
     """Let searches and replays in tests repeat runs in one process of its own, not eight: each takes a second to start.
 
     Tests of these repeats have a fixture of the same name that does nothing.
     """
-    monkeypatch.setattr("chaosagent.study.determinism.cold_repeats.HASH_SEEDS", 1)
-    monkeypatch.setattr("chaosagent.replays.cold_runs.HASH_SEEDS", 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("chaosagent.study.determinism.cold_repeats.HASH_SEEDS", 1)
+        patch.setattr("chaosagent.replays.cold_runs.HASH_SEEDS", 1)
+        yield
 
 
 @pytest.fixture
