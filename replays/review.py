@@ -19,16 +19,14 @@ The file is untrusted input.
 
 from __future__ import annotations
 
-import contextlib
 import enum
-import os
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 from chaosagent.errors import RecordError
 from chaosagent.replays.changes import Change
 from chaosagent.replays.record import ReplayRecord
+from chaosagent.whole_file import write_whole
 
 SUFFIX = ".accepted.toml"
 VERSION = 2
@@ -100,17 +98,9 @@ def write_review(record_path: Path, record: ReplayRecord, review: Review) -> Pat
     for change in review.changes[:ENTRIES_MAX]:
         what, text, digest = map(_quoted, change)
         parts.append(f"\n[[accepted]]\nwhat = {what}\ntext = {text}\ndigest = {digest}\n")
-    temporary = None
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write("".join(parts))
-        Path(temporary).chmod(0o644)  # it is for people to read, as a record's name is
-        Path(temporary).replace(path)
+        write_whole(path, "".join(parts).encode(), mode=0o644)  # it is for people to read, as a record's name is
     except OSError as error:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                Path(temporary).unlink()
         raise RecordError(
             f"{path}: cannot be written: {error.strerror}. Copy the record to a folder of yours."
         ) from error

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from chaosagent.errors import RecordError, UsageError
 from chaosagent.replays.codec import HEADER, RECORD_BYTES_MAX, decode, encode
 from chaosagent.replays.record import ReplayRecord
+from chaosagent.whole_file import write_whole
 
 SUFFIX = ".replay"
 
@@ -27,18 +25,8 @@ def write_record(folder: Path, record: ReplayRecord) -> Path:
     decode(data, str(path))  # what could not be read again must not be kept as if it could
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".writing-")
+        write_whole(path, data, durable=True)
     except OSError as error:
-        raise UsageError(f"{folder}: cannot write records there: {error.strerror}. Choose another --out.") from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            Path(temporary).unlink()
         raise UsageError(
             f"{path}: cannot be written: {error.strerror}. Free some space or choose another --out."
         ) from error

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from chaosagent.cli.main import main
+from chaosagent.study.store.foreign_files import FILES, FILES_OF_OTHERS, FOLDERS
 from chaosagent.study.store.lock import lock_folder
 
 AGENT = """
@@ -132,6 +137,83 @@ def test_what_is_no_study_is_refused_and_left_as_it_is(
     assert folder.name in said
     assert "This is an error of chaosagent" not in said
     assert contents(place) == before
+
+
+def a_link(path: Path) -> None:
+    path.symlink_to(path.parent.parent / "elsewhere")
+
+
+def a_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def a_folder(path: Path) -> None:
+    path.mkdir()
+    (path / "mine.txt").write_text("mine")
+
+
+@pytest.mark.parametrize("puts", [a_link, a_pipe, a_folder])
+@pytest.mark.parametrize("name", [*FILES, *FILES_OF_OTHERS, *FOLDERS])
+def test_nothing_is_opened_or_replaced_that_is_no_file_of_a_study(
+    place: Path, capfd: pytest.CaptureFixture[str], puts: Callable[[Path], None], name: str
+) -> None:
+    if puts is a_folder and name in FOLDERS:
+        pytest.skip("a folder belongs there")
+    (place / "elsewhere").write_text("mine")
+    new = place / "new"
+    new.mkdir()
+    puts(new / name)
+    out = place / "out"
+    (out / name).rename(place / name) if (out / name).exists() else None
+    puts(out / name)
+    before, study = contents(place), str(place / "study.yaml")
+
+    for words in (
+        ["search", study, "--out", str(new)],
+        ["search", study, "--out", str(out)],
+        ["search", study, "--resume", "--out", str(out)],
+        ["merge", str(new), str(place / "p1"), str(place / "p2")],
+    ):
+        assert main(words) == 2, words
+        said = capfd.readouterr().err
+        assert f"{name} is a {puts.__name__[2:]}, and a " in said
+        assert "belongs there. Move it, or choose another --out." in said
+        assert contents(place) == before
+    assert main(["status", str(new)]) in (0, 2, 4)
+
+
+@pytest.mark.parametrize("name", ["report.html", "records.jsonl"])
+def test_a_file_of_others_is_not_replaced(place: Path, capfd: pytest.CaptureFixture[str], name: str) -> None:
+    (place / "new").mkdir()
+    (place / "new" / name).write_text("<title>what we measured</title>")
+    before = contents(place)
+
+    assert main(["search", str(place / "study.yaml"), "--out", str(place / "new")]) == 2
+    assert f"{name} is no file of a study, and would be replaced" in capfd.readouterr().err
+    assert contents(place) == before
+
+
+@pytest.mark.parametrize("gone", ["study.db", "study.lock", ".", "moved"])
+def test_a_store_that_is_deleted_while_a_study_is_at_work_ends_it(tmp_path: Path, gone: str) -> None:
+    (tmp_path / "night.yaml").write_text('target: triage\nconfig: naive\nbudget: 4.5\noperators: ["*"]\n')
+    words = [sys.executable, "-m", "chaosagent", "search", "night.yaml", "--out", "out"]
+    out = tmp_path / "out"
+    with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as search:
+        while not (out / "progress.json").exists():
+            assert search.poll() is None, search.communicate()
+            threading.Event().wait(0.1)
+        if gone == "moved":
+            out.rename(tmp_path / "moved")
+        elif gone == ".":
+            shutil.rmtree(out)
+        else:
+            (out / gone).unlink()
+        _, said = search.communicate(timeout=120)
+
+    assert search.returncode == 4, said
+    assert f"out/{gone if '.' in gone[1:] else 'study.db'} was deleted, moved or replaced while the study was" in said
+    assert "This is an error of chaosagent" not in said
+    assert not list(tmp_path.rglob(".writing-*"))
 
 
 def test_merge_leaves_a_target_that_holds_a_study_or_a_study_file(

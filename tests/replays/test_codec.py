@@ -194,6 +194,19 @@ def test_a_run_without_faults_needs_no_contract_and_a_schedule_needs_one(record:
         decode(encode(replace(record, contract="")), "x")
 
 
+@pytest.mark.parametrize("task", ["\u6f22" * 80, "\u00e9" * 300, "-rf", "--all", "../..", "", "\ud800", "a" * 5_000])
+def test_any_task_gives_a_name_that_a_file_can_have_and_no_shell_takes_for_an_option(
+    record: ReplayRecord, tmp_path: Path, task: str
+) -> None:
+    named = replace(record, task=replace(record.task, id=task))
+
+    (tmp_path / named.file_name).touch()
+    (tmp_path / f"{named.file_name.removesuffix('.replay')}.accepted.toml").touch()
+    assert len(list(tmp_path.iterdir())) == 2
+    assert named.file_name[0] not in "-."
+    assert named.file_name.endswith(f"-{named.id}.replay")
+
+
 def test_equal_records_have_equal_bytes_whatever_the_order_of_their_mappings(record: ReplayRecord) -> None:
     forth = replace(record, config=SystemConfig("c", {"a": 1, "b": {"x": 1, "y": 2}}), provenance={"m": "1", "n": "2"})
     back = replace(record, config=SystemConfig("c", {"b": {"y": 2, "x": 1}, "a": 1}), provenance={"n": "2", "m": "1"})

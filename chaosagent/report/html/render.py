@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
-import os
-import tempfile
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -21,6 +18,7 @@ from chaosagent.report.html.study_facts import StudyFacts
 from chaosagent.report.html.view import view_of
 from chaosagent.report.printable import printable
 from chaosagent.report.story import quantity
+from chaosagent.whole_file import write_whole
 
 NAME = "report.html"
 NEEDED_BY = "the report page"
@@ -82,16 +80,9 @@ def write_page(text: str, path: Path) -> None:
     Raises:
         UsageError: The file cannot be written.
     """
-    temporary = None
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-        Path(temporary).replace(path)
+        write_whole(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                Path(temporary).unlink()
         raise UsageError(f"{path}: cannot be written: {error.strerror}. Make room, or choose another --out.") from error
 
 

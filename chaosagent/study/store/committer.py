@@ -1,9 +1,12 @@
-"""Commits what is written to a store, twice a second."""
+"""Commits what is written to a store, twice a second, as long as its files are where they were."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
+from collections.abc import Iterable
+from pathlib import Path
 
 COMMIT_SECONDS = 0.5
 
@@ -15,15 +18,19 @@ class Committer:
 
     Args:
         connection: Made with `check_same_thread=False` and without transactions of its own.
+        files: Are not to be deleted or replaced meanwhile: SQLite would go on writing to a file that nobody can find.
 
     Attributes:
         lock: To be held while the connection is used; what is written under one hold is committed together.
         error: What kept the last commit from happening; then there are no more.
+        gone: The first of the files that is no longer where it was; then there are no more commits either.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, files: Iterable[Path]) -> None:
         self.lock = threading.RLock()
         self.error: sqlite3.Error | None = None
+        self.gone: Path | None = None
+        self._files = {path: _identity_of(path) for path in files}
         self._connection = connection
         self._over = threading.Event()
         connection.execute("BEGIN")
@@ -38,9 +45,21 @@ class Committer:
     def _go_on(self) -> None:
         while not self._over.wait(COMMIT_SECONDS):
             with self.lock:
+                self.gone = next((path for path, known in self._files.items() if _identity_of(path) != known), None)
+                if self.gone is not None:
+                    return
                 try:
                     self._connection.execute("COMMIT")
                     self._connection.execute("BEGIN")
                 except sqlite3.Error as error:
                     self.error = error
                     return
+
+
+def _identity_of(path: Path) -> tuple[int, int] | None:
+    """Return which file lies at a path, `None` if there is none."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino

@@ -37,8 +37,11 @@ class Holder(NamedTuple):
 
 def holder_of(folder: Path) -> Holder | None:
     """Return the process of this machine that works on the study in a folder; it tries the lock for a moment."""
+    path = folder / LOCK_NAME
+    if not path.is_file():  # to open a pipe may take for ever
+        return None
     try:
-        with (folder / LOCK_NAME).open("rb") as lock:
+        with path.open("rb") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -13,6 +13,7 @@ from chaosagent.faults.evaluation_codec import encode_shared
 from chaosagent.sqlite_file import SQLITE_ERRORS, Checksums, new_file_id, open_private
 from chaosagent.study.store.facts import ID, Facts, write_all
 from chaosagent.study.store.files import FILE_NAME
+from chaosagent.study.store.foreign_files import refuse_foreign_files
 from chaosagent.study.store.lock import lock_folder
 from chaosagent.study.store.names import NameWriter
 from chaosagent.study.store.parts import PartWriter
@@ -47,6 +48,7 @@ def merge_stores(out: Path, folders: Sequence[Path]) -> int:
         stores = [stack.enter_context(open_closed_store(_store_in(folder))) for folder in folders]
         _check(stores, folders)
         text = _study_in(folders[0])
+        refuse_foreign_files(out)
         _check_new(out, text)  # before the lock, which writes to the folder
         stack.enter_context(lock_folder(out))
         _check_new(out, text)

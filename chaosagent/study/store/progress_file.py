@@ -20,6 +20,7 @@ from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyProgress
 from chaosagent.study.sink import Sink
+from chaosagent.whole_file import write_whole
 
 NAME = "progress.json"
 FORMAT = 1
@@ -162,12 +163,8 @@ class ProgressFile(Sink):
 
     def _write(self, state: State) -> None:
         text = json.dumps(self._snapshot(state).to_json(), allow_nan=False)
-        fresh = self._path.with_name(f".writing-{NAME}")
         with contextlib.suppress(OSError):  # such as a full disk, of which the store says what it means
-            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(text)
-            fresh.replace(self._path)
+            write_whole(self._path, text.encode())
 
     def _snapshot(self, state: State) -> Snapshot:
         plan, progress = self._plan, self._progress
@@ -220,6 +217,8 @@ def read_progress(folder: Path) -> Snapshot:
         UsageError: There is none that says so, or the file is damaged or of another version.
     """
     path = folder / NAME
+    if path.exists() and not path.is_file():  # to open a pipe may take for ever
+        raise UsageError(f"{path}: it is no file. {_REMEDY}")
     try:
         with path.open("rb") as file:
             data = file.read(BYTES_MAX + 1)

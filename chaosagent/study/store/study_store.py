@@ -24,7 +24,8 @@ from chaosagent.study.store.committer import Committer
 from chaosagent.study.store.facts import bounds_in
 from chaosagent.study.store.files import FILE_NAME, check_removable, clear
 from chaosagent.study.store.finished_tasks import counts_by_task, finished_row, read_finished, sum_of
-from chaosagent.study.store.lock import lock_folder
+from chaosagent.study.store.foreign_files import refuse_foreign_files
+from chaosagent.study.store.lock import LOCK_NAME, lock_folder
 from chaosagent.study.store.names import NameWriter
 from chaosagent.study.store.opening import (
     OpenStore,
@@ -48,6 +49,7 @@ from chaosagent.study.store.tables import (
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.targets.code import code_of
+from chaosagent.whole_file import remove_drafts
 
 BOUND_STEP, BOUNDS_MAX = 0.01, 500
 RECENT_MAX = 4096
@@ -74,8 +76,9 @@ class StudyStore(Sink):
     def __init__(self, opened: OpenStore, path: Path, plan: Plan, lock: IO[str], code: Iterable[Path]) -> None:
         self._connection, self._facts, self.remarks = opened.connection, opened.facts, tuple(opened.remarks)
         self._path, self._plan, self._lock = path, plan, lock
+        remove_drafts(path.parent, path.with_name("replays"))
         self._code = tuple(code)
-        self._committer = Committer(self._connection)
+        self._committer = Committer(self._connection, (path, path.with_name(LOCK_NAME)))
         self._inserts: dict[tuple[str, str], str] = {}
         self._failed = False
         self._seconds = 0.0
@@ -101,9 +104,10 @@ class StudyStore(Sink):
 
         Raises:
             StoredDataError: Frozen answers of an earlier study lie there, and cannot be read.
-            UsageError: The folder holds a study already, or a `study.yaml` of somebody else, or cannot be written to.
+            UsageError: The folder holds a study already, or files of somebody else, or cannot be written to.
         """
         path, copy = folder / FILE_NAME, folder / "study.yaml"
+        refuse_foreign_files(folder)
         refuse_study_file_of_others(copy, study_text)
         lock, is_there = lock_folder(folder), copy.exists()
         try:
@@ -143,6 +147,7 @@ class StudyStore(Sink):
             StudyError: Another process works on it.
         """
         path = folder / FILE_NAME
+        refuse_foreign_files(folder)
         if not path.exists():
             raise UsageError(f"{folder} holds no study to go on with. Leave --resume out to begin one.")
         check_resumable(path, plan)
@@ -169,6 +174,7 @@ class StudyStore(Sink):
             StudyError: Another process works on it.
         """
         path = folder / FILE_NAME
+        refuse_foreign_files(folder)
         if not path.exists():
             return
         if lies_still(path):  # to lock a folder writes to it, and it may be one of others
@@ -360,6 +366,12 @@ class StudyStore(Sink):
                 self._insert("REPLACE", table, row)
 
     def _execute(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+        if self._committer.gone is not None:
+            self._failed = True
+            raise StudyError(
+                f"{self._committer.gone} was deleted, moved or replaced while the study was at work, so nothing more "
+                "could be kept. Search again, or put back what was moved and go on with --resume."
+            )
         try:
             with self._committer.lock:
                 if self._committer.error is not None:
