@@ -111,7 +111,6 @@ def test_a_store_that_fails_later_ends_the_study(tmp_path: Path, plan: Plan) -> 
 
 
 def test_a_store_that_cannot_be_begun_leaves_nothing_behind(tmp_path: Path, plan: Plan) -> None:
-    (tmp_path / "answers.db").mkdir()  # somebody else's
     connect = sqlite3.connect
 
     class Full(sqlite3.Connection):
@@ -123,7 +122,7 @@ def test_a_store_that_cannot_be_begun_leaves_nothing_behind(tmp_path: Path, plan
         with pytest.raises(UsageError, match=r"cannot store a study there: disk is full: BEGIN\. Choose another --out"):
             StudyStore.create(tmp_path, plan, "text")
 
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.db", "study.lock"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["study.lock"]
 
 
 def test_an_ended_study_makes_room_for_the_same_study_again(tmp_path: Path, plan: Plan) -> None:
