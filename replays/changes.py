@@ -14,6 +14,7 @@ from chaosagent.execution.execute import Experiment
 from chaosagent.execution.trace_checks import judge
 from chaosagent.replays.declarations import UNREADABLE, Declaration, contract_text, digest_of_constants
 from chaosagent.replays.record import ReplayRecord
+from chaosagent.replays.stored_inputs import full_task
 from chaosagent.targets.target import ObjectiveFunction
 from chaosagent.trace.redact import has_placeholder
 from chaosagent.trace.step import Step
@@ -61,7 +62,7 @@ def contract_change(
     trace = _with_objective(record.trace, experiment.task, objective)
     (verdict,) = judge(trace, [contract], experiment.task, record.nominal, settings=settings)
     is_redacted = _is_redacted(record)
-    same = same_declaration and experiment.task.labels == record.task.labels
+    same = same_declaration and experiment.task.labels == full_task(record.task, experiment.target).labels
     if (verdict.verdict is Verdict.VIOLATED and not verdict.unfair) or (is_redacted and same):
         return None
     reason = "; the record holds no secrets, which may be the reason" if is_redacted else ""
@@ -87,9 +88,16 @@ def _with_objective(trace: Trace, task: Task, objective: ObjectiveFunction | Non
     return replace(trace, outcome=replace(trace.outcome, success=True)) if is_right else trace
 
 
-def labels_change(record: ReplayRecord, today: Task) -> Change | None:
-    """Return that the task has other labels than in the record, which contracts may look at; `None` if not."""
-    names = [name for name, value in _labels_of(record.task).items() if value != _labels_of(today)[name]]
+def labels_change(record: ReplayRecord, experiment: Experiment) -> Change | None:
+    """Return that the task has other labels than in the record, which contracts may look at; `None` if not.
+
+    Args:
+        record: The stored counterexample.
+        experiment: Today's target and task.
+    """
+    today = experiment.task
+    known, now = _labels_of(full_task(record.task, experiment.target)), _labels_of(today)
+    names = [name for name, value in known.items() if value != now[name]]
     if not names:
         return None
     text = f"the task {today.id} has other labels than in the record ({', '.join(names)})"

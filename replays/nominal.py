@@ -111,7 +111,7 @@ def _changes(record: ReplayRecord, today: Today) -> tuple[list[Change], list[str
     changes, notes = declaration_changes(record.declarations or (), today.declarations, ALL_CONTRACTS)
     effects = effects_change(record, trace)
     ending = None if trace.ending is record.trace.ending else ending_change(trace)
-    found = (labels_change(record, today.experiment.task), effects, ending, _outcome_change(record, trace.outcome))
+    found = (labels_change(record, today.experiment), effects, ending, _outcome_change(record, trace.outcome))
     changes.extend(change for change in found if change is not None)
     if effects is None:
         changes.extend([*effect_losses(record, [trace]), *identity_changes(record, [trace])])

@@ -14,6 +14,7 @@ from chaosagent.faults.operator import CostModel
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.replays.declarations import Declaration, declarations_of
+from chaosagent.replays.stored_inputs import stored_config, stored_task
 from chaosagent.study.chance.confirmation import Confirmation
 from chaosagent.study.counterexample import Counterexample, Signature, signature_of
 from chaosagent.study.plan import Plan
@@ -183,8 +184,8 @@ def record_of(counterexample: Counterexample, plan: Plan) -> ReplayRecord:
     return ReplayRecord(
         target_reference=plan.target_reference,
         target_name=plan.target.name,
-        task=plan.target.task(counterexample.task_id),
-        config=plan.config,
+        task=stored_task(plan.target.task(counterexample.task_id), plan.target),
+        config=stored_config(plan.config, plan.target),
         seed=counterexample.seed,
         contract=counterexample.contract,
         contract_specs=plan.contract_specs,
@@ -248,8 +249,8 @@ def record_of_nominal_run(experiment: Experiment, undisturbed: Execution, named:
     return ReplayRecord(
         target_reference=named.target,
         target_name=target.name,
-        task=experiment.task,
-        config=experiment.config,
+        task=stored_task(experiment.task, target),
+        config=stored_config(experiment.config, target),
         seed=experiment.seed,
         contract="",
         contract_specs=named.contracts,

@@ -22,6 +22,7 @@ from chaosagent.replays.nominal import replay_nominal
 from chaosagent.replays.outcome import DEFAULT_RUNS_MAX, Replay, ReplayOutcome, RunsMax, violation_place
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.scheduled import Options, ScheduleReplay
+from chaosagent.replays.stored_inputs import full_config, full_task
 from chaosagent.replays.today import CONTRACT_REMEDY, NominalRuns, bare_experiment, contracts_of, today_of
 from chaosagent.targets.target import Target, fresh
 from chaosagent.trace.diff import first_difference
@@ -149,7 +150,8 @@ def rerun_schedule(
 def _recorded_experiment(record: ReplayRecord, target: Target) -> Experiment:
     """Return the experiment of a record as it was, with its nominal run."""
     contracts = contracts_of(record)
-    return Experiment(target, record.task, record.config, record.seed, contracts, record.nominal, record.limits)
+    task, config = full_task(record.task, target), full_config(record.config, target)
+    return Experiment(target, task, config, record.seed, contracts, record.nominal, record.limits)
 
 
 def _notes_on_changes(record: ReplayRecord, target: Target) -> tuple[str, ...]:
@@ -158,8 +160,8 @@ def _notes_on_changes(record: ReplayRecord, target: Target) -> tuple[str, ...]:
     known = target.configs.get(record.config.name)
     if known is None:
         notes.append(f"the target has no configuration {record.config.name!r} any more")
-    elif known.digest != record.config.digest:
+    elif known.digest != full_config(record.config, target).digest:
         notes.append(f"the configuration {record.config.name!r} has changed since the record was made")
-    if target.tasks.get(record.task.id) != record.task:
+    if target.tasks.get(record.task.id) != full_task(record.task, target):
         notes.append(f"the task {record.task.id!r} has changed since the record was made")
     return tuple(notes)

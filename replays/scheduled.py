@@ -329,7 +329,7 @@ class ScheduleReplay:
         same = bool(known & set(self._today.declarations))
         experiment = self._today.experiment
         overlooked = contract_change(record, self._contract, experiment, same_declaration=same)
-        labels = labels_change(record, experiment.task)
+        labels = labels_change(record, experiment)
         effects = self._effects_change
         if effects is not None and self._is_drawn:
             notes.append(f"{effects.text}; answers come by chance, so this is no change")

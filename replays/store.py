@@ -25,6 +25,9 @@ def write_record(folder: Path, record: ReplayRecord) -> Path:
     decode(data, str(path))  # what could not be read again must not be kept as if it could
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot write records there: {error.strerror}. Choose another --out.") from error
+    try:
         write_whole(path, data, durable=True)
     except OSError as error:
         raise UsageError(

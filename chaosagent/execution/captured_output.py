@@ -1,4 +1,4 @@
-"""Output that a target prints: the beginning is shown, the rest is counted, and none of it can act on a terminal."""
+"""Output that a target prints: the beginning is shown without secrets, the rest is counted, no terminal obeys it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,23 @@ import io
 from collections.abc import Callable
 from typing import TextIO, TypeAlias
 
+from chaosagent.trace.redact import Redactor
+
 SHOWN_BYTES_MAX = 10_000
+_secret: dict[tuple[str, ...], Redactor] = {}
+"""What the targets of this process have declared to be secret: what one prints may be shown after its run."""
+
 Buffer: TypeAlias = "bytes | bytearray | memoryview"
+
+
+def hide_secrets(patterns: tuple[str, ...]) -> None:
+    """Show no secrets in what is printed from now on.
+
+    Args:
+        patterns: Regular expressions of them, as a target declares them.
+    """
+    if patterns and patterns not in _secret:
+        _secret[patterns] = Redactor(patterns)
 
 
 class CapturedOutput(io.BufferedIOBase):
@@ -74,4 +89,7 @@ class CapturedOutput(io.BufferedIOBase):
         return io.TextIOWrapper(self, encoding="utf-8", errors="backslashreplace", write_through=True)
 
     def _show(self, line: bytes) -> None:
-        self.show(line.decode("utf-8", "backslashreplace"))
+        text = line.decode("utf-8", "backslashreplace")
+        for redactor in _secret.values():
+            text = redactor.text(text)
+        self.show(text)

@@ -12,6 +12,7 @@ from chaosagent.contracts.contract import Contract, Nominal, Setting, end_of
 from chaosagent.errors import PluginError, StoredDataError, StudyError, TargetError, UsageError
 from chaosagent.event_loop.real_time_loop import RealTimeLoop
 from chaosagent.event_loop.virtual_time import Deadlock, Livelock, TimeLimitReached, VirtualLoop, virtual_loop
+from chaosagent.execution.captured_output import hide_secrets
 from chaosagent.execution.crash_location import crash_location
 from chaosagent.execution.failures import message_of
 from chaosagent.execution.run.doors import DoorOptions
@@ -194,6 +195,7 @@ def make_run(
         )
     setting = Setting(experiment.task, experiment.nominal, experiment.config.settings)
     redactor = Redactor(target.secrets) if target.secrets else None
+    hide_secrets(target.secrets)
     run = kind(
         experiment.task,
         experiment.config,

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from chaosagent.cli.main import main
 
+PLUGIN = ("-p", "no:asyncio", "-p", "no:chaosagent", "-p", "chaosagent.pytest_plugin.plugin")
 CANARY = "sk-canary-7f3a9b"
 AGENT = f'''
+import sys
+
 import chaosagent
 
-@chaosagent.target(tasks=[chaosagent.Task("pay")], secrets=[r"sk-canary-[0-9a-f]+"])
+@chaosagent.target(
+    tasks=[chaosagent.Task("pay", {{"account": ("{CANARY}", 1)}}, labels=chaosagent.Labels(canaries=("{CANARY}0",)))],
+    configs=[chaosagent.SystemConfig("night", {{"token": "{CANARY}"}})],
+    secrets=[r"sk-canary-[0-9a-f]+"],
+)
 async def agent(task, run):
+    print("paying with", task.input, file=sys.stderr)
+    print(run.config.settings["token"])
     vault = run.service("vault", {{"read": lambda name: {{"key": "{CANARY}"}}}}, read_only=True)
     bank = run.service(
-        "bank", {{"pay": lambda order, key: {{"used": key}}}}, effects={{"pay": chaosagent.effect("order")}}
+        "bank", {{"pay": lambda order, key, account: {{"used": key}}}}, effects={{"pay": chaosagent.effect("order")}}
     )
     key = (await vault("read", name="bank"))["key"]
     if not isinstance(key, str):
         raise ValueError(f"no key, but {CANARY} was expected")
     for _ in range(2):
         try:
-            await bank("pay", order=f"with {{key}}", key=key)
+            await bank("pay", order=f"with {{key}}", key=key, account=task.input["account"][0])
             break
         except TimeoutError:
             await run.clock.sleep(1)
@@ -66,10 +76,18 @@ def test_a_planted_secret_is_nowhere(
         ["compare", str(out), str(out), "--json"],
         ["status", str(out), "--json"],
         ["show", str(out / "replays"), "--all"],
+        ["show", str(out / "replays"), "--json"],
+        ["show", str(out / "replays"), "--spans", str(out / "spans.jsonl")],
+        ["check", str(out / "spans.jsonl"), "--json", "--junit", str(out / "check.xml")],
+        ["doctor", "agent.py:agent"],
+        ["suite", str(out), "--out", str(out / "suite"), "--explain"],
+        ["replay", str(out / "suite"), "--mode", "both", "--json"],
+        ["replay", str(out / "replays"), "--around"],
         ["replay", str(out / "replays"), "--junit", str(out / "r.xml"), "--sarif", str(out / "r.sarif"), "--github"],
     ):
         assert main(arguments) in (0, 1)
 
+    assert pytest.main(["-q", "-p", "no:cacheprovider", "--rootdir", str(out), *PLUGIN, str(out / "suite")]) in (0, 1)
     told = capsys.readouterr()
     assert "no-crash" in told.out
     assert CANARY not in told.out + told.err
@@ -77,3 +95,24 @@ def test_a_planted_secret_is_nowhere(
     assert {"report.html", "curve.svg", "curve.csv", "study.db"} <= {path.name for path in written}
     assert {out / "objective" / "study.db", out / "random" / "study.db"} <= set(written)
     assert [path for path in written if CANARY.encode() in path.read_bytes()] == []
+    assert "paying with" in told.err, "what the target prints is shown"
+
+
+@pytest.mark.slow
+def test_a_record_without_its_secrets_reproduces_its_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
+    (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(["search", "study.yaml", "--out", "out"]) == 1
+    capsys.readouterr()
+
+    main(["replay", "out/replays", "--mode", "both", "--json"])
+
+    outcomes = {(one["mode"], one["outcome"]) for one in json.loads(capsys.readouterr().out)["records"]}
+    assert outcomes == {("exact", "REPRODUCED"), ("schedule", "VIOLATED")}
+    (tmp_path / "agent.py").write_text(AGENT.replace("raise ValueError", "return; raise ValueError"), encoding="utf-8")
+    main(["replay", "out/replays", "--json"])
+    told = json.loads(capsys.readouterr().out)["records"]
+    assert "has changed since the record was made" not in str(told)
