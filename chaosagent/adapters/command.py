@@ -20,9 +20,9 @@ tells: the last line of stdout, if it is a JSON object, has the fields of `chaos
 `claims`, `state`, `refused`); otherwise all of stdout is the final message. Another exit code than 0 is a crash.
 
 Pinned, so that a run repeats: ids and times in what models answer are made anew; calls at the same time are put into an
-order; the port of the proxy is taken out of what crosses and of what the process says. Not pinned: what the process
-draws by itself, such as random numbers, times and ids of its own, as far as it shows them to a model, a service or in
-its outcome. An idempotency key in a header does not cross, one in a body does.
+order; the port of the proxy and the token in its addresses are taken out of what crosses and of what the process says.
+Not pinned: what the process draws by itself, such as random numbers, times and ids of its own, as far as it shows them
+to a model, a service or in its outcome. An idempotency key in a header does not cross, one in a body does.
 
 The process runs in a session of its own, which is killed when the run ends, for whatever reason.
 """

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from chaosagent.proxy.parse_json import parse_json
 from chaosagent.proxy.sse import Event
 
 Body: TypeAlias = "dict[str, Any]"
@@ -98,7 +99,7 @@ def text_of(content: object) -> str | None:
 def arguments_of(text: object) -> object:
     """Return the arguments of a tool call as a mapping, or as the text that they are."""
     try:
-        found = json.loads(text) if isinstance(text, str) else text
+        found = parse_json(text) if isinstance(text, str) else text
     except ValueError:
         return text
     return found if isinstance(found, dict) else text

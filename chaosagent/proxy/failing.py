@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from chaosagent.proxy.parse_json import parse_json
 from chaosagent.vocabulary import ActionBlocked, StatusError
 
 CONFLICT, FORBIDDEN, FAILED = 409, 403, 500
@@ -58,7 +59,7 @@ def service_error(status: int, message: str) -> Mapping[str, Any]:
 def _body(status: int, message: str, wrap: Callable[[int, str], Mapping[str, Any]]) -> bytes:
     """Return a body: what the world said as it said it, anything else in the API's form."""
     try:
-        known = json.loads(message)
+        known = parse_json(message)
     except ValueError:
         known = None
     body = known if isinstance(known, dict) else wrap(status, message)

@@ -17,6 +17,7 @@ from chaosagent.proxy.dialect import (
     tool_of,
     without,
 )
+from chaosagent.proxy.parse_json import parse_json
 from chaosagent.proxy.sse import BrokenStreamError, Event, end_events, split_text
 
 _KINDS = {
@@ -208,6 +209,6 @@ def _streamed(block: Body) -> tuple[Body, list[Body]]:
 
 def _input_of(text: str) -> Any:
     try:
-        return json.loads(text or "{}")
+        return parse_json(text or "{}")
     except ValueError as error:
         raise BrokenStreamError(f"the arguments of a tool call in its stream are no JSON: {text[:80]!r}") from error

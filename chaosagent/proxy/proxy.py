@@ -1,13 +1,17 @@
 """The proxy of one run: one server on loopback, with the doors of the run behind its paths.
 
 =====================================  =========================================================================
-`/r/<run>/<upstream>/v1/...`           a model: chat completions, responses and messages cross `model:<upstream>`,
+`/r/<run>-<token>/<upstream>/v1/...`   a model: chat completions, responses and messages cross `model:<upstream>`,
                                        the tools that they offer `tools:<upstream>`; any other path, such as
                                        `/v1/models`, crosses `service:<upstream>`
-`/r/<run>/<service>/...`               a tool or service: crosses `service:<service>` as `METHOD /path`
-`/r/<run>/<server>/mcp`                an MCP server over streamable HTTP: crosses as `chaosagent.adapters.mcp` says;
+`/r/<run>-<token>/<service>/...`       a tool or service: crosses `service:<service>` as `METHOD /path`
+`/r/<run>-<token>/<server>/mcp`        an MCP server over streamable HTTP: crosses as `chaosagent.adapters.mcp` says;
                                        over stdio it is a command that the agent starts, `<SERVER>_MCP_COMMAND`
 =====================================  =========================================================================
+
+The token is drawn for each run and stands in the addresses that are printed and in the environment of a command, and
+nowhere else: what crosses has a fixed word in its place. With it, and as requests of browsers and for other hosts are
+refused, no page that a browser shows can use the proxy.
 
 A time-out or a broken connection is one for the agent, too: nothing is answered, the connection is reset; an answer
 that was to be streamed begins and breaks off. Keys of the agent (Authorization, x-api-key) go to the upstream with the
@@ -19,7 +23,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hmac
 import json
+import secrets
 import shlex
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -35,11 +41,22 @@ from chaosagent.proxy.dialect import Body, Dialect
 from chaosagent.proxy.failing import ErrorAnswer, error_answer, service_error
 from chaosagent.proxy.messages import Messages
 from chaosagent.proxy.model import ModelDoor
+from chaosagent.proxy.parse_json import TooDeepError, parse_json
 from chaosagent.proxy.responses import Responses
 from chaosagent.proxy.server import EXTRA, LOOPBACK, Connections, bound_socket, serving
 from chaosagent.proxy.service import Call, Handlers, Service, ServiceDoor, refuse_unnamed
 from chaosagent.proxy.sse import written_event
-from chaosagent.proxy.upstream import Client, Joined, McpUpstream, Reply, Scripted, Server, UpstreamErrors, base_url
+from chaosagent.proxy.upstream import (
+    Client,
+    Joined,
+    McpUpstream,
+    Reply,
+    Scripted,
+    Server,
+    UpstreamErrors,
+    base_url,
+    cookie_behind,
+)
 from chaosagent.targets.target import Run
 
 if TYPE_CHECKING:
@@ -50,6 +67,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 BAD_REQUEST, NOT_FOUND = 400, 404
+TOKEN_BYTES = 16
+OTHER_ADDRESS = (
+    "nothing is at this address. Addresses hold a token that changes with every run: use those that this proxy has "
+    "printed, or has put into the environment of the command"
+)
 _METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
 _DIALECTS: tuple[Dialect, ...] = (ChatCompletions(), Responses(), Messages())
 
@@ -102,7 +124,7 @@ class Proxy:
     Args:
         run: The run.
         behind: What stands behind it.
-        run_id: Stands in the paths, so that a process which another run has left behind is told from this one's.
+        run_id: Stands in the paths in front of the token, for people who look for a run in a list of processes.
 
     Attributes:
         troubles: What went wrong behind the proxy.
@@ -111,7 +133,9 @@ class Proxy:
     """
 
     def __init__(self, run: Run, behind: Backends, run_id: str = "run") -> None:
-        self._run, self._behind, self._id = run, behind, run_id
+        self._run, self._behind = run, behind
+        self._token = secrets.token_hex(TOKEN_BYTES)
+        self._segment = f"{run_id}-{self._token}"
         self._connections = Connections()
         self._port = 0
         self._models: dict[str, ModelDoor] = {}
@@ -153,7 +177,7 @@ class Proxy:
     @property
     def variables(self) -> dict[str, str]:
         """Where to ask, by the name of the variable."""
-        base = f"http://{LOOPBACK}:{self._port}/r/{self._id}"
+        base = f"http://{LOOPBACK}:{self._port}/r/{self._segment}"
         found = {}
         for name in self._behind.models:
             # Anthropic's clients put the version of the API in front of their paths themselves.
@@ -166,10 +190,11 @@ class Proxy:
         return found
 
     def neutral(self, value: Any) -> Any:
-        """Return plain data in which no text names the port of this run."""
+        """Return plain data in which no text names the port or the token of this run."""
         if isinstance(value, str):
-            if str(self._port) not in value:
+            if str(self._port) not in value and self._token not in value:
                 return value
+            value = value.replace(self._segment, "run").replace(self._token, "token")
             for before in (f"{LOOPBACK}:", "localhost:", "port=", "port "):
                 value = value.replace(f"{before}{self._port}", f"{before}0")
             return value
@@ -219,11 +244,9 @@ class Proxy:
 
     async def _answer(self, request: Request) -> Response:
         raw = request.scope.get("raw_path") or request.url.path.encode()
-        _, marker, run_id, name, path = (raw.decode("ascii", "replace").split("/", 4) + [""] * 5)[:5]
-        if marker != "r" or run_id != self._id:
-            return _plain_error(
-                NOT_FOUND, f"this is the proxy of another run; the addresses of this one begin with /r/{self._id}/"
-            )
+        _, marker, segment, name, path = (raw.decode("ascii", "replace").split("/", 4) + [""] * 5)[:5]
+        if marker != "r" or not hmac.compare_digest(segment.encode(), self._segment.encode()):
+            return _plain_error(NOT_FOUND, OTHER_ADDRESS)
         reached = self._mcp.get(name)
         if reached is not None and reached.answer is not None and path == "mcp":
             return await reached.answer(request)
@@ -234,17 +257,18 @@ class Proxy:
         dialect = next((one for one in _DIALECTS if one.path == path), None)
         if request.method == "POST" and name in self._models and dialect is not None:
             return await self._asked(request, self._models[name], dialect)
-        return await self._called(request, self._services[name], path)
+        return await self._called(request, name, path)
 
     async def _asked(self, request: Request, door: ModelDoor, dialect: Dialect) -> Response:
+        wanted, why = None, "the body is no JSON object"
         try:
-            wanted = json.loads(await request.body())
+            wanted = parse_json(await request.body())
+        except TooDeepError as too_deep:
+            why = f"the body cannot cross: {too_deep}."
         except ValueError:
-            wanted = None
+            pass
         if not isinstance(wanted, dict):
-            return _sent(
-                ErrorAnswer(BAD_REQUEST, _dumped(dialect.error_body(BAD_REQUEST, "the body is no JSON object")), {})
-            )
+            return _sent(ErrorAnswer(BAD_REQUEST, _dumped(dialect.error_body(BAD_REQUEST, why)), {}))
         told = await self._crossed(request, door.complete(dialect, wanted, request.headers.items()))
         if isinstance(told, dict):
             return _streamed(dialect, told, wanted) if wanted.get("stream") is True else _json(told)
@@ -255,11 +279,16 @@ class Proxy:
             return self._broken_off(request, dialect, wanted)
         return await self._hung_up(request)
 
-    async def _called(self, request: Request, door: ServiceDoor, path: str) -> Response:
+    async def _called(self, request: Request, name: str, path: str) -> Response:
         call = Call(request.method, path, request.url.query, request.headers.items(), await request.body())
-        told = await self._crossed(request, door.cross(call))
+        told = await self._crossed(request, self._services[name].cross(call))
+        if isinstance(told, TooDeepError):
+            return _plain_error(BAD_REQUEST, f"the body cannot cross: {told}.")
         if isinstance(told, Reply):
-            return _sent(ErrorAnswer(told.status, told.body, told.headers))
+            response = _sent(ErrorAnswer(told.status, told.body, told.headers))
+            for cookie in told.cookies:
+                response.headers.append("set-cookie", cookie_behind(cookie, f"/r/{self._segment}/{name}"))
+            return response
         error = error_answer(told, service_error)
         return await self._hung_up(request) if error is None else _sent(error)
 

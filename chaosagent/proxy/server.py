@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import socket
 import struct
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from chaosagent.errors import UsageError
 from chaosagent.extras import require
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 LOOPBACK = "127.0.0.1"
+HOSTS = (LOOPBACK, "localhost")
+"""Host names under which a server on loopback is asked. A page that has rebound its own name keeps that name."""
+
+FORBIDDEN = 403
 EXTRA = "proxy"
 END_SECONDS = 1.0
+SHOWN_MAX = 100
+"""Characters of a header that a message shows."""
+
+_REMEDY = "A program that is no browser uses the address that was printed, and sends no Origin."
 _RESET = struct.pack("ii", 1, 0)
 """With this setting of SO_LINGER a connection is reset where it would be closed."""
 
@@ -88,8 +97,10 @@ class Connections:
 async def serving(application: ASGIApp, connections: Connections, bound: socket.socket) -> AsyncIterator[None]:
     """Serve an application on the running loop for as long as a `with` block lasts.
 
+    Requests that a page in a browser has made, or that name another host than loopback, are answered with 403.
+
     Args:
-        application: What answers.
+        application: What answers the others.
         connections: Is told of the connections.
         bound: Where to listen; it is closed in the end.
 
@@ -109,7 +120,7 @@ async def serving(application: ASGIApp, connections: Connections, bound: socket.
             super().connection_lost(error)
 
     config = uvicorn.Config(
-        application,
+        _guarded(application),
         http=Protocol,
         ws="none",
         lifespan="off",
@@ -132,6 +143,38 @@ async def serving(application: ASGIApp, connections: Connections, bound: socket.
         connections.hang_up_all()
         await asyncio.wait([task, *server.server_state.tasks], timeout=END_SECONDS)
         bound.close()
+
+
+def refusal_of(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """Return why a request is refused, a sentence; empty when it is not.
+
+    Args:
+        headers: Of the request, with names in lower case.
+    """
+    found = {name: value.decode("latin-1").lower() for name, value in headers}
+    host = found.get(b"host", LOOPBACK)
+    if host.rpartition(":")[0] not in HOSTS and host not in HOSTS:
+        return f"the request is for the host {host[:SHOWN_MAX]!r}; only {' and '.join(HOSTS)} are answered. {_REMEDY}"
+    if b"origin" in found:
+        return f"the request comes from a page of {found[b'origin'][:SHOWN_MAX]!r} in a browser. {_REMEDY}"
+    site = found.get(b"sec-fetch-site", "none")  # a browser leaves out Origin where a page loads an image or a frame
+    return "" if site == "none" else f"the request comes from a page in a browser ({site[:SHOWN_MAX]}). {_REMEDY}"
+
+
+def _guarded(application: ASGIApp) -> ASGIApp:
+    """Return an application that pages in a browser cannot use."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        why = refusal_of(scope["headers"])
+        if not why:
+            await application(scope, receive, send)
+            return
+        body = json.dumps({"error": {"message": f"chaosagent proxy: {why}"}}).encode()
+        head = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": FORBIDDEN, "headers": head})
+        await send({"type": "http.response.body", "body": body})
+
+    return answer
 
 
 def _server_class(base: Any, connections: Connections, over: asyncio.Event) -> Callable[[Any], Any]:

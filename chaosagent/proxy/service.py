@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, urlencode
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError
 from chaosagent.proxy.concurrency import CallOrder
+from chaosagent.proxy.parse_json import TooDeepError, parse_json
 from chaosagent.proxy.routes import SAFE, Routes, check_operation, fill_path, names_in
 from chaosagent.proxy.upstream import Headers, Reply, Server, call_function
 from chaosagent.targets.call_handler import handed_over, through
@@ -25,7 +26,8 @@ from chaosagent.vocabulary import StatusError
 
 NOT_FOUND = 404
 _KEPT = ("location", "link", "etag", "content-range", "content-disposition", "retry-after", "allow")
-"""Headers of a response that cross; `content-type` does where it is not JSON. Cookies do not: they are secrets."""
+"""Headers of a response that cross; `content-type` does where it is not JSON.
+Cookies go to their caller without crossing: they are secrets."""
 _WHOLE = {"status", "headers", "body"}
 _JSON = "application/json"
 
@@ -127,7 +129,13 @@ class ServiceDoor:
         return None if self._state is None else await call_function(self._state, {})
 
     async def cross(self, call: Call) -> Reply:
-        """Let a request through the door and return what is answered; raises what was injected."""
+        """Let a request through the door and return what is answered.
+
+        Raises:
+            TooDeepError: Its body is JSON that nests too deeply; nothing has crossed.
+            Exception: What was injected.
+        """
+        cookies = list[str]()
         match = self._routes.match(call.method, call.path)
         query = _query_of(call.query)
         read = _body_of(call)
@@ -137,11 +145,14 @@ class ServiceDoor:
             async with self._together.in_order():
                 if self._server is None:
                     return await self._answered(match.operation, given)
-                return await self._sent(call, match.operation, given, inside)
+                reply = await self._sent(call, match.operation, given, inside)
+                cookies.extend(reply.cookies)
+                return value_of(reply)
 
         neutral = self._neutral(arguments)
         await self._together.enter(repr((self._name, match.operation, neutral)).encode("utf-8", "backslashreplace"))
-        return reply_of(await through(self._door, match.operation, neutral, send))
+        reply = reply_of(await through(self._door, match.operation, neutral, send))
+        return reply._replace(cookies=tuple(cookies))
 
     async def _answered(self, operation: str, arguments: dict[str, Any]) -> Plain:
         function = self.handlers.get(operation)
@@ -150,7 +161,7 @@ class ServiceDoor:
             raise StatusError(NOT_FOUND, f"{self._name} has no {operation}; its operations are {listed}")
         return await call_function(function, arguments)  # type: ignore[no-any-return]  # the crossing checks it
 
-    async def _sent(self, call: Call, operation: str, given: dict[str, Any], inside: _Inside) -> Plain:
+    async def _sent(self, call: Call, operation: str, given: dict[str, Any], inside: _Inside) -> Reply:
         assert self._server is not None
         if self._reset is None:  # only now: an exact replay asks nothing of the server, which need not be there
             method, _, place = self._service.reset.partition(" ")
@@ -159,7 +170,7 @@ class ServiceDoor:
         await self._reset
         path, query, body = inside.apart(operation, given)
         text = f"?{query}" if query else ""
-        return value_of(await self._server.send(call.method, f"{path}{text}", call.headers, body))
+        return await self._server.send(call.method, f"{path}{text}", call.headers, body)
 
 
 class _Inside(NamedTuple):
@@ -200,7 +211,7 @@ def value_of(reply: Reply) -> Plain:
     is_json = kind == _JSON or kind.endswith("+json")
     if is_json:
         try:
-            body = json.loads(reply.body)
+            body = parse_json(reply.body)
         except ValueError:  # it is passed on as it is: whether the agent can bear it is what is tested
             is_json = False
     if not is_json:
@@ -253,7 +264,9 @@ def _body_of(call: Call) -> _Body:
     if not call.body:
         return _Body(None, there=False, is_json=False)
     try:
-        return _Body(json.loads(call.body), there=True, is_json=True)
+        return _Body(parse_json(call.body), there=True, is_json=True)
+    except TooDeepError:
+        raise
     except ValueError:
         return _Body(_text_or_bytes(call.body), there=True, is_json=False)
 

@@ -10,6 +10,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -17,6 +18,7 @@ from chaosagent.errors import UsageError
 from chaosagent.extras import require
 from chaosagent.proxy.concurrency import CallOrder
 from chaosagent.proxy.dialect import Body, Dialect, MalformedAnswerError, list_of
+from chaosagent.proxy.parse_json import TooDeepError, parse_json
 from chaosagent.proxy.server import EXTRA
 from chaosagent.proxy.sse import BrokenStreamError, read_events
 from chaosagent.targets.target import Run
@@ -59,11 +61,14 @@ class Reply(NamedTuple):
         status: Below 400.
         headers: By lower-case name.
         body: As bytes.
+        cookies: What it asks its caller to keep, each as `Set-Cookie` has it. They are secrets: they go to that caller
+            and do not cross.
     """
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    cookies: tuple[str, ...] = ()
 
 
 class ModelUpstream(Protocol):
@@ -149,7 +154,7 @@ class McpUpstream(Protocol):
 class Client:
     """A client of httpx that is made when it is needed: making one takes as long as a run without.
 
-    It knows no proxies of the environment: what is on loopback is meant.
+    It knows no proxies of the environment: what is on loopback is meant. It keeps no cookies: several callers use it.
     """
 
     def __init__(self) -> None:
@@ -160,7 +165,7 @@ class Client:
         if self._client is None:
             httpx = require("httpx", extra=EXTRA, needed_by="the proxy")
             timeout = httpx.Timeout(SECONDS_MAX, connect=CONNECT_SECONDS_MAX)
-            self._client = httpx.AsyncClient(timeout=timeout, trust_env=False, verify=_trusted())
+            self._client = httpx.AsyncClient(timeout=timeout, trust_env=False, verify=_trusted(), cookies=no_cookies())
         return await self._client.request(method, url, headers=headers, content=content)
 
     async def close(self) -> None:
@@ -213,9 +218,8 @@ class Server:
             raise StatusError(
                 answer.status_code, answer.text[:MESSAGE_MAX], _seconds(answer.headers.get("retry-after"))
             )
-        return Reply(
-            answer.status_code, {name.lower(): value for name, value in answer.headers.items()}, answer.content
-        )
+        given = {name.lower(): value for name, value in answer.headers.items()}
+        return Reply(answer.status_code, given, answer.content, tuple(answer.headers.get_list("set-cookie")))
 
     async def ask(self, dialect: Dialect, request: Mapping[str, Any], headers: Headers) -> Body:
         """See `ModelUpstream`."""
@@ -224,9 +228,13 @@ class Server:
         try:
             if reply.headers.get("content-type", "").startswith("text/event-stream"):
                 return dialect.gathered(read_events(reply.body.decode("utf-8", "replace")))
-            found = json.loads(reply.body)
+            found = parse_json(reply.body)
         except BrokenStreamError as error:
             raise self._troubles.refused(f"{self._name} at {self._url}: {error}.") from error
+        except TooDeepError as error:
+            raise self._troubles.refused(
+                f"{self._name} at {self._url} answered {dialect.path} with what cannot cross: {error}."
+            ) from error
         except ValueError as error:
             shown = reply.body[:80].decode("utf-8", "replace")
             raise self._troubles.refused(
@@ -311,6 +319,25 @@ def base_url(url: str, name: str) -> str:
             "scripted:file.py:function, or canned:answers.yaml."
         )
     return url.rstrip("/").removesuffix("/v1")
+
+
+def no_cookies() -> CookieJar:
+    """Return a jar that stays empty, so that no caller is sent upstream with what another was given."""
+    return CookieJar(DefaultCookiePolicy(allowed_domains=()))
+
+
+def cookie_behind(cookie: str, path: str) -> str:
+    """Return a `Set-Cookie` of an upstream as a caller on loopback can keep it.
+
+    Args:
+        cookie: As the upstream wrote it, for its own host.
+        path: Of the upstream at the proxy. Browsers and clients share the cookies of all ports and paths of a host, so
+            the cookie is confined to it.
+    """
+    pair, *attributes = (part.strip() for part in cookie.split(";"))
+    kept = [part for part in attributes if part.partition("=")[0].strip().lower() not in ("domain", "path", "secure")]
+    own = next((part.partition("=")[2] for part in attributes if part.lower().startswith("path=/")), "/")
+    return "; ".join([pair, f"Path={path}{own.rstrip('/')}", *kept])
 
 
 @functools.cache

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pytest
@@ -63,17 +64,20 @@ def ask_again(behind: Backends, use: Use, trace: Trace) -> tuple[Any, ExactRepla
 class Upstream:
     """A server that answers every request with the same bytes and remembers what it was asked."""
 
-    def __init__(self, body: bytes, kind: str, status: int, *, promised: int) -> None:
+    def __init__(self, body: bytes, kind: str, status: int, *, promised: int, headers: Mapping[str, str]) -> None:
         self.asked: list[tuple[str, dict[str, str], bytes]] = []
         upstream = self
 
         class Answering(BaseHTTPRequestHandler):
             def _answer(self) -> None:
                 size = int(self.headers.get("content-length") or 0)
-                upstream.asked.append((f"{self.command} {self.path}", dict(self.headers), self.rfile.read(size)))
+                asked = {name.lower(): value for name, value in self.headers.items()}
+                upstream.asked.append((f"{self.command} {self.path}", asked, self.rfile.read(size)))
                 self.send_response(status)
                 self.send_header("content-type", kind)
                 self.send_header("content-length", str(len(body) + promised))
+                for name, value in headers.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(body)
 
@@ -97,8 +101,15 @@ def upstream() -> Iterator[Callable[..., Upstream]]:
     """Start servers that end with the test."""
     with contextlib.ExitStack() as started:
 
-        def start(body: bytes, kind: str = "application/json", status: int = 200, *, promised: int = 0) -> Upstream:
-            server = Upstream(body, kind, status, promised=promised)
+        def start(
+            body: bytes,
+            kind: str = "application/json",
+            status: int = 200,
+            *,
+            promised: int = 0,
+            headers: Mapping[str, str] = MappingProxyType({}),
+        ) -> Upstream:
+            server = Upstream(body, kind, status, promised=promised, headers=headers)
             started.callback(server.stop)
             return server
 

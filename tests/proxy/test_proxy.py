@@ -12,7 +12,7 @@ import pytest
 
 from chaosagent.errors import TargetError, UsageError
 from chaosagent.execution.untraced import UntracedRun
-from chaosagent.proxy.proxy import Backends, Proxy
+from chaosagent.proxy.proxy import OTHER_ADDRESS, Backends, Proxy
 from chaosagent.proxy.server import bound_socket
 from chaosagent.proxy.service import Service
 from chaosagent.trace.step import StepKind
@@ -424,7 +424,7 @@ def test_addresses_of_another_run_and_unknown_names_are_told() -> None:
     async def lost(variables: dict[str, str]) -> list[Any]:
         base = variables["SHOP_URL"]
         async with _client() as client:
-            other = await client.get(base.replace("/r/run/", "/r/old/"))
+            other = await client.get(base.replace("/r/run-", "/r/old-"))
             unknown = await client.get(base.replace("/shop", "/shops"))
         bad = await _posted(base.replace("/shop", "/openai/v1/chat/completions"), [1])
         return [
@@ -439,16 +439,34 @@ def test_addresses_of_another_run_and_unknown_names_are_told() -> None:
     assert asked.trace.ending is Ending.FINISHED
     assert asked.told == [
         404,
-        "chaosagent proxy: this is the proxy of another run; the addresses of this one begin with /r/run/",
+        f"chaosagent proxy: {OTHER_ADDRESS}",
         "chaosagent proxy: nothing here is called 'shops'; known are: openai, shop",
         400,
     ]
 
 
-def test_the_port_of_a_run_is_taken_out_of_what_crosses() -> None:
+def test_the_port_and_the_token_of_a_run_are_taken_out_of_what_crosses() -> None:
     proxy = Proxy(UntracedRun(Task("default")), Backends())
     proxy._port = 40_123
 
     assert proxy.neutral({"said": ["cannot reach http://127.0.0.1:40123/x", 40_123, "order 40123"]}) == {
         "said": ["cannot reach http://127.0.0.1:0/x", 40_123, "order 40123"]
     }
+
+
+def test_an_address_that_crosses_is_the_same_in_every_run() -> None:
+    async def telling(variables: dict[str, str]) -> str:
+        address = variables["SHOP_URL"]
+        token = address.partition("/r/run-")[2].partition("/")[0]
+        async with _client() as client:
+            await client.post(f"{address}/orders", json={"callback": f"{address}/done", "token": token})
+            await client.get(f"{address}/orders/{token}", params={"next": address})
+        return token
+
+    asked = [ask(Backends(services={"shop": Service(shop)}), telling) for _ in range(2)]
+
+    assert asked[0].told != asked[1].told
+    assert asked[0].trace.digest == asked[1].trace.digest
+    assert asked[0].trace.steps[0].arguments == {"callback": "http://127.0.0.1:0/r/run/shop/done", "token": "token"}
+    for one in asked:
+        assert not [step for step in one.trace.steps if one.told in repr(step.canonical())]

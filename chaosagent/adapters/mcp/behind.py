@@ -21,6 +21,7 @@ from chaosagent.adapters.mcp.http import HttpRelay
 from chaosagent.adapters.mcp.relay import listening
 from chaosagent.errors import ChaosAgentError
 from chaosagent.proxy.concurrency import CallOrder
+from chaosagent.proxy.parse_json import TooDeepError, check_depth
 from chaosagent.proxy.upstream import Joined, UpstreamErrors
 from chaosagent.targets.target import Run
 
@@ -115,9 +116,22 @@ class _Watched:
     async def request(self, method: str, params: Mapping[str, Any], forward: Forward) -> dict[str, Any]:
         """See `ServerDoors.request`."""
         asked = {key: value for key, value in params.items() if key != "_meta"}
+        try:
+            check_depth(asked)
+        except TooDeepError as error:
+            raise MCPError(types.INVALID_PARAMS, f"chaosagent: the request cannot cross: {error}.") from error
+
+        async def flat_answer(given: dict[str, Any]) -> dict[str, Any]:
+            result = await forward(given)
+            try:
+                check_depth(result)
+            except TooDeepError as error:
+                raise MCPError(types.INTERNAL_ERROR, f"the server's answer cannot cross: {error}.") from error
+            return result
+
         await self._entrance.enter(json.dumps([self.name, method, asked], sort_keys=True, default=repr).encode())
         try:
-            return await self._doors.request(method, params, forward)
+            return await self._doors.request(method, params, flat_answer)
         except (MCPError, asyncio.CancelledError):
             raise
         except BaseException as error:  # the end of a run is no `Exception`

@@ -22,7 +22,8 @@ from starlette.routing import Route
 
 from chaosagent.adapters.mcp.client import LISTEN
 from chaosagent.event_loop.real_time_loop import RealTimeLoop
-from chaosagent.proxy.upstream import CONNECT_SECONDS_MAX, UpstreamErrors
+from chaosagent.proxy.parse_json import TooDeepError, parse_json
+from chaosagent.proxy.upstream import CONNECT_SECONDS_MAX, UpstreamErrors, cookie_behind, no_cookies
 
 _OF_A_CONNECTION = frozenset({
     "host", "content-length", "connection", "keep-alive", "transfer-encoding", "te", "upgrade", "accept-encoding",
@@ -47,12 +48,13 @@ class HttpRelay:
     def __init__(self, doors: Any, url: str, troubles: UpstreamErrors | None = None) -> None:
         self._doors, self._url = doors, url
         self.troubles = UpstreamErrors() if troubles is None else troubles
-        self._client = httpx2.AsyncClient(timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS_MAX))
+        timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS_MAX)
+        self._client = httpx2.AsyncClient(timeout=timeout, cookies=no_cookies())
         self._is_used = False
 
-    def application(self) -> Starlette:
-        """Return what is to be served."""
-        return Starlette(routes=[Route("/mcp", self.answer, methods=["GET", "POST", "DELETE"])])
+    def application(self, path: str) -> Starlette:
+        """Return what is to be served at a path."""
+        return Starlette(routes=[Route(path, self.answer, methods=["GET", "POST", "DELETE"])])
 
     async def close(self) -> None:
         """Close the connections to the server."""
@@ -61,7 +63,11 @@ class HttpRelay:
     async def answer(self, request: Request) -> Response:
         """Answer a client."""
         body = await request.body()
-        message = _parsed(body) if request.method == "POST" else None
+        try:
+            message = _parsed(body) if request.method == "POST" else None
+        except TooDeepError as error:
+            told = {"code": types.PARSE_ERROR, "message": f"chaosagent: the message cannot cross: {error}."}
+            return JSONResponse({"jsonrpc": "2.0", "id": None, "error": told}, BAD_REQUEST)
         if not isinstance(message, dict) or "method" not in message or "id" not in message:
             return await self._pass_on(request, body)
         if message["method"] == LISTEN:
@@ -79,9 +85,14 @@ class HttpRelay:
         finally:
             gone.cancel()
             first.cancel()
+        response: Response
         if event is _END:
-            return await task
-        return StreamingResponse(_streamed(event, call, task), headers=call.headers, media_type=_EVENTS)
+            response = await task
+        else:
+            response = StreamingResponse(_streamed(event, call, task), headers=call.headers, media_type=_EVENTS)
+        for cookie in call.cookies:
+            response.headers.append("set-cookie", cookie)
+        return response
 
     async def _pass_on(self, request: Request, body: bytes) -> Response:
         """Pass on what is no request, such as a notification or a stream of what the server says by itself."""
@@ -106,13 +117,16 @@ class HttpRelay:
             self.troubles.tell(message)
             raise httpx2.ConnectError(message) from error
 
+    def refused(self, message: str) -> MCPError:
+        """Return the error of an answer that cannot be taken, and report it."""
+        self.troubles.tell(f"MCP server {self._doors.name!r} at {self._url}: {message}")
+        return MCPError(types.INTERNAL_ERROR, message)
+
     def malformed(self, said: str, status: int) -> MCPError:
         """Return the error of an answer that is none, and tell it."""
-        message = f"HTTP {status}: {said[:SHOWN_MAX]}"
         if status < BAD_REQUEST:
-            message = f"the server's answer is no JSON-RPC message: {said[:SHOWN_MAX]!r}"
-            self.troubles.tell(f"MCP server {self._doors.name!r} at {self._url}: {message}")
-        return MCPError(types.INTERNAL_ERROR, message, {_STATUS: status} if status >= BAD_REQUEST else None)
+            return self.refused(f"the server's answer is no JSON-RPC message: {said[:SHOWN_MAX]!r}")
+        return MCPError(types.INTERNAL_ERROR, f"HTTP {status}: {said[:SHOWN_MAX]}", {_STATUS: status})
 
     def told(self, words: str) -> None:
         """See `ServerDoors.told`."""
@@ -134,12 +148,14 @@ class _Call:
         message: As JSON-RPC has it.
         said: What the server says before its answer, in events; `None` at their end.
         headers: Of the answer.
+        cookies: That the server gives its caller, each as `Set-Cookie` has it.
     """
 
     def __init__(self, relay: HttpRelay, request: Request, message: Mapping[str, Any]) -> None:
         self._relay, self._request, self.message = relay, request, message
         self.said: asyncio.Queue[str | None] = asyncio.Queue()
         self.headers: dict[str, str] = {}
+        self.cookies: list[str] = []
         self._failure: str | None = None
 
     @property
@@ -187,6 +203,8 @@ class _Call:
             raise MCPError(types.CONNECTION_CLOSED, f"the server cannot be reached: {error}") from error
         except httpx2.HTTPError as error:
             raise MCPError(types.CONNECTION_CLOSED, f"the connection to the server broke off: {error}") from error
+        except TooDeepError as error:
+            raise self._relay.refused(f"the server's answer cannot cross: {error}.") from error
         match answer:
             case {"error": {"code": int() as code, "message": str() as message, **more}}:
                 raise MCPError(code, message, more.get("data"))
@@ -199,6 +217,8 @@ class _Call:
     async def _answer_in(self, reply: httpx2.Response) -> Mapping[str, Any]:
         """Return the server's answer; what it says before is passed on at once, as it may wait for a reply to it."""
         self.headers = {key: value for key, value in reply.headers.items() if key.startswith("mcp-")}
+        path = self._request.url.path
+        self.cookies = [cookie_behind(cookie, path) for cookie in reply.headers.get_list("set-cookie")]
         if reply.headers.get("content-type", "").startswith(_EVENTS):
             async for event in EventSource(reply, max_event_size=None):
                 message = _parsed(event.data)
@@ -239,6 +259,8 @@ def _passed(headers: Mapping[str, str]) -> dict[str, str]:
 
 def _parsed(text: str | bytes) -> Any:
     try:
-        return json.loads(text)
+        return parse_json(text)
+    except TooDeepError:
+        raise
     except ValueError:
         return None

@@ -36,6 +36,7 @@ from chaosagent.targets.target import Run
 __all__ = ["over_http", "over_stdio"]
 
 LINE_BYTES_MAX = 16_000_000
+TOKEN_BYTES = 16
 PIPE = Path(__file__).with_name("pipe.py")
 
 
@@ -89,7 +90,7 @@ async def listening(doors: Any, server: Any, unreachable: Callable[[TargetError]
     """
     from chaosagent.adapters.mcp.lines import relay_lines
 
-    word, tasks = secrets.token_hex(16), set[asyncio.Task[Any]]()
+    word, tasks = secrets.token_hex(TOKEN_BYTES), set[asyncio.Task[Any]]()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -129,7 +130,7 @@ async def over_http(
         port: Where to listen on loopback; any free one for 0.
 
     Yields:
-        The URL to give to the agent.
+        The URL to give to the agent. It holds a token that is drawn anew each time; without it nobody is answered.
 
     Raises:
         MissingExtraError: The SDK is not installed.
@@ -140,10 +141,11 @@ async def over_http(
     from chaosagent.adapters.mcp.http import HttpRelay
 
     bound = bound_socket(port)
-    address = f"http://{LOOPBACK}:{bound.getsockname()[1]}/mcp"
+    path = f"/{secrets.token_hex(TOKEN_BYTES)}/mcp"
+    address = f"http://{LOOPBACK}:{bound.getsockname()[1]}{path}"
     relay = HttpRelay(doors, url)
     try:
-        async with serving(relay.application(), Connections(), bound):
+        async with serving(relay.application(path), Connections(), bound):
             yield address
     finally:
         bound.close()

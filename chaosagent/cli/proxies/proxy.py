@@ -59,11 +59,14 @@ def proxy(
 ) -> int:
     """Stand between an agent in any language and its model, services and MCP servers: record, disturb, memoise, replay.
 
-    Prints the variables to set for the agent, such as OPENAI_BASE_URL, and runs until Ctrl-C. Of an MCP server it
-    prints what the agent's client is given in its place: a command to start, SHOP_MCP_COMMAND, and for a server with a
-    URL also a URL, SHOP_MCP_URL. Keys are passed on to the upstream and never kept. Where nothing is named to stand
-    behind it, that is openai=https://api.openai.com and anthropic=https://api.anthropic.com. A search starts an agent
-    by itself: see `chaosagent.adapters.command`.
+    Prints the variables to set for the agent, such as OPENAI_BASE_URL, and runs until Ctrl-C. Their addresses hold a
+    token that changes with every session, so that no page in a browser can use the proxy; clients take such an address
+    as their base_url. Requests with an Origin, or for another host than 127.0.0.1 and localhost, are refused.
+
+    Of an MCP server it prints what the agent's client is given in its place: a command to start, SHOP_MCP_COMMAND, and
+    for a server with a URL also a URL, SHOP_MCP_URL. Keys are passed on to the upstream and never kept. Where nothing
+    is named to stand behind it, that is openai=https://api.openai.com and anthropic=https://api.anthropic.com. A search
+    starts an agent by itself: see `chaosagent.adapters.command`.
 
     Exit code: 0; with --replay 3 when the agent asked something else than the record knows, or less.
 

@@ -68,17 +68,22 @@ class Browser:
 
     def open(self, path: Path, *, width: int = 1280, dark: bool = False) -> None:
         """Open a file, and return once it is loaded."""
-        self.events.clear()
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.send("Emulation.setEmulatedMedia", features=scheme)
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
-        self.send("Page.navigate", url=path.resolve().as_uri())
+        self.open_url(path.resolve().as_uri())
+
+    def open_url(self, url: str) -> None:
+        """Open a page, and return once it is loaded."""
+        self.events.clear()
+        self.send("Page.navigate", url=url)
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self._next())
 
     def evaluate(self, expression: str) -> Any:  # whatever the page's script returns
-        """Return the value of an expression in the page."""
-        return self.send("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
+        """Return the value of an expression in the page, or what it promises."""
+        given = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        return given["result"].get("value")
 
     @property
     def requests(self) -> list[str]:
@@ -108,13 +113,13 @@ class Browser:
 
 
 @contextmanager
-def open_browser() -> Iterator[Browser]:
-    """Start a browser; it ends with the block."""
+def open_browser(*options: str) -> Iterator[Browser]:
+    """Start a browser with further options; it ends with the block."""
     assert CHROMIUM is not None
     to_browser, write_to = os.pipe()
     read_from, from_browser = os.pipe()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        command = [sys.executable, "-c", MOVE_PIPES, str(to_browser), str(from_browser), CHROMIUM, *OPTIONS]
+        command = [sys.executable, "-c", MOVE_PIPES, str(to_browser), str(from_browser), CHROMIUM, *OPTIONS, *options]
         process = subprocess.Popen(
             [*command, f"--user-data-dir={profile}"],
             pass_fds=(to_browser, from_browser),
