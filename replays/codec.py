@@ -7,19 +7,36 @@
     14      16     BLAKE2b digest (16 bytes) of everything before it and of the body
     30      ...    body: one msgpack map, keys sorted; its sections are the fields of `ReplayRecord`
 
+A record that is written as it goes, as `chaosagent proxy --record` does, is a journal:
+
+    offset  bytes  what
+    0       8      magic: CHAOSJNL
+    8       2      format version, as above, big-endian
+    10      ...    frames; each belongs to the one before, so none can be left out or moved:
+                   4   length of its body in bytes, big-endian
+                   4   BLAKE2b digest (4 bytes) of this length and of the last frame's digest, or of magic and version
+                   16  BLAKE2b digest (16 bytes) of that and of the body
+                   ... body: msgpack. First the sections of a record whose trace has no steps and was cut off; then one
+                   step a frame; in the end, unless the process was killed, the sections `trace` (without steps),
+                   `trace_digest` and `nominal`.
+
+Its last frame may be incomplete: what it would have held was not answered to anybody.
+
 A record is untrusted input: its size is limited before it is read, nothing in it is executed or imported, every value
 is checked for its type, and what is too new, too large, damaged or of another shape is refused with a `RecordError`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import struct
+from collections.abc import Iterator
 from hashlib import blake2b
 
 import msgpack
 
-from chaosagent.canonical import pack, unpack_untrusted
+from chaosagent.canonical import Plain, pack, unpack_untrusted
 from chaosagent.contracts.contract import Nominal
 from chaosagent.errors import RecordError, UsageError
 from chaosagent.faults.schedule import parse
@@ -65,7 +82,7 @@ def encode(record: ReplayRecord) -> bytes:
         RecordError: The record is larger than a record may be, or holds data that nest too deeply.
     """
     try:
-        body = pack(_written(record))
+        body = pack(written_sections(record))
     except UsageError as error:
         raise RecordError(f"The record of {record.id} cannot be written: {error}") from error
     if len(body) > RECORD_BYTES_MAX:
@@ -76,8 +93,8 @@ def encode(record: ReplayRecord) -> bytes:
     return HEADER.pack(MAGIC, FORMAT_VERSION, len(body), _checksum(FORMAT_VERSION, body)) + body
 
 
-def _written(record: ReplayRecord) -> dict[str, object]:
-    """Return the sections of a record."""
+def written_sections(record: ReplayRecord) -> dict[str, object]:
+    """Return the sections of a record, as plain data."""
     trace = record.trace
     return {
         "target_reference": record.target_reference,
@@ -133,10 +150,24 @@ def decode(data: bytes, where: str) -> ReplayRecord:
             installed.
     """
     body = _checked_body(data, where)
-    try:
+    with refused_as_record(where):
         version = HEADER.unpack_from(data)[1]
-        record = _read(Section(unpack_untrusted(body, items_max=ITEMS_MAX), "record"), version)
+        record = read_sections(unpack_untrusted(body, items_max=ITEMS_MAX), version)
         return record if version >= 2 else _as_of_version_2(record)
+
+
+@contextlib.contextmanager
+def refused_as_record(where: str) -> Iterator[None]:
+    """Raise what reading damaged data raises as a `RecordError` that names the file.
+
+    Args:
+        where: What messages call the data.
+
+    Raises:
+        RecordError: Something in the `with` block has refused the data.
+    """
+    try:
+        yield
     except RecordError as error:
         raise RecordError(f"{where}: {error}") from None
     except UsageError as error:
@@ -198,7 +229,14 @@ def _checksum(version: int, body: bytes) -> bytes:
     return hashed.digest()
 
 
-def _read(record: Section, version: int) -> ReplayRecord:
+def read_sections(sections: Plain, version: int) -> ReplayRecord:
+    """Return the record that its sections describe; the inverse of `written_sections`.
+
+    Raises:
+        RecordError: Something is missing or of another shape.
+        UsageError: The schedule names an operator that is not installed.
+    """
+    record = Section(sections, "record")
     trace, config, proof = record.section("trace"), record.section("config"), record.section("proof")
     nominal = record.section("nominal")
     seed = record.text("seed")

@@ -10,7 +10,7 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from chaosagent.canonical import digest_of
+from chaosagent.canonical import digest, pack
 from chaosagent.proxy.concurrency import CallOrder
 from chaosagent.proxy.dialect import Body, Dialect
 from chaosagent.proxy.upstream import Headers, ModelUpstream
@@ -19,6 +19,9 @@ from chaosagent.targets.target import Ask, Run
 
 _STREAMING = ("stream", "stream_options")
 _IDS = frozenset({"id", "call_id", "item_id", "tool_call_id", "tool_use_id", "previous_response_id"})
+RETRIED_BYTES_MAX = 16_000_000
+"""Canonical bytes of requests whose retries are recognised, at most; the oldest are forgotten first."""
+
 _ATTEMPT = "x-stainless-retry-count"
 """Header in which the clients of OpenAI and Anthropic count how often they have tried before."""
 
@@ -65,6 +68,8 @@ class ModelDoor:
         self._door = run.model(name, handed_over, pure=pure)
         self._with_prompts = with_prompts
         self._asked: dict[str, _Asked] = {}
+        self._sizes: dict[str, int] = {}
+        self._remembered = 0
         self._read: dict[tuple[str, str], str] = {}
         self._originals: dict[str, str] = {}
         self._count = 0
@@ -73,11 +78,13 @@ class ModelDoor:
         """Let a request through the door and return the response; raises what was injected."""
         wanted = self._neutral({name: value for name, value in request.items() if name not in _STREAMING})
         streaming = {name: request[name] for name in _STREAMING if name in request}
-        key = digest_of([dialect.name, wanted])
+        packed = pack([dialect.name, wanted])
+        key = digest(packed)
         await self._together.enter(f"{self._name} {key}".encode())
         asked = self._asked.get(key) if _is_retry(headers) else None
         if asked is None:
-            asked = self._asked[key] = await self._prepared(dialect, wanted)
+            asked = await self._prepared(dialect, wanted)
+            self._remember(key, asked, len(packed))
         ids: list[str] = []
 
         async def send(given: dict[str, Any]) -> Any:
@@ -93,6 +100,16 @@ class ModelDoor:
         if len(ours) == len(ids):  # otherwise an injection took something away, and its id is of no use
             self._originals.update(zip(ours, ids, strict=True))
         return told
+
+    def _remember(self, key: str, asked: _Asked, size: int) -> None:
+        """Keep a call while its client may try it again, which is soon: a long session would take too much memory."""
+        self._remembered += size - self._sizes.pop(key, 0)
+        self._asked.pop(key, None)
+        self._asked[key], self._sizes[key] = asked, size
+        while self._remembered > RETRIED_BYTES_MAX and len(self._asked) > 1:
+            oldest = next(iter(self._asked))
+            del self._asked[oldest]
+            self._remembered -= self._sizes.pop(oldest)
 
     async def _prepared(self, dialect: Dialect, wanted: Body) -> _Asked:
         """Show the model the tools and texts of a request, through their doors, and count the call."""

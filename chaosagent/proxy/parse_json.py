@@ -1,4 +1,4 @@
-"""JSON from outside: what nests too deeply to cross a door is refused while it is parsed."""
+"""JSON from outside: what nests too deeply to cross a door, or has more items than a record, is refused."""
 
 from __future__ import annotations
 
@@ -10,40 +10,58 @@ from chaosagent.canonical import DEPTH_MAX
 JSON_DEPTH_MAX = DEPTH_MAX - 4
 """Levels of lists and objects in JSON; a door puts an answer up to four levels deeper."""
 
+JSON_ITEMS_MAX = 450_000
+"""Items of all lists and objects together, keys not counted. A record is read back with a limit of a million for each
+request and answer, and there an item that is a list or an object counts twice."""
 
-class TooDeepError(ValueError):
+
+class UncrossableError(ValueError):
+    """JSON that no door can take; the text says why, and what to do."""
+
+
+class TooDeepError(UncrossableError):
     """JSON that nests deeper than `JSON_DEPTH_MAX` levels."""
 
     def __init__(self) -> None:
         super().__init__(f"it nests deeper than {JSON_DEPTH_MAX} levels. Send it flatter, or as a text")
 
 
+class TooManyItemsError(UncrossableError):
+    """JSON of more than `JSON_ITEMS_MAX` items."""
+
+    def __init__(self) -> None:
+        super().__init__(f"it has more than {JSON_ITEMS_MAX:,} items. Send less, or a text")
+
+
 def parse_json(text: str | bytes) -> Any:
     """Return the data that JSON describes.
 
     Raises:
-        TooDeepError: It nests deeper than `JSON_DEPTH_MAX` levels; a `ValueError`, too.
+        UncrossableError: It nests deeper than `JSON_DEPTH_MAX` levels, or has more than `JSON_ITEMS_MAX` items.
         ValueError: It is not JSON, or holds a number of more digits than Python reads.
     """
     try:
         found = json.loads(text)
     except RecursionError:
         raise TooDeepError from None
-    check_depth(found)
+    check_shape(found)
     return found
 
 
-def check_depth(value: Any) -> None:
-    """Refuse data that nest too deeply.
+def check_shape(value: Any) -> None:
+    """Refuse data that nest too deeply, or have too many items.
 
     Args:
         value: Lists and mappings, as JSON has them.
 
     Raises:
-        TooDeepError: They nest deeper than `JSON_DEPTH_MAX` levels.
+        UncrossableError: They nest deeper than `JSON_DEPTH_MAX` levels, or have more than `JSON_ITEMS_MAX` items.
     """
-    level = [value]
+    level, count = [value], 0
     for _ in range(JSON_DEPTH_MAX + 1):
+        count += len(level)
+        if count > JSON_ITEMS_MAX:
+            raise TooManyItemsError
         level = [item for container in level for item in _items(container)]
         if not level:
             return

@@ -35,13 +35,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from chaosagent.canonical import Plain
 from chaosagent.errors import ChaosAgentError
 from chaosagent.extras import require
+from chaosagent.proxy.bodies import BodyLimits
 from chaosagent.proxy.chat_completions import ChatCompletions
 from chaosagent.proxy.concurrency import SECONDS, CallOrder
 from chaosagent.proxy.dialect import Body, Dialect
 from chaosagent.proxy.failing import ErrorAnswer, error_answer, service_error
 from chaosagent.proxy.messages import Messages
 from chaosagent.proxy.model import ModelDoor
-from chaosagent.proxy.parse_json import TooDeepError, parse_json
+from chaosagent.proxy.parse_json import UncrossableError, parse_json
 from chaosagent.proxy.responses import Responses
 from chaosagent.proxy.server import EXTRA, LOOPBACK, Connections, bound_socket, serving
 from chaosagent.proxy.service import Call, Handlers, Service, ServiceDoor, refuse_unnamed
@@ -125,6 +126,7 @@ class Proxy:
         run: The run.
         behind: What stands behind it.
         run_id: Stands in the paths in front of the token, for people who look for a run in a list of processes.
+        limits: Of bodies and callers; `None` for none, where the agent is a process of the run.
 
     Attributes:
         troubles: What went wrong behind the proxy.
@@ -132,8 +134,8 @@ class Proxy:
         together: Lets calls in.
     """
 
-    def __init__(self, run: Run, behind: Backends, run_id: str = "run") -> None:
-        self._run, self._behind = run, behind
+    def __init__(self, run: Run, behind: Backends, run_id: str = "run", limits: BodyLimits | None = None) -> None:
+        self._run, self._behind, self._limits = run, behind, limits
         self._token = secrets.token_hex(TOKEN_BYTES)
         self._segment = f"{run_id}-{self._token}"
         self._connections = Connections()
@@ -163,13 +165,13 @@ class Proxy:
         self._port = bound.getsockname()[1]
         async with contextlib.AsyncExitStack() as opened:
             opened.callback(bound.close)
-            client = Client()
+            client = Client(self._limits)
             opened.push_async_callback(client.close)
             self._make_doors(client)
             for name, server in self._behind.mcp.items():
                 joined = server.join(self._run, name, troubles=self.troubles, entrance=self.together, over=self.over)
                 self._mcp[name] = await opened.enter_async_context(joined)
-            await opened.enter_async_context(serving(self._application(), self._connections, bound))
+            await opened.enter_async_context(serving(self._application(), self._connections, bound, self._limits))
             yield self.variables
         for one in self._mcp.values():
             one.check()
@@ -263,8 +265,8 @@ class Proxy:
         wanted, why = None, "the body is no JSON object"
         try:
             wanted = parse_json(await request.body())
-        except TooDeepError as too_deep:
-            why = f"the body cannot cross: {too_deep}."
+        except UncrossableError as refused:
+            why = f"the body cannot cross: {refused}."
         except ValueError:
             pass
         if not isinstance(wanted, dict):
@@ -282,7 +284,7 @@ class Proxy:
     async def _called(self, request: Request, name: str, path: str) -> Response:
         call = Call(request.method, path, request.url.query, request.headers.items(), await request.body())
         told = await self._crossed(request, self._services[name].cross(call))
-        if isinstance(told, TooDeepError):
+        if isinstance(told, UncrossableError):
             return _plain_error(BAD_REQUEST, f"the body cannot cross: {told}.")
         if isinstance(told, Reply):
             response = _sent(ErrorAnswer(told.status, told.body, told.headers))

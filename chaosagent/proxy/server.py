@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import socket
 import struct
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from chaosagent.errors import UsageError
 from chaosagent.extras import require
+from chaosagent.proxy.bodies import BodyLimits, LimitedBodies, send_error
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -94,7 +94,9 @@ class Connections:
 
 
 @contextlib.asynccontextmanager
-async def serving(application: ASGIApp, connections: Connections, bound: socket.socket) -> AsyncIterator[None]:
+async def serving(
+    application: ASGIApp, connections: Connections, bound: socket.socket, limits: BodyLimits | None = None
+) -> AsyncIterator[None]:
     """Serve an application on the running loop for as long as a `with` block lasts.
 
     Requests that a page in a browser has made, or that name another host than loopback, are answered with 403.
@@ -103,6 +105,7 @@ async def serving(application: ASGIApp, connections: Connections, bound: socket.
         application: What answers the others.
         connections: Is told of the connections.
         bound: Where to listen; it is closed in the end.
+        limits: Of bodies and callers; `None` for none.
 
     Raises:
         MissingExtraError: uvicorn is not installed.
@@ -120,7 +123,7 @@ async def serving(application: ASGIApp, connections: Connections, bound: socket.
             super().connection_lost(error)
 
     config = uvicorn.Config(
-        _guarded(application),
+        _guarded(application if limits is None else LimitedBodies(application, limits)),
         http=Protocol,
         ws="none",
         lifespan="off",
@@ -129,6 +132,7 @@ async def serving(application: ASGIApp, connections: Connections, bound: socket.
         access_log=False,
         date_header=False,
         server_header=False,
+        limit_concurrency=None if limits is None else limits.callers_max,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
     over = asyncio.Event()
@@ -169,10 +173,7 @@ def _guarded(application: ASGIApp) -> ASGIApp:
         if not why:
             await application(scope, receive, send)
             return
-        body = json.dumps({"error": {"message": f"chaosagent proxy: {why}"}}).encode()
-        head = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        await send({"type": "http.response.start", "status": FORBIDDEN, "headers": head})
-        await send({"type": "http.response.body", "body": body})
+        await send_error(send, FORBIDDEN, why)
 
     return answer
 

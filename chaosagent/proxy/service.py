@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlencode
 from chaosagent.canonical import Plain
 from chaosagent.errors import TargetError
 from chaosagent.proxy.concurrency import CallOrder
-from chaosagent.proxy.parse_json import TooDeepError, parse_json
+from chaosagent.proxy.parse_json import UncrossableError, parse_json
 from chaosagent.proxy.routes import SAFE, Routes, check_operation, fill_path, names_in
 from chaosagent.proxy.upstream import Headers, Reply, Server, call_function
 from chaosagent.targets.call_handler import handed_over, through
@@ -132,7 +132,7 @@ class ServiceDoor:
         """Let a request through the door and return what is answered.
 
         Raises:
-            TooDeepError: Its body is JSON that nests too deeply; nothing has crossed.
+            UncrossableError: Its body is JSON that nests too deeply; nothing has crossed.
             Exception: What was injected.
         """
         cookies = list[str]()
@@ -265,7 +265,7 @@ def _body_of(call: Call) -> _Body:
         return _Body(None, there=False, is_json=False)
     try:
         return _Body(parse_json(call.body), there=True, is_json=True)
-    except TooDeepError:
+    except UncrossableError:
         raise
     except ValueError:
         return _Body(_text_or_bytes(call.body), there=True, is_json=False)

@@ -6,9 +6,10 @@ import asyncio
 import signal
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chaosagent.errors import TargetError
+from chaosagent.proxy.bodies import BodyLimits
 from chaosagent.proxy.proxy import Backends, Proxy
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Outcome, Task
@@ -31,16 +32,18 @@ class Session:
         bound: Where it listens.
         announce: Is called with the variables that tell an agent where to ask, once they can be used.
         trouble: Is called with each thing that goes wrong behind the proxy, a sentence.
+        limits: Of bodies and callers.
     """
 
     behind: Backends
     bound: socket.socket
     announce: Callable[[Mapping[str, str]], None]
     trouble: Callable[[str], None]
+    limits: BodyLimits = field(default_factory=BodyLimits)
 
     async def __call__(self, _: Task, run: Run) -> Outcome:
         """Wait for the end of the session."""
-        proxy = Proxy(run, self.behind, RUN_ID)
+        proxy = Proxy(run, self.behind, RUN_ID, self.limits)
         proxy.troubles.tell = self.trouble
         loop = asyncio.get_running_loop()
         for number in END_SIGNALS:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from chaosagent.canonical import Plain
-from chaosagent.proxy.parse_json import TooDeepError, parse_json
+from chaosagent.proxy.parse_json import UncrossableError, parse_json
 
 PIECE = 24
 """Characters of text in one event; a model's own pieces are of about this size or smaller."""
@@ -89,7 +89,7 @@ def _object(text: str) -> Mapping[str, Plain]:
         return {}
     try:
         found = parse_json(text)
-    except TooDeepError as error:
+    except UncrossableError as error:
         raise BrokenStreamError(f"an event of its stream cannot cross: {error}") from error
     except ValueError as error:
         raise BrokenStreamError(f"an event of its stream is no JSON: {text[:80]!r}") from error

@@ -11,14 +11,16 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from chaosagent.errors import UsageError
 from chaosagent.extras import require
+from chaosagent.proxy.bodies import BodyLimits, BodyTooLargeError, read_body
 from chaosagent.proxy.concurrency import CallOrder
 from chaosagent.proxy.dialect import Body, Dialect, MalformedAnswerError, list_of
-from chaosagent.proxy.parse_json import TooDeepError, parse_json
+from chaosagent.proxy.parse_json import UncrossableError, parse_json
 from chaosagent.proxy.server import EXTRA
 from chaosagent.proxy.sse import BrokenStreamError, read_events
 from chaosagent.targets.target import Run
@@ -154,19 +156,33 @@ class McpUpstream(Protocol):
 class Client:
     """A client of httpx that is made when it is needed: making one takes as long as a run without.
 
+    Args:
+        limits: Of the bodies of answers; `None` for none.
+
     It knows no proxies of the environment: what is on loopback is meant. It keeps no cookies: several callers use it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limits: BodyLimits | None = None) -> None:
         self._client: Any = None
+        self._bytes_max = inf if limits is None else limits.bytes_max
 
-    async def request(self, method: str, url: str, headers: list[tuple[str, str]], content: bytes) -> Any:
-        """Send a request and return httpx's answer; raises httpx's errors."""
+    async def request(self, method: str, url: str, headers: list[tuple[str, str]], content: bytes) -> tuple[Any, bytes]:
+        """Send a request and return httpx's answer, with its body.
+
+        Raises:
+            BodyTooLargeError: The answer is larger than it may be.
+            httpx.HTTPError: As httpx has it.
+        """
         if self._client is None:
             httpx = require("httpx", extra=EXTRA, needed_by="the proxy")
             timeout = httpx.Timeout(SECONDS_MAX, connect=CONNECT_SECONDS_MAX)
             self._client = httpx.AsyncClient(timeout=timeout, trust_env=False, verify=_trusted(), cookies=no_cookies())
-        return await self._client.request(method, url, headers=headers, content=content)
+        request = self._client.build_request(method, url, headers=headers, content=content)
+        answer = await self._client.send(request, stream=True)
+        try:
+            return answer, await read_body(answer.aiter_bytes(), self._bytes_max)
+        finally:
+            await answer.aclose()
 
     async def close(self) -> None:
         """Close its connections."""
@@ -201,7 +217,7 @@ class Server:
         httpx = require("httpx", extra=EXTRA, needed_by="the proxy")
         kept = [(name, value) for name, value in headers if name.lower() not in _HOP_BY_HOP]
         try:
-            answer = await self._client.request(method, f"{self._url}{path}", headers=kept, content=body)
+            answer, read = await self._client.request(method, f"{self._url}{path}", headers=kept, content=body)
         except httpx.ConnectError as error:
             message = (
                 f"{self._name} cannot be reached at {self._url}: {str(error) or type(error).__name__}. Is it running?"
@@ -214,12 +230,16 @@ class Server:
             message = f"{self._name} at {self._url} broke off: {str(error) or type(error).__name__}"
             self._troubles.tell(message)
             raise ConnectionError(message) from error
+        except BodyTooLargeError as error:
+            raise self._troubles.refused(
+                f"{self._name} at {self._url} answered with more bytes than are allowed. Start the proxy with a higher "
+                "--body-megabytes-max."
+            ) from error
         if answer.status_code >= 400:
-            raise StatusError(
-                answer.status_code, answer.text[:MESSAGE_MAX], _seconds(answer.headers.get("retry-after"))
-            )
+            text = read.decode(answer.encoding or "utf-8", "replace")[:MESSAGE_MAX]
+            raise StatusError(answer.status_code, text, _seconds(answer.headers.get("retry-after")))
         given = {name.lower(): value for name, value in answer.headers.items()}
-        return Reply(answer.status_code, given, answer.content, tuple(answer.headers.get_list("set-cookie")))
+        return Reply(answer.status_code, given, read, tuple(answer.headers.get_list("set-cookie")))
 
     async def ask(self, dialect: Dialect, request: Mapping[str, Any], headers: Headers) -> Body:
         """See `ModelUpstream`."""
@@ -231,7 +251,7 @@ class Server:
             found = parse_json(reply.body)
         except BrokenStreamError as error:
             raise self._troubles.refused(f"{self._name} at {self._url}: {error}.") from error
-        except TooDeepError as error:
+        except UncrossableError as error:
             raise self._troubles.refused(
                 f"{self._name} at {self._url} answered {dialect.path} with what cannot cross: {error}."
             ) from error

@@ -16,7 +16,7 @@ from chaosagent.report.story import (
     story_of,
     window_of,
 )
-from chaosagent.vocabulary import Landing
+from chaosagent.vocabulary import Ending, Landing
 
 OBJECTIVE = {True: ", the objective was met", False: ", the objective was not met", None: ""}
 
@@ -79,6 +79,8 @@ def session_story(record: ReplayRecord, path: Path | None = None, *, whole: bool
     page.line(strong("A session of `chaosagent proxy`"), faint(f"   {record.id}"))
     calls, injections = quantity(len(steps), "call").capitalize(), quantity(len(landed), "injection")
     page.gap().line(f"{calls} crossed, {injections} landed. It is a recording and no finding: nothing was searched.")
+    if record.trace.ending is Ending.INCONCLUSIVE:
+        page.line(notice(record.trace.ending_detail))
     if record.schedule.injections:
         page.heading("The schedule")
         describe_injections(page, record)

@@ -21,7 +21,7 @@ from chaosagent.adapters.mcp.http import HttpRelay
 from chaosagent.adapters.mcp.relay import listening
 from chaosagent.errors import ChaosAgentError
 from chaosagent.proxy.concurrency import CallOrder
-from chaosagent.proxy.parse_json import TooDeepError, check_depth
+from chaosagent.proxy.parse_json import UncrossableError, check_shape
 from chaosagent.proxy.upstream import Joined, UpstreamErrors
 from chaosagent.targets.target import Run
 
@@ -117,15 +117,15 @@ class _Watched:
         """See `ServerDoors.request`."""
         asked = {key: value for key, value in params.items() if key != "_meta"}
         try:
-            check_depth(asked)
-        except TooDeepError as error:
+            check_shape(asked)
+        except UncrossableError as error:
             raise MCPError(types.INVALID_PARAMS, f"chaosagent: the request cannot cross: {error}.") from error
 
         async def flat_answer(given: dict[str, Any]) -> dict[str, Any]:
             result = await forward(given)
             try:
-                check_depth(result)
-            except TooDeepError as error:
+                check_shape(result)
+            except UncrossableError as error:
                 raise MCPError(types.INTERNAL_ERROR, f"the server's answer cannot cross: {error}.") from error
             return result
 

@@ -22,7 +22,8 @@ from starlette.routing import Route
 
 from chaosagent.adapters.mcp.client import LISTEN
 from chaosagent.event_loop.real_time_loop import RealTimeLoop
-from chaosagent.proxy.parse_json import TooDeepError, parse_json
+from chaosagent.proxy.bodies import BodyTooLargeError, read_body
+from chaosagent.proxy.parse_json import UncrossableError, parse_json
 from chaosagent.proxy.upstream import CONNECT_SECONDS_MAX, UpstreamErrors, cookie_behind, no_cookies
 
 _OF_A_CONNECTION = frozenset({
@@ -32,6 +33,9 @@ _OF_A_CONNECTION = frozenset({
 _STATUS = "httpStatus"
 BAD_REQUEST = 400
 SHOWN_MAX = 1_000
+ANSWER_BYTES_MAX = 16_000_000
+"""Bytes of a server's answer, at most, as of a line over stdio."""
+
 _EVENTS = "text/event-stream"
 _END = None
 
@@ -65,7 +69,7 @@ class HttpRelay:
         body = await request.body()
         try:
             message = _parsed(body) if request.method == "POST" else None
-        except TooDeepError as error:
+        except UncrossableError as error:
             told = {"code": types.PARSE_ERROR, "message": f"chaosagent: the message cannot cross: {error}."}
             return JSONResponse({"jsonrpc": "2.0", "id": None, "error": told}, BAD_REQUEST)
         if not isinstance(message, dict) or "method" not in message or "id" not in message:
@@ -203,8 +207,9 @@ class _Call:
             raise MCPError(types.CONNECTION_CLOSED, f"the server cannot be reached: {error}") from error
         except httpx2.HTTPError as error:
             raise MCPError(types.CONNECTION_CLOSED, f"the connection to the server broke off: {error}") from error
-        except TooDeepError as error:
-            raise self._relay.refused(f"the server's answer cannot cross: {error}.") from error
+        except (UncrossableError, BodyTooLargeError) as error:
+            why = str(error) or f"it has more than {ANSWER_BYTES_MAX:,} bytes"
+            raise self._relay.refused(f"the server's answer cannot cross: {why}.") from error
         match answer:
             case {"error": {"code": int() as code, "message": str() as message, **more}}:
                 raise MCPError(code, message, more.get("data"))
@@ -220,17 +225,18 @@ class _Call:
         path = self._request.url.path
         self.cookies = [cookie_behind(cookie, path) for cookie in reply.headers.get_list("set-cookie")]
         if reply.headers.get("content-type", "").startswith(_EVENTS):
-            async for event in EventSource(reply, max_event_size=None):
+            async for event in EventSource(reply, max_event_size=ANSWER_BYTES_MAX):
                 message = _parsed(event.data)
                 if isinstance(message, dict) and message.get("id") == self.message["id"] and "method" not in message:
                     return message
                 if event.data:
                     self.said.put_nowait(event.data)
             raise MCPError(types.CONNECTION_CLOSED, "Connection closed")
-        message = _parsed(await reply.aread())
+        read = await read_body(reply.aiter_bytes(), ANSWER_BYTES_MAX)
+        message = _parsed(read)
         if isinstance(message, dict) and ("result" in message or "error" in message):
             return message
-        raise self._relay.malformed(reply.text, reply.status_code)
+        raise self._relay.malformed(read[: 4 * SHOWN_MAX].decode("utf-8", "replace"), reply.status_code)
 
 
 async def _streamed(event: str | None, call: _Call, task: asyncio.Task[Response]) -> AsyncIterator[str]:
@@ -260,7 +266,7 @@ def _passed(headers: Mapping[str, str]) -> dict[str, str]:
 def _parsed(text: str | bytes) -> Any:
     try:
         return parse_json(text)
-    except TooDeepError:
+    except UncrossableError:
         raise
     except ValueError:
         return None

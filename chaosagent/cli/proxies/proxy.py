@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -14,46 +14,74 @@ if TYPE_CHECKING:
 
 USUAL = ("openai=https://api.openai.com", "anthropic=https://api.anthropic.com")
 
+Models: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A model behind the proxy, NAME=URL; or NAME=scripted:file.py:function, NAME=canned:answers.yaml.",
+        metavar="NAME=URL",
+        show_default=False,
+    ),
+]
+Services: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(help="A tool or service behind it, in the same way.", metavar="NAME=URL", show_default=False),
+]
+McpServers: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="An MCP server behind it: NAME=URL (streamable HTTP), or NAME='command args' (stdio).",
+        metavar="NAME=SERVER",
+        show_default=False,
+    ),
+]
+RecordPath: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        help="Keep all that is asked and answered, as it comes: a new file *.replay, or a folder.",
+        show_default=False,
+    ),
+]
+ReplayPath: TypeAlias = Annotated[
+    Path | None, typer.Option(help="Answer from such a record; nothing else is asked.", show_default=False)
+]
+MemoPath: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(help="A file of models' answers: what was asked before is not asked again.", show_default=False),
+]
+BodyLimit: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        help="Megabytes (10^6 bytes) of a request's body, answered with 413 above; and of an upstream's answer (502).",
+        min=0.001,
+        max=100,
+    ),
+]
+SessionLimit: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        help="Megabytes of requests and answers at which the session ends; they are kept in memory, too.",
+        min=0.001,
+        max=4_000,
+    ),
+]
+
 
 def proxy(
     *,
-    upstream: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A model behind the proxy, NAME=URL; or NAME=scripted:file.py:function, NAME=canned:answers.yaml.",
-            metavar="NAME=URL",
-            show_default=False,
-        ),
-    ] = None,
-    service: Annotated[
-        list[str] | None,
-        typer.Option(help="A tool or service behind it, in the same way.", metavar="NAME=URL", show_default=False),
-    ] = None,
-    mcp: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="An MCP server behind it: NAME=URL (streamable HTTP), or NAME='command args' (stdio).",
-            metavar="NAME=SERVER",
-            show_default=False,
-        ),
-    ] = None,
+    upstream: Models = None,
+    service: Services = None,
+    mcp: McpServers = None,
     schedule: Annotated[
         str, typer.Option(help="What is injected: 'model:openai[2] slow(kind=stalled)'.", show_default=False)
     ] = "",
-    record: Annotated[
-        Path | None,
-        typer.Option(help="Keep all that was asked and answered: a file *.replay, or a folder.", show_default=False),
-    ] = None,
-    replay: Annotated[
-        Path | None, typer.Option(help="Answer from such a record; nothing else is asked.", show_default=False)
-    ] = None,
-    memo: Annotated[
-        Path | None,
-        typer.Option(help="A file of models' answers: what was asked before is not asked again.", show_default=False),
-    ] = None,
+    record: RecordPath = None,
+    replay: ReplayPath = None,
+    memo: MemoPath = None,
     prompts: Annotated[
         bool, typer.Option("--prompts", help="Let what tools answered cross `prompt` before a model reads it.")
     ] = False,
+    body_megabytes_max: BodyLimit = 4.0,
+    session_megabytes_max: SessionLimit = 256.0,
     port: Annotated[int, typer.Option(help="On loopback; 0 takes a free one.", min=0, max=65_535)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end.")] = False,
 ) -> int:
@@ -68,7 +96,13 @@ def proxy(
     is named to stand behind it, that is openai=https://api.openai.com and anthropic=https://api.anthropic.com. A search
     starts an agent by itself: see `chaosagent.adapters.command`.
 
-    Exit code: 0; with --replay 3 when the agent asked something else than the record knows, or less.
+    With --record each answer stands in the file before it is given out, so that a proxy that is killed, runs into a
+    full disk or meets a limit loses nothing that it has answered; --replay and `chaosagent show` read such a file, too.
+    The file must not be there yet; in a folder each session has one of its own.
+
+    Exit code: 0; 2 when an option is wrong or the record cannot be begun; 4 when it can no longer be written; 3 when
+    the session has reached its limit, or, with --replay, when the agent asked something else than the record knows, or
+    less.
 
     [bold]Examples[/bold]
 
@@ -92,6 +126,8 @@ def proxy(
         memo=memo,
         prompts=prompts,
         port=port,
+        body_megabytes_max=body_megabytes_max,
+        session_megabytes_max=session_megabytes_max,
     )
     return _told(serve_session(wish, output.remark), json=json)
 

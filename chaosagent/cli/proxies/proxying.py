@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import shlex
 import shutil
@@ -14,31 +15,44 @@ from chaosagent.adapters.mcp.server import McpServer
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.contracts.contract import Nominal
-from chaosagent.errors import TargetError, UsageError
+from chaosagent.errors import ChaosAgentError, TargetError, UsageError
 from chaosagent.execution.answers_on_disk import AnswersOnDisk, repair_answers
 from chaosagent.execution.exact_replay import serve
-from chaosagent.execution.execute import Execution, Experiment, conduct, make_run
+from chaosagent.execution.execute import Experiment, conduct, make_run
 from chaosagent.execution.run.live_run import LiveRun
+from chaosagent.execution.run.recorder import Recorder
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.importable import make_importable
 from chaosagent.limits import RunLimits
+from chaosagent.proxy.bodies import BodyLimits
 from chaosagent.proxy.proxy import Backends
 from chaosagent.proxy.server import bound_socket, require_server
 from chaosagent.proxy.service import Service
 from chaosagent.proxy.session import NAME, REFERENCE, TASK, Session
 from chaosagent.replays.record import Proof, ReplayRecord
-from chaosagent.replays.store import SUFFIX, read_record, write_record
+from chaosagent.replays.store import Journal, read_record
 from chaosagent.study.counterexample import Signature
 from chaosagent.trace.diff import Difference
-from chaosagent.trace.trace import Trace
+from chaosagent.trace.step import Step
+from chaosagent.trace.trace import ContractVerdict, Trace
 from chaosagent.version import version
-from chaosagent.vocabulary import Landing, Severity, SystemConfig
+from chaosagent.vocabulary import Ending, Landing, Outcome, Severity, SystemConfig, Verdict
 
 CONTRACT = "termination"
 """A record names a contract; a session is not about one."""
 
 NO_FINDING = "a session of `chaosagent proxy`, not a finding"
 STEPS_MAX = 1_000_000
+MEGABYTE = 1_000_000
+LINE_BYTES_MAX = 16_000_000
+"""Bytes of a line of an MCP client over stdio, at most; see `chaosagent.adapters.mcp.relay`."""
+
+GROWTH_MAX = 3
+"""How many times as many bytes a body of JSON has at most when it crosses: a number such as 1e9 takes nine."""
+
+_LINE_PAYLOAD = GROWTH_MAX * LINE_BYTES_MAX + MEGABYTE
+
+CUT_OFF = "the session was cut off here: its process ended before it could say how the session ended"
 HELD, DIVERGED = 0, 3
 
 
@@ -55,6 +69,13 @@ class ProxyOptions:
     memo: Path | None = None
     prompts: bool = False
     port: int = 0
+    body_megabytes_max: float = 4.0
+    session_megabytes_max: float = 256.0
+
+    @property
+    def body_limits(self) -> BodyLimits:
+        """What one body may have."""
+        return BodyLimits(bytes_max=int(self.body_megabytes_max * MEGABYTE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +104,17 @@ class SessionEnd:
 
     @property
     def exit_code(self) -> int:
-        """Whether a replay said what the record says."""
-        return DIVERGED if self.difference is not None or self.unasked else HELD
+        """Whether a replay said what the record says, and a session ended because somebody ended it."""
+        cut_off = self.trace.ending is Ending.INCONCLUSIVE
+        return DIVERGED if self.difference is not None or self.unasked or cut_off else HELD
 
     def text(self) -> str:
         """Tell it in some lines."""
         lines = [f"{len(self.trace.steps)} calls crossed, {len(self.landed)} injections landed"]
         if not self.landed and self.schedule.injections:
             lines.append(f"nothing of the schedule landed: {self.schedule.text}")
+        if self.trace.ending is Ending.INCONCLUSIVE:
+            lines.append(self.trace.ending_detail)
         if self.difference is not None:
             lines.append(f"DIVERGED: {self.difference}")
         elif self.unasked:
@@ -120,9 +144,11 @@ def serve_session(wish: ProxyOptions, tell: Callable[[str], None]) -> SessionEnd
         tell: Is called with what is worth knowing meanwhile.
 
     Raises:
-        UsageError: A URL is none, the port is taken, the schedule cannot be read, or two options exclude each other.
+        UsageError: A URL is none, the port is taken, the schedule cannot be read, two options exclude each other, or
+            there is such a record already, or none can be written there.
         RecordError: The record to be replayed cannot be read.
         StoredDataError: The file of answers cannot be read.
+        StudyError: The record can no longer be written; what was answered before stands in it.
     """
     require_server()
     schedule = parse(wish.schedule) if wish.schedule else EMPTY
@@ -131,18 +157,16 @@ def serve_session(wish: ProxyOptions, tell: Callable[[str], None]) -> SessionEnd
     known = None if wish.replay is None else read_record(wish.replay)
     answers = None if wish.memo is None else _memo(wish.memo, tell)
     behind = _behind(wish)
-    if wish.record is not None and wish.record.suffix != SUFFIX and wish.record.is_file():
-        raise UsageError(f"--record {wish.record}: it is a file. Name a folder, or a file *{SUFFIX}.")
     bound = bound_socket(wish.port)
-    session = Session(behind, bound, lambda variables: _announce(variables, tell), tell)
-    experiment = _experiment(session)
-    if known is not None:
+    limits = wish.body_limits if known is None else _bodies_of(known)
+    with contextlib.closing(bound):
+        session = Session(behind, bound, lambda variables: _announce(variables, tell), tell, limits)
+        experiment = _experiment(session)
+        if known is None:
+            return _recorded(replace(experiment, answers=answers), schedule, wish, tell)
         served = serve(replace(experiment, task=known.task, seed=known.seed), known.trace, EMPTY)
         met = len(served.execution.trace.steps)
         return SessionEnd(served.execution.trace, EMPTY, None, served.difference, max(0, len(known.trace.steps) - met))
-    execution = _conducted(replace(experiment, answers=answers), schedule)
-    written = None if wish.record is None else _written(wish.record, execution, schedule)
-    return SessionEnd(execution.trace, schedule, written)
 
 
 def _memo(path: Path, tell: Callable[[str], None]) -> AnswersOnDisk:
@@ -182,12 +206,69 @@ def _mcp_servers(wish: ProxyOptions) -> dict[str, McpServer]:
 
 
 def _experiment(session: Session) -> Experiment:
-    limits = RunLimits(steps_max=STEPS_MAX, wall_seconds_max=math.inf)
-    return Experiment(session.target(), TASK, SystemConfig(), 0, default_contracts(), limits=limits)
+    return Experiment(session.target(), TASK, SystemConfig(), 0, default_contracts(), limits=_limits(session.limits))
 
 
-def _conducted(experiment: Experiment, schedule: Schedule) -> Execution:
-    return conduct(experiment, make_run(LiveRun, experiment, schedule), schedule)
+def _limits(bodies: BodyLimits) -> RunLimits:
+    """Return limits that neither a body nor a line within its own limit reaches: a payload above would end the session.
+
+    They are a sum, and not the larger of two, so that a replay finds the limit of bodies in them.
+    """
+    payload = _LINE_PAYLOAD + GROWTH_MAX * bodies.bytes_max
+    return RunLimits(steps_max=STEPS_MAX, wall_seconds_max=math.inf, payload_bytes_max=payload)
+
+
+def _bodies_of(record: ReplayRecord) -> BodyLimits:
+    """Return the limits of bodies that a session had, so that its replay refuses what the session has refused."""
+    body = (record.limits.payload_bytes_max - _LINE_PAYLOAD) // GROWTH_MAX
+    return BodyLimits(bytes_max=body) if body > 0 else BodyLimits()  # an earlier version had no such limit
+
+
+def _recorded(
+    experiment: Experiment, schedule: Schedule, wish: ProxyOptions, tell: Callable[[str], None]
+) -> SessionEnd:
+    """Hold a session; whatever is answered stands in the record before it is answered."""
+    journal = None if wish.record is None else Journal(wish.record, _record(_cut_off(experiment), schedule, experiment))
+    try:
+        run = make_run(LiveRun, experiment, schedule)
+        run.recorder.keep = _Keeper(run.recorder, journal, wish.session_megabytes_max, tell).keep
+        trace = conduct(experiment, run, schedule).trace
+        if journal is not None:
+            journal.finish(_record(trace, schedule, experiment))
+    except BaseException:
+        if journal is not None and not journal.step_count:
+            journal.discard()
+        raise
+    finally:
+        if journal is not None:
+            journal.close()
+    return SessionEnd(trace, schedule, None if journal is None else journal.path)
+
+
+class _Keeper:
+    """Keeps each step of a session before its crossing is answered, and ends the session at its limit."""
+
+    def __init__(
+        self, recorder: Recorder, journal: Journal | None, megabytes_max: float, tell: Callable[[str], None]
+    ) -> None:
+        self._recorder, self._journal, self._tell = recorder, journal, tell
+        self._megabytes_max, self._size = megabytes_max, 0
+
+    def keep(self, step: Step) -> None:
+        """Keep a step."""
+        if self._journal is not None:
+            try:
+                self._journal.append(step)
+            except ChaosAgentError as error:
+                raise self._recorder.refuse(error) from error.__cause__
+        self._size += len(step.request) + len(step.response)
+        if self._size >= self._megabytes_max * MEGABYTE and not self._recorder.inconclusive:
+            why = (
+                f"the session has reached its limit of {self._megabytes_max:g} MB of requests and answers; the next "
+                "call ends it. Start a new one, with a higher --session-megabytes-max if the memory allows it."
+            )
+            self._recorder.conclude(why)
+            self._tell(f"chaosagent: {why}")
 
 
 def _announce(variables: Mapping[str, str], tell: Callable[[str], None]) -> None:
@@ -195,18 +276,24 @@ def _announce(variables: Mapping[str, str], tell: Callable[[str], None]) -> None
     tell("\n".join(["the proxy listens; for the agent:", "", *lines, "", "Ctrl-C ends it."]))
 
 
-def _written(place: Path, execution: Execution, schedule: Schedule) -> Path:
-    """Store what happened in a session."""
-    trace = execution.trace
-    record = ReplayRecord(
+def _cut_off(experiment: Experiment) -> Trace:
+    """Return the trace of a session of which nothing is known, neither steps nor its end."""
+    verdicts = tuple(ContractVerdict(contract.id, Verdict.UNKNOWN, 0.0) for contract in experiment.contracts)
+    config, seed = experiment.config.digest, experiment.seed
+    return Trace(TASK.id, config, seed, (), Ending.INCONCLUSIVE, CUT_OFF, Outcome(""), verdicts)
+
+
+def _record(trace: Trace, schedule: Schedule, experiment: Experiment) -> ReplayRecord:
+    """Return the record of a session with some trace."""
+    return ReplayRecord(
         target_reference=REFERENCE,
         target_name=NAME,
         task=TASK,
-        config=SystemConfig(),
-        seed=0,
+        config=experiment.config,
+        seed=experiment.seed,
         contract=CONTRACT,
-        contract_specs=tuple(contract.id for contract in default_contracts()),
-        limits=RunLimits(steps_max=STEPS_MAX),
+        contract_specs=tuple(contract.id for contract in experiment.contracts),
+        limits=RunLimits(steps_max=STEPS_MAX, payload_bytes_max=experiment.limits.payload_bytes_max),
         schedule=schedule,
         cost=0.0,
         signature=Signature(CONTRACT, Severity.HARD, "end", "end", "none", ()),
@@ -216,6 +303,3 @@ def _written(place: Path, execution: Execution, schedule: Schedule) -> Path:
         proof=Proof(certified=False, lower_bound=0.0, text=NO_FINDING, necessity=()),
         provenance={"chaosagent": version(), "searcher": "none: a session"},
     )
-    if place.suffix != SUFFIX:
-        return write_record(place, record)
-    return write_record(place.parent, record).replace(place)

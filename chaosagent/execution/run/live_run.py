@@ -268,7 +268,7 @@ class LiveRun(RunState, DoorOpener):
             if not self.over:
                 self.loop.call_soon(_stop)
             await self.loop.create_future()
-        raise RunEnded("the run is over")
+        raise RunEnded(self.recorder.inconclusive or "the run is over")
 
     def _ask(
         self, door: LiveDoor, place_of: Callable[[str], Place], operation: str, arguments: dict[str, Any]

@@ -57,6 +57,8 @@ class Recorder:
     Attributes:
         steps: So far.
         links: Provenance declared since the last step.
+        keep: Is called with each step, without secrets, before its crossing is answered; `None` for nobody. What it
+            raises is raised in the place of that answer.
         closed: No further crossing may begin: the limit on steps is reached, or the run is worthless.
         inconclusive: Why the run can show nothing further, as the target or the run says; empty while it can.
         refused: The first thing that makes the run worthless: the target broke its protocol, a plug-in failed.
@@ -71,6 +73,7 @@ class Recorder:
         self._last_answered: dict[str, Place] = {}
         self.refused: ChaosAgentError | None = None
         self.inconclusive = ""
+        self.keep: Callable[[Step], None] | None = None
         self.closed = self._steps_max <= 0
 
     def link(self, link: Link) -> None:
@@ -121,6 +124,7 @@ class Recorder:
         Raises:
             RunEnded: The limit on steps is reached.
             PluginError: A contract failed.
+            ChaosAgentError: Whatever `keep` raises.
         """
         index = len(self.steps)
         if index >= self._steps_max:
@@ -151,6 +155,8 @@ class Recorder:
         if self.redactor is not None:
             _redact(step, self.redactor)
         self.steps.append(step)
+        if self.keep is not None:
+            self.keep(step)
         if kind is StepKind.CALL:
             self._last_answered[step.agent] = place
         if index + 1 >= self._steps_max:
