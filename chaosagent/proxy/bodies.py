@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,7 +13,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-TIMED_OUT, TOO_LARGE = 408, 413
+TIMED_OUT, TOO_LARGE, UNAVAILABLE = 408, 413, 503
+IN_MEMORY_MAX = 65_536
+"""Bytes of a body that is still coming which are held in memory; what comes after them is held in a temporary file. So
+callers that are slow, or many, take neither the memory nor the room of those that have sent everything."""
+
 DISCARDED_MAX = 1_000_000_000
 """Bytes of a body above the limit that are read and thrown away, at most: most clients read no answer before they have
 sent everything, and would only see a broken connection."""
@@ -87,31 +92,30 @@ class LimitedBodies:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        size = _size_of(scope)
-        if size == 0:
+        if not _has_body(scope):
             await self._application(scope, receive, send)
             return
-        limit = self._limits.bytes_max
-        if size is not None and size > limit:
-            await self._refuse(receive, send)
-            return
-        async with self._room.taken(limit if size is None else size):
-            body: bytes | None
+        with tempfile.SpooledTemporaryFile(IN_MEMORY_MAX) as spool:
             try:
                 async with asyncio.timeout(self._limits.seconds_max):
-                    body = await read_body(_parts(receive), limit)
+                    async for part in _limited(_parts(receive), self._limits.bytes_max):
+                        spool.write(part)
             except TimeoutError:
                 seconds = self._limits.seconds_max
                 await send_error(send, TIMED_OUT, f"the body did not come within {seconds:g} s. Send it again.")
-                return
             except _CallerGoneError:
                 return
             except BodyTooLargeError:
-                body = None
-            if body is not None:
-                await self._application(scope, _replayed(body, receive), send)
-                return
-        await self._refuse(receive, send)
+                await self._refuse(receive, send)
+            except OSError as error:
+                where = tempfile.gettempdir()
+                await send_error(
+                    send, UNAVAILABLE, f"the body cannot be held in {where}: {error.strerror}. Free some space there."
+                )
+            else:
+                async with self._room.taken(spool.tell()):
+                    spool.seek(0)
+                    await self._application(scope, _replayed(spool.read(), receive), send)
 
     async def _refuse(self, receive: Receive, send: Send) -> None:
         with contextlib.suppress(TimeoutError):
@@ -140,13 +144,7 @@ async def read_body(parts: AsyncIterator[bytes], bytes_max: float) -> bytes:
     Raises:
         BodyTooLargeError: It is larger.
     """
-    read, size = list[bytes](), 0
-    async for part in parts:
-        size += len(part)
-        if size > bytes_max:
-            raise BodyTooLargeError
-        read.append(part)
-    return b"".join(read)
+    return b"".join([part async for part in _limited(parts, bytes_max)])
 
 
 async def send_error(send: Send, status: int, message: str) -> None:
@@ -161,12 +159,18 @@ class _CallerGoneError(Exception):
     """The caller has gone away before its body had come."""
 
 
-def _size_of(scope: Scope) -> int | None:
-    """Return how many bytes a body is said to have; `None` when that is not said."""
+def _has_body(scope: Scope) -> bool:
     headers = dict(scope["headers"])
-    if b"transfer-encoding" in headers:
-        return None
-    return int(headers.get(b"content-length", b"0"))  # the server has checked that it is a number
+    return b"transfer-encoding" in headers or headers.get(b"content-length", b"0") != b"0"
+
+
+async def _limited(parts: AsyncIterator[bytes], bytes_max: float) -> AsyncIterator[bytes]:
+    size = 0
+    async for part in parts:
+        size += len(part)
+        if size > bytes_max:
+            raise BodyTooLargeError
+        yield part
 
 
 async def _discard(receive: Receive) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import resource
 import signal
+import socket
 import stat
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -269,6 +270,58 @@ def test_a_body_above_the_limit_is_refused_and_the_session_goes_on(tmp_path: Pat
     assert [answer.status_code for answer in (*large, chunked)] == [413] * 3
     assert "--body-megabytes-max" in chunked.json()["error"]["message"]
     assert (code, _recorded(tmp_path / "session.replay")) == (0, {"1 before": before, "1 after": after})
+
+
+def test_slow_callers_and_large_bodies_take_neither_the_memory_nor_the_answers_of_the_others(tmp_path: Path) -> None:
+    answered: dict[str, str] = {}
+    statuses: list[int] = []
+    with _running(tmp_path, "--record", "session.replay") as (running, address):
+        with _slow_callers(address, 60):
+            before = _memory_peak(running.pid)
+
+            def send_large(_: int) -> None:
+                with _client() as client:
+                    statuses.append(
+                        client.post(f"{address}/chat/completions", content=_hundred_megabytes()).status_code
+                    )
+
+            def ask_some(number: int) -> None:
+                with _client() as client:
+                    for text in (f"10 {number}-{count}" for count in range(3)):
+                        answered[text] = _said(_ask(client, address, text))
+
+            with ThreadPoolExecutor(24) as pool:
+                list(pool.map(lambda number: (send_large if number < 3 else ask_some)(number), range(24)))
+            grown = _memory_peak(running.pid) - before
+        running.kill()
+
+    assert statuses == [413] * 3
+    assert len(answered) == 63
+    assert _recorded(tmp_path / "session.replay") == answered
+    assert grown < 60, "megabytes, of which bodies of 100 MB would take more"
+
+
+def _hundred_megabytes() -> Iterator[bytes]:
+    for _ in range(100):
+        yield b"y" * 1_000_000
+
+
+@contextmanager
+def _slow_callers(address: str, count: int) -> Iterator[None]:
+    """Begin requests of nearly the largest size that never come to their end."""
+    url = httpx.URL(address)
+    head = f"POST {url.path}/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 3900000\r\n\r\n"
+    with ExitStack() as opened:
+        for _ in range(count):
+            slow = opened.enter_context(socket.create_connection(("127.0.0.1", url.port)))
+            slow.sendall(head.encode() + b"{")
+        yield
+
+
+def _memory_peak(pid: int) -> int:
+    """Return the most memory that a process has had, in MB."""
+    (line,) = (line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) // 1_000
 
 
 def test_a_session_of_more_than_64_mebibytes_is_recorded_whole(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -108,12 +109,28 @@ def test_no_more_bodies_are_held_than_there_is_room_for() -> None:
 
     async def many() -> list[int]:
         limited = LimitedBodies(Application(use), LIMITS)
-        callers = [Caller([b"x"], size=None) for _ in range(5 * IN_FLIGHT)]
+        callers = [Caller([b"x" * 100], size=None) for _ in range(5 * IN_FLIGHT)]
         await asyncio.gather(*(limited(one.scope, one.receive, one.send) for one in callers))
         return [one.status for one in callers]
 
     assert asyncio.run(many()) == [200] * 5 * IN_FLIGHT
     assert most == IN_FLIGHT
+
+
+def test_callers_that_are_slow_keep_nobody_waiting() -> None:
+    async def many() -> int:
+        application = LimitedBodies(Application(), replace(LIMITS, seconds_max=60.0))
+        slow = [Caller([b"x"], size=100, silent=True) for _ in range(5 * IN_FLIGHT)]
+        waiting = [asyncio.ensure_future(application(one.scope, one.receive, one.send)) for one in slow]
+        await asyncio.sleep(0)
+        quick = Caller([b"x" * 100], size=100)
+        await asyncio.wait_for(application(quick.scope, quick.receive, quick.send), 20)
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        return quick.status
+
+    assert asyncio.run(many()) == 200
 
 
 def test_who_gives_up_waiting_for_room_takes_none() -> None:
