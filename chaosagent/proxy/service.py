@@ -2,7 +2,8 @@
 
 A call is the operation `METHOD /path` with what changes in the path, the query and the fields of a JSON body as
 arguments. An answer is what its JSON says; one that has another status than 200, is no JSON, or has headers that
-matter, is a mapping of `status`, `headers` and `body`. An error status is a failure.
+matter, is a mapping of `status`, `headers` and `body`. An error status is a failure. A key in the query, such as
+`api_key`, goes to the upstream; `[secret]` crosses in its place.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from chaosagent.proxy.concurrency import CallOrder
 from chaosagent.proxy.parse_json import UncrossableError, parse_json
 from chaosagent.proxy.routes import SAFE, Routes, check_operation, fill_path, names_in
 from chaosagent.proxy.upstream import Headers, Reply, Server, call_function
+from chaosagent.proxy.withheld import is_secret, restored, withheld
 from chaosagent.targets.call_handler import handed_over, through
 from chaosagent.targets.target import Door, EffectRule, Run
 from chaosagent.vocabulary import StatusError
@@ -138,10 +140,14 @@ class ServiceDoor:
         cookies = list[str]()
         match = self._routes.match(call.method, call.path)
         query = _query_of(call.query)
+        secret = {name: value for name, value in query.items() if _is_secret(name, value)}
         read = _body_of(call)
         arguments, inside = _flat(match.arguments, query, read)
+        secrets = {name: secret[own] for name, own in inside.query.items() if own in secret}
+        arguments |= {name: withheld(value) for name, value in secrets.items()}
 
         async def send(given: dict[str, Any]) -> Plain:
+            given = restored(given, secrets)
             async with self._together.in_order():
                 if self._server is None:
                     return await self._answered(match.operation, given)
@@ -280,6 +286,10 @@ def _query_of(query: str) -> dict[str, Any]:
             else ([found[name], value] if name in found else value)
         )
     return found
+
+
+def _is_secret(name: str, value: str | list[str]) -> bool:
+    return any(is_secret(name, one) for one in ([value] if isinstance(value, str) else value))
 
 
 def _text_or_bytes(body: bytes) -> str | bytes:

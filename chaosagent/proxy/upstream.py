@@ -23,6 +23,7 @@ from chaosagent.proxy.dialect import Body, Dialect, MalformedAnswerError, list_o
 from chaosagent.proxy.parse_json import UncrossableError, parse_json
 from chaosagent.proxy.server import EXTRA
 from chaosagent.proxy.sse import BrokenStreamError, read_events
+from chaosagent.proxy.withheld import shown_url
 from chaosagent.targets.target import Run
 from chaosagent.vocabulary import StatusError
 
@@ -205,6 +206,7 @@ class Server:
 
     def __init__(self, name: str, url: str, troubles: UpstreamErrors, client: Client) -> None:
         self._name, self._url, self._troubles, self._client = name, base_url(url, name), troubles, client
+        self._shown = shown_url(self._url)
 
     async def send(self, method: str, path: str, headers: Headers, body: bytes) -> Reply:
         """Send a request and return the answer.
@@ -220,20 +222,20 @@ class Server:
             answer, read = await self._client.request(method, f"{self._url}{path}", headers=kept, content=body)
         except httpx.ConnectError as error:
             message = (
-                f"{self._name} cannot be reached at {self._url}: {str(error) or type(error).__name__}. Is it running?"
+                f"{self._name} cannot be reached at {self._shown}: {str(error) or type(error).__name__}. Is it running?"
             )
             self._troubles.unreachable.append(message)
             raise self._troubles.refused(message) from error
         except httpx.TimeoutException as error:
             raise TimeoutError(f"{self._name} was silent for {SECONDS_MAX:g} s") from error
         except httpx.HTTPError as error:
-            message = f"{self._name} at {self._url} broke off: {str(error) or type(error).__name__}"
+            message = f"{self._name} at {self._shown} broke off: {str(error) or type(error).__name__}"
             self._troubles.tell(message)
             raise ConnectionError(message) from error
         except BodyTooLargeError as error:
             raise self._troubles.refused(
-                f"{self._name} at {self._url} answered with more bytes than are allowed. Start the proxy with a higher "
-                "--body-megabytes-max."
+                f"{self._name} at {self._shown} answered with more bytes than are allowed. Start the proxy with a "
+                "higher --body-megabytes-max."
             ) from error
         if answer.status_code >= 400:
             text = read.decode(answer.encoding or "utf-8", "replace")[:MESSAGE_MAX]
@@ -250,19 +252,19 @@ class Server:
                 return dialect.gathered(read_events(reply.body.decode("utf-8", "replace")))
             found = parse_json(reply.body)
         except BrokenStreamError as error:
-            raise self._troubles.refused(f"{self._name} at {self._url}: {error}.") from error
+            raise self._troubles.refused(f"{self._name} at {self._shown}: {error}.") from error
         except UncrossableError as error:
             raise self._troubles.refused(
-                f"{self._name} at {self._url} answered {dialect.path} with what cannot cross: {error}."
+                f"{self._name} at {self._shown} answered {dialect.path} with what cannot cross: {error}."
             ) from error
         except ValueError as error:
             shown = reply.body[:80].decode("utf-8", "replace")
             raise self._troubles.refused(
-                f"{self._name} at {self._url} answered {dialect.path} with what is no JSON: {shown!r}."
+                f"{self._name} at {self._shown} answered {dialect.path} with what is no JSON: {shown!r}."
             ) from error
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise self._troubles.refused(
-                f"{self._name} at {self._url}: its stream does not keep to {dialect.name}: {error!r}."
+                f"{self._name} at {self._shown}: its stream does not keep to {dialect.name}: {error!r}."
             ) from error
         try:
             if not isinstance(found, dict):
@@ -270,7 +272,7 @@ class Server:
             dialect.answer_of(found)
         except (MalformedAnswerError, KeyError, TypeError, AttributeError) as error:
             raise self._troubles.refused(
-                f"{self._name} at {self._url} answered {dialect.path} with what is no answer of {dialect.name}: "
+                f"{self._name} at {self._shown} answered {dialect.path} with what is no answer of {dialect.name}: "
                 f"{error}."
             ) from error
         return found

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from chaosagent.proxy.proxy import Backends
+from chaosagent.proxy.server import bound_socket
 from chaosagent.proxy.service import Service
 from chaosagent.vocabulary import Ending
 from tests.proxy.conftest import Upstream, ask
@@ -94,6 +95,85 @@ def test_a_caller_gets_its_own_cookie_and_no_record_does(
     assert [headers.get("cookie") for _, headers, _ in server.asked] == [None, "session=of-a"]
     assert [headers.get("cookie") for _, headers, _ in other.asked] == [None]
     assert not [step for step in trace.steps if b"of-a" in step.request + step.response]
+
+
+# ---------------------------------------------------------------------- keys in addresses
+
+
+CANARY = "canary-0123456789-secret"
+
+
+@pytest.mark.parametrize(
+    "name", ["key", "api_key", "API-Key", "access_token", "token", "X-Amz-Signature", "client_secret"]
+)
+def test_a_key_in_a_query_goes_to_the_upstream_and_into_no_record(upstream: Callable[..., Upstream], name: str) -> None:
+    server = upstream(b"{}")
+
+    def asking(value: str) -> Callable[[dict[str, str]], Any]:
+        async def ask_both(variables: dict[str, str]) -> None:
+            async with _client() as client:
+                await client.get(f"{variables['SHOP_URL']}/orders", params=[(name, value), ("zone", "2")])
+                await client.get(f"{variables['OPENAI_BASE_URL']}/models", params=[(name, value), (name, "x" * 20)])
+
+        return ask_both
+
+    behind = Backends({"openai": server.url}, {"shop": Service(server.url)})
+    first, second = (ask(behind, asking(value)).trace for value in (CANARY, "another-" + CANARY))
+
+    assert [line for line, _, _ in server.asked[:2]] == [
+        f"GET /orders?{name}={CANARY}&zone=2",
+        f"GET /v1/models?{name}={CANARY}&{name}={'x' * 20}",
+    ]
+    assert first.digest == second.digest
+    assert [step.arguments for step in first.steps] == [{name: "[secret]", "zone": "2"}, {name: ["[secret]"] * 2}]
+    assert CANARY not in repr([step.canonical() for step in first.steps])
+
+
+def test_what_only_looks_like_a_key_crosses(upstream: Callable[..., Upstream]) -> None:
+    server = upstream(b"{}")
+    query = {"key": "A-17", "token": "next", "page_token": CANARY, "keys": CANARY, "monkey": CANARY}
+
+    async def asking(variables: dict[str, str]) -> None:
+        async with _client() as client:
+            await client.get(f"{variables['SHOP_URL']}/orders", params=query)
+
+    assert ask(Backends(services={"shop": Service(server.url)}), asking).trace.steps[0].arguments == query
+
+
+def test_a_function_in_the_place_of_a_service_gets_the_key() -> None:
+    given: list[str] = []
+    behind = Backends(services={"shop": Service(lambda: {"GET /orders": lambda api_key: given.append(api_key)})})
+
+    async def asking(variables: dict[str, str]) -> None:
+        async with _client() as client:
+            await client.get(f"{variables['SHOP_URL']}/orders", params={"api_key": CANARY})
+
+    trace = ask(behind, asking).trace
+
+    assert given == [CANARY]
+    assert trace.steps[0].arguments == {"api_key": "[secret]"}
+
+
+def test_a_password_in_the_address_of_an_upstream_is_in_no_message_and_no_record() -> None:
+    troubles: list[str] = []
+    with bound_socket(0) as silent:  # nobody listens there, and as long as it is held nobody can
+        port = silent.getsockname()[1]
+        place = f"http://user:{CANARY}@127.0.0.1:{port}"
+        behind = Backends({"openai": place}, {"shop": Service(place)})
+
+        async def asking(variables: dict[str, str]) -> list[Any]:
+            async with _client() as client:
+                return [
+                    await client.post(f"{variables['OPENAI_BASE_URL']}/chat/completions", json={"messages": []}),
+                    await client.get(f"{variables['SHOP_URL']}/orders"),
+                ]
+
+        asked = ask(behind, asking, troubles=troubles)
+
+    assert len(troubles) == 2
+    assert f"at http://127.0.0.1:{port}" in troubles[0]
+    assert CANARY not in repr(troubles) + "".join(answer.text for answer in asked.told)
+    assert CANARY not in repr([step.canonical() for step in asked.trace.steps])
 
 
 # ---------------------------------------------------------------------- bodies that nest

@@ -14,11 +14,12 @@ import pytest
 
 from chaosagent.execution.execute import execute
 from chaosagent.faults.schedule import EMPTY
-from chaosagent.proxy.proxy import Backends
+from chaosagent.proxy.proxy import Backends, Proxy
+from chaosagent.proxy.server import bound_socket
 from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Ending, Outcome, Task
 from tests.proxy.conftest import Upstream, ask, experiment
-from tests.proxy.test_hostile_callers import DEEP, LOGIN, REFUSED, STRICT_LOGIN
+from tests.proxy.test_hostile_callers import CANARY, DEEP, LOGIN, REFUSED, STRICT_LOGIN
 
 pytestmark = [pytest.mark.mcp, pytest.mark.proxy, pytest.mark.slow]
 mcp: Any = pytest.importorskip("mcp")
@@ -85,6 +86,26 @@ def test_each_caller_has_cookies_of_its_own_and_no_record_has_any(
 
     assert [headers.get("cookie") for _, headers, _ in server.asked] == [None, "session=of-a", None]
     assert not [step for step in trace.steps if b"of-a" in step.request + step.response]
+
+
+def test_a_key_in_the_address_of_a_server_is_in_no_message_and_no_record() -> None:
+    told: list[str] = []
+    with bound_socket(0) as silent:  # nobody listens there, and as long as it is held nobody can
+        url = f"http://user:{CANARY}@127.0.0.1:{silent.getsockname()[1]}/mcp?key={CANARY}"
+
+        @target(clock="wall")
+        async def asking(_: Task, run: Run) -> Outcome:
+            proxy = Proxy(run, _behind(url))
+            proxy.troubles.tell = told.append
+            async with proxy.open() as variables, _client() as client:
+                told.append((await client.post(variables["SHOP_MCP_URL"], content=_call())).text)
+            return Outcome("", success=True)
+
+        trace = execute(experiment(asking), EMPTY).trace
+
+    assert all("cannot be reached at http://127.0.0.1" in line for line in told)
+    assert len(told) == 2
+    assert CANARY not in repr(told) + repr([step.canonical() for step in trace.steps])
 
 
 @pytest.mark.parametrize("body", DEEP)

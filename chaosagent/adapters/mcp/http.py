@@ -25,6 +25,7 @@ from chaosagent.event_loop.real_time_loop import RealTimeLoop
 from chaosagent.proxy.bodies import BodyTooLargeError, read_body
 from chaosagent.proxy.parse_json import UncrossableError, parse_json
 from chaosagent.proxy.upstream import CONNECT_SECONDS_MAX, UpstreamErrors, cookie_behind, no_cookies
+from chaosagent.proxy.withheld import shown_url
 
 _OF_A_CONNECTION = frozenset({
     "host", "content-length", "connection", "keep-alive", "transfer-encoding", "te", "upgrade", "accept-encoding",
@@ -116,14 +117,15 @@ class HttpRelay:
             return await self._client.send(made, stream=True)
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             why = str(error) or type(error).__name__
-            message = f"MCP server {self._doors.name!r} cannot be reached at {self._url}: {why}. Is it running?"
+            place = shown_url(self._url)
+            message = f"MCP server {self._doors.name!r} cannot be reached at {place}: {why}. Is it running?"
             self.troubles.unreachable.append(message)
             self.troubles.tell(message)
             raise httpx2.ConnectError(message) from error
 
     def refused(self, message: str) -> MCPError:
         """Return the error of an answer that cannot be taken, and report it."""
-        self.troubles.tell(f"MCP server {self._doors.name!r} at {self._url}: {message}")
+        self.troubles.tell(f"MCP server {self._doors.name!r} at {shown_url(self._url)}: {message}")
         return MCPError(types.INTERNAL_ERROR, message)
 
     def malformed(self, said: str, status: int) -> MCPError:
