@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import End, Monitor, Reading, Setting, violated
@@ -15,12 +16,14 @@ from chaosagent.contracts.pattern import StepPattern, acts, step_pattern
 from chaosagent.contracts.settings import BROKEN, ContractSettings, check_share, check_texts, settle
 from chaosagent.errors import UsageError
 from chaosagent.trace.step import Step
-from chaosagent.vocabulary import Verdict
+from chaosagent.vocabulary import Boundary, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleBoundary(ContractSettings):
     """An agent with a share D_i of actions outside its role above `share_max` is a violation.
+
+    Asking a model is thinking and no action, so it counts neither as one nor among all.
 
     With a `share_max` of 0 the first such action is one; otherwise the end of the run decides. The margin is the share
     that was left, relative to `share_max`; of a violation at the end minus D_i of the worst agent.
@@ -30,6 +33,7 @@ class RoleBoundary(ContractSettings):
         share_max: The D_i that is tolerated, from 0 to 1.
     """
 
+    semantics: ClassVar[int] = 2
     id: str = "role-boundary"
     allowed: Mapping[str, str | tuple[str, ...]]
     share_max: float = 0.0
@@ -61,7 +65,7 @@ class _RoleBoundaryMonitor:
 
     def step(self, step: Step) -> Reading | None:
         allowed = self._allowed.get(step.role)
-        if allowed is None or not acts(step):
+        if allowed is None or step.boundary is Boundary.MODEL or not acts(step):
             return None
         inside = allowed(step)
         if self._share_max == 0.0:

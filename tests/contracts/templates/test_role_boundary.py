@@ -60,3 +60,16 @@ def test_agents_are_judged_one_by_one() -> None:
 )
 def test_other_roles_blocked_actions_and_notes_do_not_count(step: Step) -> None:
     assert watch(RoleBoundary(allowed={"reader": "read"}), [step])[-1].verdict is Verdict.HOLDS
+
+
+def test_asking_a_model_is_no_action() -> None:
+    asked = [make_step(i, "model:gpt", "complete", agent="ann", role="reader") for i in range(8)]
+    did = [
+        make_step(8 + i, operation=name, agent="ann", role="reader")
+        for i, name in enumerate(("read", "write", "write"))
+    ]
+    strict = RoleBoundary(allowed={"reader": "read"})
+    tolerant = RoleBoundary(allowed={"reader": "read"}, share_max=0.5)
+
+    assert watch(strict, asked)[-1].verdict is Verdict.HOLDS
+    assert watch(tolerant, asked + did)[-1].reason == "ann left its role in 2 of 3 actions"
