@@ -30,12 +30,13 @@ if TYPE_CHECKING:
     from chaosagent.api.study import Study
     from chaosagent.contracts.custom import contract
     from chaosagent.contracts.temporal import always, count, never, since, until, within
+    from chaosagent.effects.rule import effect
     from chaosagent.errors import ChaosAgentError, UsageError
     from chaosagent.execution.untraced import UntracedRun
     from chaosagent.governance.capability import Capability, CapabilitySet
     from chaosagent.governance.mediator import Mediator, PolicyMediator, Ruling
     from chaosagent.targets.deterministic import deterministic
-    from chaosagent.targets.target import Run, Target, effect, fresh, target
+    from chaosagent.targets.target import Run, Target, fresh, target
     from chaosagent.vocabulary import (
         ActionBlocked,
         Claim,
@@ -99,7 +100,7 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("always", "count", "never", "since", "until", "within"), "chaosagent.contracts.temporal"),
     **dict.fromkeys(("ChaosAgentError", "UsageError"), "chaosagent.errors"),
-    **dict.fromkeys(("Run", "Target", "effect", "fresh", "target"), "chaosagent.targets.target"),
+    **dict.fromkeys(("Run", "Target", "fresh", "target"), "chaosagent.targets.target"),
     **dict.fromkeys(("Capability", "CapabilitySet"), "chaosagent.governance.capability"),
     **dict.fromkeys(("Mediator", "PolicyMediator", "Ruling"), "chaosagent.governance.mediator"),
     **dict.fromkeys(("CheckResult", "check"), "chaosagent.api.check_traces"),
@@ -112,6 +113,7 @@ _HOMES = {
     "search": "chaosagent.api.search_study",
     "UntracedRun": "chaosagent.execution.untraced",
     "contract": "chaosagent.contracts.custom",
+    "effect": "chaosagent.effects.rule",
     "deterministic": "chaosagent.targets.deterministic",
 }
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from chaosagent.canonical import Plain
-from chaosagent.targets.target import EffectRule
+from chaosagent.effects.rule import EffectRule
 from chaosagent.vocabulary import Claim, Effect, Outcome, SystemConfig, Task
 
 ORDER = "A-17"

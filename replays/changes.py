@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from chaosagent.canonical import Plain, digest, digest_of, pack
 from chaosagent.contracts.contract import Contract, Nominal
+from chaosagent.effects.failed_when import EVERY
 from chaosagent.execution.crash_location import RAISED
 from chaosagent.execution.execute import Experiment
 from chaosagent.execution.trace_checks import judge
-from chaosagent.replays.declarations import UNREADABLE, Declaration, contract_text, digest_of_constants
+from chaosagent.replays.declarations import FAILED_WHEN, UNREADABLE, Declaration, contract_text, digest_of_constants
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.stored_inputs import full_task
 from chaosagent.targets.target import ObjectiveFunction
@@ -139,18 +140,26 @@ def effects_change(record: ReplayRecord, today: Trace) -> Change | None:
     return Change("effects", text, digest_of(["effects", *(_sorted(counts) for counts in (missing, added))]))
 
 
-def effect_losses(record: ReplayRecord, runs: Iterable[Trace]) -> list[Change]:
+def effect_losses(record: ReplayRecord, runs: Iterable[Trace], known: Iterable[Declaration] = ()) -> list[Change]:
     """Return which operations committed something in the record's run and commit nothing, or otherwise, in any today.
 
-    That is all that shows of the declarations of a door which is opened only under a fault.
+    That is all that shows of the declarations of a door which is opened only under a fault. There, a call that has
+    failed only by `failed_when` counts as one that succeeds, unless the record is known to have the same condition.
 
     Args:
         record: The stored counterexample.
         runs: Those of today.
+        known: The declarations that today's target shares with the record.
     """
     traces = list(runs)
     recorded, now = _committed_by([record.trace]), _committed_by(traces)
-    succeeded = {_call_of(step) for trace in traces for step in trace.steps if step.failure is None}
+    said = {one.name.removeprefix(FAILED_WHEN) for one in known if one.name.startswith(FAILED_WHEN)}
+    succeeded = {
+        _call_of(step)
+        for trace in traces
+        for step in trace.steps
+        if step.failure is None and not (step.soft_error and _is_said(step, said))
+    }
     changes = []
     for call in sorted(recorded):
         if call in succeeded and call not in now:
@@ -191,6 +200,10 @@ def identity_changes(record: ReplayRecord, runs: Iterable[Trace]) -> list[Change
             Change("effects", text, digest_of(["identity", interface, operation, kind, *sorted(today.names)]))
         )
     return changes
+
+
+def _is_said(step: Step, failing: Collection[str]) -> bool:
+    return f"{step.interface}, {step.operation}" in failing or f"{step.interface}, {EVERY}" in failing
 
 
 class _Identified(NamedTuple):
@@ -249,8 +262,9 @@ def declaration_changes(
     """Return which declarations are other ones than in a record, and notes on those that cannot be compared.
 
     Declarations of effects that the record does not have are no difference: they can only add to what is seen. Nor is
-    one that was only moved to another interface or operation. Of contracts only the violated one counts,
-    if there is one.
+    one that was only moved to another interface or operation. A condition for failed calls takes away from what is
+    seen, so a new one is a difference, also one that was moved. Of contracts only the violated one counts, if
+    there is one.
 
     Args:
         recorded: Those of the record.
@@ -269,12 +283,16 @@ def declaration_changes(
         if known == UNREADABLE:
             notes.append(f"{name}: the source cannot be read, so the declaration is not compared")
             continue
-        if found is None and known in moved:
+        if found is None and known in moved and not name.startswith(FAILED_WHEN):
             notes.append(f"{name}: declared for {moved[known].removeprefix('effects of ')} now")
             continue
         how = "there is no such declaration any more" if found is None else "the declaration has changed"
         text = f"{name}: {how if found != UNREADABLE else 'its source cannot be read any more'}"
         changes.append(Change("declaration", text, digest_of(["declaration", name, known, found or ""])))
+    for name, found in sorted(now.items()):
+        if name.startswith(FAILED_WHEN) and name not in known_names:
+            text = f"{name}: the record has no such declaration, so answers that are failed calls now were none in it"
+            changes.append(Change("declaration", text, digest_of(["declaration", name, "", found])))
     return changes, notes
 
 

@@ -22,10 +22,11 @@ from typing import NamedTuple
 from chaosagent.canonical import Plain, digest, digest_of, plain
 from chaosagent.contracts.contract import Contract
 from chaosagent.contracts.templates.objective import Objective
+from chaosagent.effects.rule import EffectOf, EffectRule
 from chaosagent.errors import UsageError
 from chaosagent.execution.run.doors import DoorOptions
 from chaosagent.replays.syntax import syntax_of_class, syntax_of_function
-from chaosagent.targets.target import EffectOf, EffectRule, ObjectiveFunction
+from chaosagent.targets.target import ObjectiveFunction
 
 UNREADABLE = ""
 """Stands for the digest of what has no source that could be read."""
@@ -37,11 +38,15 @@ OBJECTS_MAX = 10_000
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)  # compared with texts
 
 
+FAILED_WHEN = "failed_when of "
+"""How names of declarations of failed calls begin."""
+
+
 class Declaration(NamedTuple):
-    """One effect or contract.
+    """One effect, contract, or condition for failed calls.
 
     Attributes:
-        name: `"contract at-most-once"`, or `"effects of service:payments, refund"`.
+        name: `"contract at-most-once"`, `"effects of service:payments, refund"`, or `"failed_when of service:mail, *"`.
         digest: Of what it says; `UNREADABLE` where its source cannot be read.
     """
 
@@ -99,6 +104,8 @@ def _of_effects(doors: Mapping[str, DoorOptions]) -> list[Declaration]:
         for operation, rule in options.effects.items():
             name = f"effects of {interface}, {operation}"
             found.append(Declaration(name, _digest_of_rule(rule, interface, operation)))
+        for operation, condition in options.failed_when.conditions.items():
+            found.append(Declaration(f"{FAILED_WHEN}{interface}, {operation}", _digest_of(condition)))
         if options.committed is not None:
             found.append(Declaration(f"effects of {interface}", _digest_of(options.committed)))
     return found
@@ -109,10 +116,19 @@ def _digest_of_rule(rule: EffectRule, interface: str, operation: str) -> str:
 
     The names of identifying arguments are left out: an argument may be renamed, and replays compare the values.
     """
-    if isinstance(rule, EffectOf):
-        kind = rule.kind or f"{interface.partition(':')[2]}.{operation}"
-        return digest_of(["effect", EFFECT_SEMANTICS, kind, len(rule.identity), rule.impact.value])
-    return _digest_of(rule)
+    if not isinstance(rule, EffectOf):
+        return _digest_of(rule)
+    kind = rule.kind or f"{interface.partition(':')[2]}.{operation}"
+    said: list[Plain] = ["effect", EFFECT_SEMANTICS, kind, len(rule.identity), rule.impact.value]
+    if any(_further(rule).values()):
+        further = _digest_of(_further(rule))
+        return digest_of([*said, further]) if further != UNREADABLE else UNREADABLE
+    return digest_of(said)
+
+
+def _further(rule: EffectOf) -> dict[str, object]:
+    """Return what an effect rule says besides what records of earlier versions know."""
+    return {"when": rule.when, "idempotent": rule.idempotent, "function": rule.function}
 
 
 def _digest_of(value: object) -> str:
@@ -176,6 +192,8 @@ class _Describer:
                 # Their order differs from process to process, so none of them may have a number in the others.
                 found = [_Describer(self._numbers).described(one) for one in value]
                 return ["set", *sorted(found, key=digest_of)]
+            case EffectOf():
+                return self._effect(value)
             case Mapping():
                 return {key: self.described(inside) for key, inside in _by_name(value)}
             case FunctionType():
@@ -190,6 +208,14 @@ class _Describer:
         if state or not _is_of_library(type(value).__module__):
             return [_kind(type(value)), {name: self.described(inside) for name, inside in state.items()}]
         return [_kind(type(value)), {}, *map(self.described, _made_from(value))]
+
+    def _effect(self, rule: EffectOf) -> Plain:
+        """Return what a rule says in a function that keeps it: as always, unless it says what it could not before."""
+        state: dict[str, object] = {"identity": rule.identity, "impact": rule.impact, "kind": rule.kind}
+        further = _further(rule)
+        state |= further if any(further.values()) else {}
+        kind: Plain = ["class", "chaosagent.targets.target", "EffectOf", 1]
+        return [kind, {name: self.described(state[name]) for name in sorted(state)}]
 
     def _function(self, function: FunctionType) -> Plain:
         kept = [*map(_content, function.__closure__ or ()), *(function.__defaults__ or ())]

@@ -338,7 +338,8 @@ class ScheduleReplay:
         changes.extend(change for change in (overlooked, labels, effects, ending) if change is not None)
         if self._effects_change is None:
             runs = [trace, *(run.trace for run in self._run.executions.values())]
-            changes.extend([*effect_losses(record, runs), *identity_changes(record, runs)])
+            shared = set(declared) & set(self._today.declarations)
+            changes.extend([*effect_losses(record, runs, shared), *identity_changes(record, runs)])
         added = [effect.key for effect in added_effects(record, trace)]
         if added:
             notes.append(f"today's run without faults commits {', '.join(added)}, too")

@@ -55,6 +55,7 @@ def write_step(step: Step) -> Plain:
         "egress": step.egress,
         "links": [list(link) for link in step.links],
         "inside": step.inside,
+        **({"soft_error": step.soft_error} if step.soft_error else {}),
     }
 
 
@@ -78,6 +79,7 @@ def read_step(section: Section, index: int) -> Step:
     step.egress = section.flag("egress")
     step.links = tuple(read_link(link) for link in section.items("links"))
     step.inside = section.text("inside")
+    step.soft_error = section.text("soft_error") if "soft_error" in section else ""
     step.seal()
     return step
 

@@ -3,9 +3,15 @@
     command: node agent.mjs
     models: {openai: https://api.openai.com}
     services:
-      shop: {upstream: "http://127.0.0.1:8080", effects: {POST /refunds: [order, amount]}}
+      shop:
+        upstream: http://127.0.0.1:8080
+        effects: {POST /refunds: [order, amount]}
+        failed_when: {POST /refunds: {json: status, is: error}}
     mcp: {bank: {server: "node bank.mjs", effects: {transfer: [to, amount]}, read_only: [balance]}}
     tasks: [{id: late-parcel, input: {order: A-17}}]
+
+`effects` and `failed_when` take the forms of `chaosagent.effects`, for example names of arguments, a function
+`eff.py:book`, `{identity: [key], idempotent: true}`; and `"^Error"` for all operations.
 
 A study file names it as `target: agent.yaml`. Where a URL stands, there may be `scripted:file.py:function` or
 `scripted:module:function`, or `canned:answers.yaml` for a model; for a service the function returns the functions that
@@ -17,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -25,14 +31,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from chaosagent.adapters.command import SECONDS_MAX, command
 from chaosagent.adapters.doors import Tools
 from chaosagent.adapters.mcp.server import McpServer
+from chaosagent.effects.condition import Loader
+from chaosagent.effects.failed_when import failed_when_from
+from chaosagent.effects.rule import EffectRule, effect_rule_from
 from chaosagent.errors import UnknownNameError, UsageError
 from chaosagent.importable import make_importable
 from chaosagent.proxy.concurrency import SECONDS
 from chaosagent.proxy.service import Service
 from chaosagent.proxy.upstream import answers_in, base_url, canned_model
 from chaosagent.targets.references import load_object
-from chaosagent.targets.target import EffectOf, EffectRule, Target
-from chaosagent.vocabulary import Impact, Labels, SystemConfig, Task
+from chaosagent.targets.target import Target
+from chaosagent.vocabulary import Labels, SystemConfig, Task
 
 SCRIPTED, CANNED = "scripted:", "canned:"
 
@@ -41,15 +50,10 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class _Effect(_Strict):
-    identity: list[str]
-    impact: Impact = Impact.HIGH
-    kind: str = ""
-
-
 class _Service(_Strict):
     upstream: str
-    effects: dict[str, list[str] | _Effect | str] = {}
+    effects: dict[str, Any] = {}
+    failed_when: Any = None
     read_only: list[str] = []
     routes: list[str] = []
     egress: bool = False
@@ -58,7 +62,8 @@ class _Service(_Strict):
 
 class _McpServer(_Strict):
     server: str
-    effects: dict[str, list[str] | _Effect | str] = {}
+    effects: dict[str, Any] = {}
+    failed_when: Any = None
     read_only: list[str] = []
     egress: list[str] = []
 
@@ -184,33 +189,34 @@ def _keys_at(path: tuple[int | str, ...]) -> list[str]:
     kind: type[BaseModel] = kinds.get(str(path[0]), _CommandFile) if path else _CommandFile
     if "labels" in path[1:]:
         kind = _Labels
-    elif "effects" in path[1:]:
-        kind = _Effect
     return sorted(kind.model_fields)
 
 
 def _service(entry: _Service, folder: Path, where: str) -> Service:
     return Service(
         service_of(entry.upstream, folder, where),
-        effects={name: _effect(rule, folder, f"{where}.effects") for name, rule in entry.effects.items()},
+        effects=_effects(entry.effects, folder, where),
         read_only=tuple(entry.read_only),
         routes=tuple(entry.routes),
         egress=entry.egress,
         reset=entry.reset,
+        failed_when=failed_when_from(entry.failed_when, f"{where}.failed_when", _loader(folder)),
     )
 
 
 def _mcp_server(entry: _McpServer, folder: Path, where: str) -> McpServer:
-    effects = {tool: _effect(rule, folder, f"{where}.effects") for tool, rule in entry.effects.items()}
-    return McpServer(entry.server, Tools(effects, entry.read_only, egress=entry.egress), folder)
+    failing = failed_when_from(entry.failed_when, f"{where}.failed_when", _loader(folder))
+    tools = Tools(_effects(entry.effects, folder, where), entry.read_only, egress=entry.egress, failed_when=failing)
+    return McpServer(entry.server, tools, folder)
 
 
-def _effect(rule: list[str] | _Effect | str, folder: Path, where: str) -> EffectRule:
-    if isinstance(rule, str):
-        return cast("EffectRule", _function(f"{SCRIPTED}{rule}", folder, where))
-    if isinstance(rule, list):
-        return EffectOf(tuple(rule))
-    return EffectOf(tuple(rule.identity), rule.impact, rule.kind)
+def _effects(given: Mapping[str, object], folder: Path, where: str) -> dict[str, EffectRule]:
+    load = _loader(folder)
+    return {name: effect_rule_from(rule, f"{where}.effects.{name}", load) for name, rule in given.items()}
+
+
+def _loader(folder: Path) -> Loader:
+    return lambda reference, where: load_object(reference, where=where, folder=folder)
 
 
 def _function(place: str, folder: Path, where: str) -> Callable[..., Any]:

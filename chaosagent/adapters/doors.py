@@ -13,9 +13,11 @@ from typing import Any
 
 from chaosagent.adapters.checkpoints import Course, World
 from chaosagent.canonical import Plain, digest_of, plain
+from chaosagent.effects.failed_when import FailedWhen, FailedWhenForm, failed_when_from
+from chaosagent.effects.rule import EffectRule, is_effect_rule
 from chaosagent.errors import TargetError, UnknownNameError
 from chaosagent.targets.call_handler import COMPLETE, Handler, handed_over, is_behind, through
-from chaosagent.targets.target import Ask, Door, EffectRule, Run
+from chaosagent.targets.target import Ask, Door, Run
 
 CALL = "call"
 """The operation of a tool: an interface has one tool behind it."""
@@ -57,6 +59,11 @@ class Tools:
         stale: What a cache would hold, by the tool's name: a function of its arguments.
         errors: Exception classes that tools, models and memories raise, so that a replay can raise them again.
         egress: Tools that send what they are given out of the organisation, for `no-leak`.
+        failed_when: Which answers are failed calls, by the tool's name or for all; see `chaosagent.effects.condition`.
+
+    Raises:
+        TargetError: A text stands where a list of names is expected.
+        UsageError: `failed_when` holds no conditions.
     """
 
     effects: Mapping[str, EffectRule] = field(default_factory=dict)
@@ -64,8 +71,10 @@ class Tools:
     stale: Mapping[str, Callable[[Mapping[str, Plain]], Plain]] = field(default_factory=dict)
     errors: Sequence[type[Exception]] = ()
     egress: Iterable[str] = ()
+    failed_when: FailedWhenForm | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "failed_when", failed_when_from(self.failed_when, "failed_when"))
         for name in ("read_only", "egress"):
             given = getattr(self, name)
             if isinstance(given, str):
@@ -73,6 +82,11 @@ class Tools:
                     f"{name}={given!r} is one text. Give the names of tools as a list: {name}=[{given!r}]."
                 )
             object.__setattr__(self, name, tuple(given))  # what is gone through once would be empty the second time
+
+    @property
+    def failing(self) -> FailedWhen:
+        """Which answers are failed calls."""
+        return failed_when_from(self.failed_when, "failed_when")
 
     def raising(self, *errors: type[Exception]) -> Tools:
         """Return the same with the exception classes of a framework, too."""
@@ -86,7 +100,8 @@ class Tools:
             handoffs: Those by which it is said to hand on to other agents.
 
         Raises:
-            TargetError: A tool is said to read only and to commit something.
+            TargetError: A tool is said to read only and to commit something; or what it commits is said in no form
+                that is known.
             UnknownNameError: There is such a name; with the nearest tool.
         """
         names = sorted(known)
@@ -96,7 +111,13 @@ class Tools:
             for name in listed:
                 if name not in names:
                     raise UnknownNameError("tool", name, names, where)
-        for name in self.effects:
+        self.failing.check(names, "failed_when", "tool")
+        for name, rule in self.effects.items():
+            if not is_effect_rule(rule):
+                raise TargetError(
+                    f"effects of tool {name!r} are {rule!r:.80}. Write chaosagent.effect('order'), with the names of "
+                    "the arguments that identify an effect, or a function of arguments and answer."
+                )
             if name in self.read_only:
                 raise TargetError(f"tool {name!r} is declared read-only and has effects, too. Leave out one of them.")
 
@@ -251,6 +272,7 @@ class FrameworkDoors:
             clean_name(name),
             handed_over,
             effects={} if effect is None else {CALL: effect},
+            failed_when=self._tools.failing.of_one(name, CALL),
             read_only=name in self._read_only,
             stale=None if stale is None else _Stale(stale),
             errors=self._tools.errors,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from chaosagent.api.arguments import flag_of, path_of, plain_of
 from chaosagent.api.counterexample import Counterexample
@@ -16,6 +16,8 @@ from chaosagent.api.study import place_of_caller
 from chaosagent.api.target_output import target_output_to_stderr
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import Contract
+from chaosagent.effects.failed_when import FailedWhenForm
+from chaosagent.effects.rule import EffectRule
 from chaosagent.errors import UsageError
 from chaosagent.execution.trace_checks import Checks, Count, Finding, RunContext, Tally
 from chaosagent.importable import stop_if_loading
@@ -36,12 +38,18 @@ if TYPE_CHECKING:
 TraceSource: TypeAlias = "str | Path | Counterexample | ReplayRecord"
 
 
+AS_GIVEN = ("contracts", "effects", "failed_when")
+"""Keys whose values may hold functions and other objects."""
+
+
 class CheckKeys(TypedDict, total=False):
     """The keys of a file of contracts.
 
     Attributes:
         contracts: As in a study.
-        effects: What tools commit, by the arguments that identify it.
+        effects: What tools commit: the arguments that identify it, `chaosagent.effect(...)`, or a function of arguments
+            and answer.
+        failed_when: Which answers are failed calls, of all tools or by tool; see `chaosagent.effects.condition`.
         read_only: Tools that commit nothing.
         egress: Tools that send what they are given out of the organisation.
         canaries: Texts that must not leave.
@@ -49,7 +57,8 @@ class CheckKeys(TypedDict, total=False):
     """
 
     contracts: Sequence[ContractEntry]
-    effects: Mapping[str, Plain]
+    effects: Mapping[str, EffectRule | Plain]
+    failed_when: FailedWhenForm
     read_only: Sequence[str]
     egress: Sequence[str]
     canaries: Sequence[str]
@@ -163,9 +172,12 @@ def _checks(contracts: str | Path | Sequence[ContractEntry] | CheckKeys | None) 
         raise UsageError(f"{where}: contracts is one contract; give a list: check(traces, [contract]).")
     given = dict(contracts) if isinstance(contracts, Mapping) else {"contracts": contracts}
     entries = Entries(where)
-    others = plain_of({key: value for key, value in given.items() if key != "contracts"}, f"{where}: contracts")
+    others = plain_of({key: value for key, value in given.items() if key not in AS_GIVEN}, f"{where}: contracts")
     assert isinstance(others, dict)
-    data = {key: entries.contracts(given[key]) if key == "contracts" else others[key] for key in given}
+    data: dict[str, Any] = {
+        key: entries.contracts(value) if key == "contracts" else value if key in AS_GIVEN else others[key]
+        for key, value in given.items()
+    }
     return parse_checks(Located(where, "", data, {}), Path.cwd(), objects=entries.objects)
 
 

@@ -17,7 +17,8 @@ def check(
     traces: Annotated[
         list[Path],
         typer.Argument(
-            help="Files of spans (OTLP JSON lines or object, console exporter), replay records, or folders of them.",
+            help="Files of spans (OTLP JSON lines or object, console exporter), of conversations (OpenAI's chat "
+            "messages), replay records, or folders of them.",
             metavar="TRACES...",
             show_default=False,
         ),
@@ -37,12 +38,13 @@ def check(
     github: GitHub = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
-    """Check contracts on traces of production: OpenTelemetry GenAI spans. Nothing is executed.
+    """Check contracts on traces of production: OpenTelemetry GenAI spans, recorded conversations. Nothing is executed.
 
     The report names each violation with file, line, trace, span, step and agent. What spans do not prove is unknown,
     with the reason: contracts that compare with the run without injections, runs whose end is missing, arguments that
     were not recorded. `effects` in the file of contracts names what tools commit: `effects: {refund: order}` makes two
-    refunds of one order a violation of at-most-once. Files of any size are read as a stream.
+    refunds of one order a violation of at-most-once. `failed_when: "^Error"` says which answers are failed calls, which
+    commit nothing. Files of any size are read as a stream.
 
     Exit code: 0 nothing violated, 1 a hard contract is violated, 2 bad input, 3 nothing could be judged.
 

@@ -48,7 +48,7 @@ def answered(means: Predicate) -> Predicate:
     """Return the predicate of those steps, among some, that brought an answer and no failure; notes are answered."""
 
     def is_answered(step: Step) -> bool:
-        return means(step) and step.failure is None and step.kind is not StepKind.CANCELLED
+        return means(step) and not step.has_failed and step.kind is not StepKind.CANCELLED
 
     is_answered.__name__ = repr(means)
     return is_answered

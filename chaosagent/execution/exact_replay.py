@@ -12,8 +12,9 @@ from chaosagent.canonical import Plain
 from chaosagent.errors import ChaosAgentError, TargetError
 from chaosagent.execution.execute import Execution, Experiment, conduct, make_run
 from chaosagent.execution.failures import RunEnded, exception_of
-from chaosagent.execution.run.doors import DoorOptions, LiveDoor, read_text
+from chaosagent.execution.run.doors import DoorOptions, LiveDoor
 from chaosagent.execution.run.live_run import STATE_MISSING, LiveRun
+from chaosagent.execution.run.own_worlds import read_text
 from chaosagent.execution.run.passage import Passage
 from chaosagent.faults.dry import unpack_request, unpack_response
 from chaosagent.faults.injection import Place
@@ -134,7 +135,7 @@ class ReplayedRun(LiveRun):
         return self._outcome.state
 
     async def _answer_as(self, known: Step, passage: Passage) -> Plain:
-        passage.effects = known.effects
+        passage.effects, passage.soft_error = known.effects, known.soft_error
         loop = self.loop
         try:
             await self._turn_of(known)
@@ -205,6 +206,7 @@ class ReplayedRun(LiveRun):
         passage = Passage(self, door, _place_of(known), request.operation, request.arguments)
         passage.role, passage.request_bytes, passage.asked_at = known.role, known.request, known.asked_at
         passage.decision, passage.effects, passage.inside = known.decision, known.effects, known.inside
+        passage.soft_error = known.soft_error
         value = unpack_response(known.response).value if known.response else None
         self.recorder.append(
             passage,

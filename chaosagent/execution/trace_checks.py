@@ -140,6 +140,20 @@ class Count:
     unknown: Counter[str] = field(default_factory=Counter)
 
 
+class SuspectCount(NamedTuple):
+    """Answers of one tool that look like errors and count as commits.
+
+    Attributes:
+        answer: The beginning of the first.
+        place: Where that was read.
+        number: How many there are.
+    """
+
+    answer: str
+    place: SourcePlace
+    number: int = 0
+
+
 @dataclass(slots=True)
 class Tally:
     """What was found in all traces together.
@@ -153,6 +167,7 @@ class Tally:
         findings: The first violations.
         findings_count: Of all violations.
         tools: How often tools of foreign traces were called.
+        suspects: By tool, the first answer that looks like an error and counts as a commit, its place, and how many.
         lossy: Something could not be read, so spans of any trace may be missing.
     """
 
@@ -164,6 +179,7 @@ class Tally:
     findings: list[Finding] = field(default_factory=list)
     findings_count: int = 0
     tools: Counter[str] = field(default_factory=Counter)
+    suspects: dict[str, SuspectCount] = field(default_factory=dict)
     lossy: bool = False
 
     def add(self, run: ImportedRun, case: RunContext | None = None) -> None:
@@ -182,6 +198,9 @@ class Tally:
         for tool, number in run.tools.items() if run.foreign else ():
             if tool in self.tools or len(self.tools) < TOOLS_MAX:
                 self.tools[tool] += number
+        for answer, place in run.suspects:
+            known = self.suspects.setdefault(answer.call, SuspectCount(answer.answer, place))
+            self.suspects[answer.call] = known._replace(number=known.number + 1)
         for contract, verdict, why in verdicts_of(run, self.checks, case, lossy=self.lossy):
             self._count(contract, verdict, why, run)
 

@@ -14,25 +14,23 @@ import random
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
-from chaosagent.canonical import Plain
 from chaosagent.clock import Clock, monotonic
+from chaosagent.effects.failed_when import FailedWhenForm
+from chaosagent.effects.rule import EffectRule
 from chaosagent.execution.run.actor import ACTING, ActingAs
 from chaosagent.execution.run.doors import (
-    DictionaryMemory,
-    Mailbox,
     by_name,
     dispatcher,
     function_of,
-    read_text,
-    tool_list,
 )
 from chaosagent.execution.run.network_links import DirectLink, RemoteService
+from chaosagent.execution.run.own_worlds import DictionaryMemory, Mailbox, read_text, tool_list
 from chaosagent.governance.action import Action
 from chaosagent.governance.mediator import Mediator
 from chaosagent.seeds import derive
-from chaosagent.targets.target import Committed, Connect, Door, EffectRule, Errors, Implementation, Upstream
+from chaosagent.targets.target import Committed, Connect, Door, Errors, Implementation, ServiceOptions, Upstream
 from chaosagent.vocabulary import ActionBlocked, Boundary, Mediation, SystemConfig, Task
 
 
@@ -63,13 +61,7 @@ class UntracedRun:
         self,
         name: str,
         implementation: Implementation,
-        *,
-        effects: Mapping[str, EffectRule] | None = None,  # noqa: ARG002  # here and below: what only a study asks for
-        read_only: bool | Iterable[str] = False,  # noqa: ARG002
-        pure: bool | Iterable[str] = False,  # noqa: ARG002
-        stale: Callable[[str, Mapping[str, Plain]], Plain] | None = None,  # noqa: ARG002
-        errors: Errors = (),  # noqa: ARG002
-        egress: bool = False,  # noqa: ARG002
+        **options: Unpack[ServiceOptions],  # noqa: ARG002  # here and below: what only a study asks for
     ) -> Door:
         """See `chaosagent.targets.target.Run`, as for the other doors."""
         return self._door(Boundary.SERVICE, name, implementation)
@@ -123,6 +115,7 @@ class UntracedRun:
         *,
         committed: Committed | None = None,  # noqa: ARG002
         effects: Mapping[str, EffectRule] | None = None,  # noqa: ARG002
+        failed_when: FailedWhenForm | None = None,  # noqa: ARG002
         read_only: bool | Iterable[str] = False,  # noqa: ARG002
         errors: Errors = (),  # noqa: ARG002
     ) -> Door:

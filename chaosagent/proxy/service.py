@@ -16,14 +16,16 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from chaosagent.canonical import Plain
-from chaosagent.errors import TargetError
+from chaosagent.effects.failed_when import EVERY, FailedWhenForm, failed_when_from
+from chaosagent.effects.rule import EffectRule, is_effect_rule
+from chaosagent.errors import TargetError, UsageError
 from chaosagent.proxy.concurrency import CallOrder
 from chaosagent.proxy.parse_json import UncrossableError, parse_json
 from chaosagent.proxy.routes import SAFE, Routes, check_operation, fill_path, names_in
 from chaosagent.proxy.upstream import Headers, Reply, Server, call_function
 from chaosagent.proxy.withheld import is_secret, restored, withheld
 from chaosagent.targets.call_handler import handed_over, through
-from chaosagent.targets.target import Door, EffectRule, Run
+from chaosagent.targets.target import Door, Run
 from chaosagent.vocabulary import StatusError
 
 NOT_FOUND = 404
@@ -49,6 +51,8 @@ class Service:
         routes: Further operations, so that the changing parts of their paths have names.
         stale: What a cache would hold; see `Run.service`.
         egress: Whether what is sent here leaves the organisation.
+        failed_when: Which responses are failed calls though their status says otherwise; by `METHOD /path` or for all,
+            see `chaosagent.effects.condition`. Paths lead into the body.
         reset: An operation that a server is asked before each run, such as `POST /reset`.
     """
 
@@ -59,14 +63,28 @@ class Service:
     stale: Callable[[str, Mapping[str, Plain]], Plain] | None = None
     egress: bool = False
     reset: str = ""
+    failed_when: FailedWhenForm | None = None
 
     def check(self) -> None:
-        """Refuse operations that are none.
+        """Refuse operations that are none, and what is said of them in no form that is known.
 
         Raises:
             UsageError: There is such a one.
         """
-        for operation in (*self.effects, *self.read_only, *self.routes, *([self.reset] if self.reset else [])):
+        failing = failed_when_from(self.failed_when, "failed_when").conditions
+        for operation, rule in self.effects.items():
+            if not is_effect_rule(rule):
+                raise UsageError(
+                    f"effects of {operation!r} are {rule!r:.80}. Write chaosagent.effect('order'), with the names of "
+                    "the arguments that identify an effect, or a function of arguments and answer."
+                )
+        for operation in (
+            *self.effects,
+            *(name for name in failing if name != EVERY),
+            *self.read_only,
+            *self.routes,
+            *([self.reset] if self.reset else []),
+        ):
             check_operation(operation)
 
 
@@ -121,6 +139,7 @@ class ServiceDoor:
             name,
             handed_over,
             effects=service.effects,
+            failed_when=service.failed_when,
             read_only={operation for operation in known if operation.startswith(SAFE)} | set(service.read_only),
             stale=service.stale,
             egress=service.egress,

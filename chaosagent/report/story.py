@@ -205,7 +205,9 @@ def _told(step: Step) -> list[str | Span]:
         return [notice("given up before an answer came")]
     failure = step.failure
     if failure is None:
-        return [printable(compact(step.answer), characters_max=ANSWER_MAX, in_the_middle=True)]
+        told = printable(compact(step.answer), characters_max=ANSWER_MAX, in_the_middle=True)
+        why = f", a failed call: {step.soft_error}"
+        return [told, notice(printable(why, characters_max=ANSWER_MAX))] if step.soft_error else [told]
     status = f" {failure.status}" if failure.status is not None else ""
     message = f": {failure.message}" if failure.message else ""
     return [bad(f"{failure.kind}{status}"), printable(message, characters_max=ANSWER_MAX)]
@@ -364,6 +366,7 @@ def _step_json(step: Step) -> Plain:
         "arguments": compact(step.arguments),
         "answer": None if failure is not None else compact(step.answer),
         "failure": None if failure is None else failure.kind,
+        **({"soft_error": step.soft_error} if step.soft_error else {}),
         "asked_at": step.asked_at,
         "arrived_at": step.arrived_at,
         "mediation": step.decision.mediation.value,

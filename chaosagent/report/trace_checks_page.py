@@ -126,6 +126,14 @@ def remarks(tally: Tally, reading: Reading) -> list[str]:
             f"Nothing is said of what these tools commit: {', '.join(uncounted[:TOOLS_SHOWN_MAX])}{more}. "
             "Name them in `effects` or in `read_only` of --contracts."
         )
+    for tool, found in sorted(tally.suspects.items()):
+        one = found.number == 1
+        said.append(
+            f"{_counted(found.number, 'answer')} of the tool {tool!r} {'looks' if one else 'look'} like "
+            f"{'an error and counts as a commit' if one else 'errors and count as commits'}, the first at "
+            f"{found.place}: {found.answer!r}. If a call with such an answer has failed, say so in --contracts, for "
+            f"example `failed_when: {{{tool}: '^Error'}}`; if it has not, `failed_when: {{{tool}: []}}`."
+        )
     for tool in sorted(tally.checks.rules.effects):
         if tally.tools and tool not in tally.tools:
             nearest = difflib.get_close_matches(tool, tally.tools, n=1, cutoff=0.6)

@@ -5,6 +5,10 @@ contracts: [at-most-once, no-leak]        # as in a study file; the default ones
 effects:                                  # what tools commit, by the arguments that identify it
   refund: [order]
   mail.send: {identity: [to, subject], impact: harmless, kind: mail}
+  set_status: {identity: [order, status], idempotent: true}   # the same again is no second effect
+  book: rules.py:book                     # a function of arguments and answer that returns effects
+failed_when: "^Error"                     # which answers are failed calls: of all tools, or by tool, see
+                                          # `chaosagent.effects.condition`
 read_only: [get_order]                    # tools that commit nothing
 egress: [mail.send]                       # tools that send what they are given out of the organisation
 canaries: [SECRET-1234]                   # texts that must not leave
@@ -23,16 +27,18 @@ from pathlib import Path, PurePosixPath
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts, parse_contract
 from chaosagent.contracts.contract import Contract
+from chaosagent.effects.failed_when import failed_when_from
+from chaosagent.effects.rule import effect_rule_from
 from chaosagent.errors import UnknownNameError, UsageError
 from chaosagent.execution.trace_checks import Checks
 from chaosagent.importable import make_importable
 from chaosagent.studyfile.located import Keys, Located, quote_value, read_yaml
 from chaosagent.studyfile.settings import StudySettings
-from chaosagent.trace.genai_content import EffectRule, ToolRules
-from chaosagent.vocabulary import Impact, Labels
+from chaosagent.targets.references import load_object
+from chaosagent.trace.genai_content import ToolRules
+from chaosagent.vocabulary import Labels
 
-KEYS = ("canaries", "contracts", "effects", "egress", "forbidden", "read_only")
-RULE_KEYS = ("identity", "impact", "kind")
+KEYS = ("canaries", "contracts", "effects", "egress", "failed_when", "forbidden", "read_only")
 DEFAULT = "default"
 KIND = "file of contracts"
 
@@ -77,12 +83,20 @@ def parse_checks(
     effects = located.data.get("effects", {})
     if not isinstance(effects, dict):
         raise _refused(located, ("effects",), "a mapping from tools to the arguments that identify what they commit")
+
+    def load(reference: str, where: str) -> object:
+        return load_object(reference, where=where, folder=folder)
+
     return Checks(
         _contracts(entries, folder, objects or {}),
         ToolRules(
-            {tool: _rule(located, tool) for tool in effects},
+            {
+                tool: effect_rule_from(rule, f"{located.where('effects', tool)}: effects.{tool}", load)
+                for tool, rule in effects.items()
+            },
             frozenset(_texts(located, "egress")),
             frozenset(_texts(located, "read_only")),
+            failed_when_from(located.data.get("failed_when"), f"{located.where('failed_when')}: failed_when", load),
         ),
         Labels(forbidden=_texts(located, "forbidden"), canaries=_texts(located, "canaries")),
     )
@@ -133,24 +147,6 @@ def _importable(entry: Plain, where: str, folder: Path) -> Plain:
     if relative.is_absolute() or ".." in relative.parts or not (folder / relative).is_file():
         raise UsageError(f"{where}: contract {entry!r}: name a file in {folder} or below.")
     return f"{'.'.join((*relative.parent.parts, relative.stem))}:{attribute}"
-
-
-def _rule(located: Located, tool: str) -> EffectRule:
-    keys = ("effects", tool)
-    given = _at(located, keys)
-    if isinstance(given, list | str):
-        return EffectRule(_texts(located, *keys))
-    if not isinstance(given, dict) or "identity" not in given:
-        raise _refused(located, keys, "a list of arguments, or a mapping with `identity`")
-    for key in given:
-        if key not in RULE_KEYS:
-            raise _refused(located, (*keys, key), f"one of {', '.join(RULE_KEYS)}", key)
-    kind, impact = given.get("kind", ""), given.get("impact", Impact.HIGH.value)
-    if not isinstance(kind, str):
-        raise _refused(located, (*keys, "kind"), "a text")
-    if impact not in [known.value for known in Impact]:
-        raise _refused(located, (*keys, "impact"), "one of " + ", ".join(known.value for known in Impact))
-    return EffectRule(_texts(located, *keys, "identity"), kind, Impact(impact))
 
 
 def _texts(located: Located, *keys: str) -> tuple[str, ...]:

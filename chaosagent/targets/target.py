@@ -7,13 +7,15 @@ import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NoReturn, Protocol, TypeAlias, overload
+from typing import Any, Literal, NoReturn, Protocol, TypeAlias, TypedDict, Unpack, overload
 
 from chaosagent.canonical import Plain
 from chaosagent.clock import Clock
+from chaosagent.effects.failed_when import FailedWhenForm
+from chaosagent.effects.rule import EffectRule
 from chaosagent.errors import TargetError, UnknownNameError
 from chaosagent.governance.mediator import Mediator
-from chaosagent.vocabulary import ClockKind, Effect, Impact, Outcome, SystemConfig, Task
+from chaosagent.vocabulary import ClockKind, Effect, Outcome, SystemConfig, Task
 
 Implementation: TypeAlias = "Callable[..., Any] | Mapping[str, Callable[..., Any]] | object"
 Upstream: TypeAlias = "str | Callable[[], str]"
@@ -21,31 +23,6 @@ Connect: TypeAlias = Callable[[str, int], Any]
 Committed: TypeAlias = "Callable[[], Iterable[Effect] | Awaitable[Iterable[Effect]]]"
 Errors: TypeAlias = Sequence[type[Exception]]
 ObjectiveFunction: TypeAlias = "Callable[[Task, Outcome], bool]"
-EffectRule: TypeAlias = "EffectOf | Callable[[Mapping[str, Plain], Plain], Effect | Iterable[Effect] | None]"
-
-
-@dataclass(frozen=True, slots=True)
-class EffectOf:
-    """Says which effect a successful operation commits.
-
-    Attributes:
-        identity: Names of the arguments that make two effects the same one; leave out generated ids and times.
-        impact: How much it matters.
-        kind: The kind of the effect; `interface.operation` when empty.
-    """
-
-    identity: tuple[str, ...]
-    impact: Impact = Impact.HIGH
-    kind: str = ""
-
-
-def effect(*identity: str, impact: Impact = Impact.HIGH, kind: str = "") -> EffectOf:
-    """Declare that an operation commits an effect, identified by some of its arguments.
-
-    Leave out what a service generates, such as the id of a hold: after a retry it is another one, and the same effect
-    would be taken for an extra one.
-    """
-    return EffectOf(identity, impact, kind)
 
 
 class Door(Protocol):
@@ -69,6 +46,18 @@ class Ask(Protocol):
     def attempt(self) -> Any: ...
 
 
+class ServiceOptions(TypedDict, total=False):
+    """What a target says of the door to a tool or service; see `Run`."""
+
+    effects: Mapping[str, EffectRule] | None
+    failed_when: FailedWhenForm | None
+    read_only: bool | Iterable[str]
+    pure: bool | Iterable[str]
+    stale: Callable[[str, Mapping[str, Plain]], Plain] | None
+    errors: Errors
+    egress: bool
+
+
 class Run(Protocol):
     """One run: the target's only doors to the world.
 
@@ -79,6 +68,10 @@ class Run(Protocol):
     The options of a door:
         effects: Which operations commit what, by operation: `effect("order_id", "amount")`, or a function of arguments
             and answer that returns the committed effects (none for a repeated idempotency key, for example).
+        failed_when: Which answers are failed calls, though the agent gets them as answers, such as texts that begin
+            with `Error`: they commit nothing. A condition for all operations, or a mapping from operations to
+            conditions, see `chaosagent.effects.condition`: `"^Error"`, `{"refund": {"json": "status", "is": "error"}}`,
+            or a function of arguments and answer.
         read_only: Operations that change nothing, or `True` for all.
         pure: Operations whose answer depends on the request and on chance alone, and not on what was done before, such
             as a model's (which is pure unless it is said otherwise); or `True` for all. Where a target is stochastic,
@@ -98,19 +91,17 @@ class Run(Protocol):
     @property
     def clock(self) -> Clock: ...
 
-    def service(
-        self,
-        name: str,
-        implementation: Implementation,
-        *,
-        effects: Mapping[str, EffectRule] | None = None,
-        read_only: bool | Iterable[str] = False,
-        pure: bool | Iterable[str] = False,
-        stale: Callable[[str, Mapping[str, Plain]], Plain] | None = None,
-        errors: Errors = (),
-        egress: bool = False,
-    ) -> Door:
-        """Open the door to a tool or service."""
+    def service(self, name: str, implementation: Implementation, **options: Unpack[ServiceOptions]) -> Door:
+        """Open the door to a tool or service.
+
+        Args:
+            name: Of the interface.
+            implementation: What stands behind it.
+            options: See above; any of `effects`, `failed_when`, `read_only`, `pure`, `stale`, `errors`, `egress`.
+
+        Raises:
+            TypeError: There is no such option.
+        """
         ...
 
     def retrieval(self, name: str, implementation: Implementation, *, pure: bool = False, errors: Errors = ()) -> Door:
@@ -149,6 +140,7 @@ class Run(Protocol):
         *,
         committed: Committed | None = None,
         effects: Mapping[str, EffectRule] | None = None,
+        failed_when: FailedWhenForm | None = None,
         read_only: bool | Iterable[str] = False,
         errors: Errors = (),
     ) -> Door:
@@ -169,6 +161,7 @@ class Run(Protocol):
                 was lost.
             effects: Which operations commit what, for a server that cannot tell; then what was committed by a call
                 whose answer was lost is missed.
+            failed_when: Which answers are failed calls; see above.
             read_only: Operations that change nothing, or `True` for all.
             errors: Exception classes that the client raises, so that a replay can raise them again.
         """

@@ -27,6 +27,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
+from chaosagent.effects.rule import effect
 from chaosagent.errors import ChaosAgentError
 from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, execute
@@ -35,7 +36,7 @@ from chaosagent.execution.untraced import UntracedRun
 from chaosagent.faults.dry import unpack_request, unpack_response
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.limits import RunLimits
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.testing.desk import CALLS, WISH, Desk
 from chaosagent.trace.step import Step
 from chaosagent.trace.trace import Trace

@@ -37,6 +37,7 @@ class StepFacts(TypedDict, total=False):
     links: Iterable[Link]
     egress: bool
     inside: str
+    soft_error: str
 
 
 def make_step(index: int, interface: str = "service:tool", operation: str = "call", **facts: Unpack[StepFacts]) -> Step:
@@ -64,7 +65,7 @@ def make_step(index: int, interface: str = "service:tool", operation: str = "cal
     step.arrived_at = facts.get("arrived_at", float(index))
     step.decision, step.landed = facts.get("decision", ALLOWED), facts.get("landed")
     step.effects, step.links = tuple(facts.get("effects", ())), tuple(facts.get("links", ()))
-    step.inside = facts.get("inside", "")
+    step.inside, step.soft_error = facts.get("inside", ""), facts.get("soft_error", "")
     step.show(arguments, None if failure is not None else answer)
     return step
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from chaosagent.canonical import pack, pack_plain
 from chaosagent.trace.step import CANONICAL_FIELDS, Step
@@ -66,8 +67,8 @@ def _compared(trace: Trace, field: str) -> object:
 def _step_difference(one: Step, other: Step) -> Difference | None:
     if pack_plain(one.canonical()) == pack_plain(other.canonical()):
         return None
-    pairs = zip(CANONICAL_FIELDS, one.canonical(), other.canonical(), strict=True)
-    field = next((field for field, expected, got in pairs if pack(expected) != pack(got)), None)
+    pairs = zip_longest(CANONICAL_FIELDS, one.canonical(), other.canonical(), fillvalue="")  # no soft error, no part
+    field = next((str(field) for field, expected, got in pairs if pack(expected) != pack(got)), None)
     if field is None:
         return None
     return Difference(one.index, field, _short(getattr(one, field)), _short(getattr(other, field)), one.hook)

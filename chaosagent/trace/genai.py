@@ -22,7 +22,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from chaosagent.canonical import Plain, pack
-from chaosagent.trace.genai_content import Gaps, ToolRules, content_of, final_message
+from chaosagent.effects.ledger import Ledger
+from chaosagent.effects.suspect import SuspectAnswer, suspect
+from chaosagent.trace.genai_content import Content, Gaps, ToolRules, content_of, final_message
 from chaosagent.trace.genai_names import (
     AGENT_ID,
     AGENT_NAME,
@@ -76,6 +78,7 @@ class ImportedRun(NamedTuple):
         gaps: What the spans do not tell.
         foreign: No step was exported by chaosagent.
         tools: How often each tool was called, by its name.
+        suspects: Answers that look like errors and count as commits, of tools without a rule for failed calls.
     """
 
     trace_id: str
@@ -86,6 +89,7 @@ class ImportedRun(NamedTuple):
     gaps: Gaps
     foreign: bool
     tools: Mapping[str, int]
+    suspects: Sequence[tuple[SuspectAnswer, SourcePlace]] = ()
 
 
 class _Around(NamedTuple):
@@ -124,6 +128,8 @@ class _Reading:
         self._hooks: dict[str, str] = {}
         self._gaps = Gaps()
         self._tools: Counter[str] = Counter()
+        self._ledger = Ledger()
+        self._suspects: list[tuple[SuspectAnswer, SourcePlace]] = []
         self._ordered = sorted(spans.values(), key=lambda span: span.start)
         self._begin = self._ordered[0].start
 
@@ -156,6 +162,7 @@ class _Reading:
             self._gaps,
             own_count == 0,
             self._tools,
+            self._suspects,
         )
 
     def _trace(self, steps: tuple[Step, ...], roots: Sequence[Span], end: Span) -> tuple[Trace, str]:
@@ -239,12 +246,23 @@ class _Reading:
         step.asked_at = (span.start - self._begin) / 1e9
         step.arrived_at = max(span.end - self._begin, span.start - self._begin) / 1e9
         step.decision, step.landed, step.links = ALLOWED, None, ()
-        step.effects = content.effects if step.failure is None and span.end else ()
+        step.effects, step.soft_error = (), ""
+        if step.failure is None and span.end:
+            step.effects = self._ledger.new(content.effects, idempotent=content.idempotent)
+            step.soft_error = content.soft_error
+            self._suspect(content, span)
         step.egress = content.egress
         step.inside = self._hooks.get(around.inside, "")
         step.seal()
         self._hooks[span.span_id] = step.hook
         return step
+
+    def _suspect(self, content: Content, span: Span) -> None:
+        """Take note of an answer that looks like an error to a call that counts as a commit."""
+        if content.effects and self._rules.failed_when.condition(content.tool) is None:
+            found = suspect(content.tool, content.answer)
+            if found is not None:
+                self._suspects.append((found, span.place))
 
 
 def operation_of(span: Span) -> str:

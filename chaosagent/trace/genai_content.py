@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from chaosagent.canonical import Plain, plain
+from chaosagent.effects.failed_when import NOTHING, FailedWhen
+from chaosagent.effects.rule import EffectRule, UnknownArgumentError, effects_by, is_idempotent, needs_answer
 from chaosagent.errors import UsageError
 from chaosagent.trace.genai_names import (
     DATA_SOURCE,
@@ -30,8 +32,8 @@ from chaosagent.trace.genai_names import (
     TOOL_NAME,
     TOOL_RESULT,
 )
-from chaosagent.trace.otlp import LEVELS_AROUND, NESTING_MAX, Span
-from chaosagent.vocabulary import Boundary, Effect, Impact
+from chaosagent.trace.otlp import LEVELS_AROUND, NESTING_MAX, SourcePlace, Span
+from chaosagent.vocabulary import Boundary, Effect
 
 _FLAT = re.compile(
     r"(?:gen_ai\.(?P<old>prompt|completion)|llm\.(?P<inference>input|output)_messages)"
@@ -43,21 +45,6 @@ _MEMORY = "gen_ai.memory."
 
 
 @dataclass(frozen=True, slots=True)
-class EffectRule:
-    """What a tool commits when it does not fail.
-
-    Attributes:
-        identity: The arguments that say whether two calls do the same.
-        kind: Of the effect; the tool's name when it is empty.
-        impact: How much it matters.
-    """
-
-    identity: tuple[str, ...] = ()
-    kind: str = ""
-    impact: Impact = Impact.HIGH
-
-
-@dataclass(frozen=True, slots=True)
 class ToolRules:
     """What is known of tools that spans do not say.
 
@@ -65,11 +52,13 @@ class ToolRules:
         effects: What a tool commits, by its name.
         egress: Tools that send what they are given out of the organisation.
         read_only: Tools that commit nothing.
+        failed_when: Which answers are failed calls, by tool.
     """
 
     effects: Mapping[str, EffectRule] = field(default_factory=dict)
     egress: frozenset[str] = frozenset()
     read_only: frozenset[str] = frozenset()
+    failed_when: FailedWhen = NOTHING
 
 
 class Content(NamedTuple):
@@ -84,7 +73,9 @@ class Content(NamedTuple):
         asked: The arguments were recorded.
         tool: The tool's name, empty when it is none.
         effects: What it commits when it does not fail.
-        unidentified: It commits something, and the arguments that say what were not recorded.
+        idempotent: Committed again, these are no second effects.
+        soft_error: Why its answer is a failed call, empty when it is none.
+        unidentified: It may commit something, and the arguments or the answer that say what were not recorded.
         egress: What is sent leaves the organisation.
     """
 
@@ -96,6 +87,8 @@ class Content(NamedTuple):
     asked: bool
     tool: str = ""
     effects: tuple[Effect, ...] = ()
+    idempotent: bool = False
+    soft_error: str = ""
     unidentified: bool = False
     egress: bool = False
 
@@ -106,7 +99,8 @@ class Gaps(NamedTuple):
     Attributes:
         arguments: A tool whose arguments were not recorded, empty when there is none.
         contents: A request or an answer of some step was not recorded.
-        effects: A tool that commits something of which an identifying argument was not recorded.
+        effects: A tool that commits something of which an identifying argument, or the answer that decides, was not
+            recorded.
         final_message: What the agent said at the end was not recorded.
     """
 
@@ -133,6 +127,9 @@ def content_of(span: Span, operation: str, rules: ToolRules) -> Content:
         span: Of an operation that makes a step.
         operation: That one.
         rules: What is known of tools.
+
+    Raises:
+        UsageError: A function that the rules name raised, or gave what it must not.
     """
     attributes = span.attributes
     if operation == EXECUTE_TOOL:
@@ -161,23 +158,58 @@ def _tool(span: Span, rules: ToolRules) -> Content:
     arguments = _arguments(given)
     before, _, after = tool.rpartition(".")
     name, operation = (before, after) if before and after else (tool, "call")
+    answer = _first(attributes, TOOL_RESULT, OUTPUT)
+    made = _Committed() if span.failed or not span.end else _committed(tool, arguments, answer, rules, span.place)
     rule = rules.effects.get(tool)
-    known = rule is not None and all(key in arguments for key in rule.identity)
-    effects: tuple[Effect, ...] = ()
-    if rule is not None and known:
-        effects = (Effect(rule.kind or tool, {key: arguments[key] for key in rule.identity}, rule.impact),)
     return Content(
         Boundary.SERVICE,
         name,
         operation,
         arguments,
-        _first(attributes, TOOL_RESULT, OUTPUT),
+        answer,
         given is not None,
         tool,
-        effects,
-        rule is not None and not known,
+        made.effects,
+        rule is not None and is_idempotent(rule),
+        made.soft_error,
+        made.unidentified or (given is None and rule is not None),
         tool in rules.egress,
     )
+
+
+class _Committed(NamedTuple):
+    """The same-named fields of `Content`."""
+
+    effects: tuple[Effect, ...] = ()
+    soft_error: str = ""
+    unidentified: bool = False
+
+
+def _committed(
+    tool: str, arguments: Mapping[str, Plain], answer: Plain, rules: ToolRules, place: SourcePlace
+) -> _Committed:
+    """Return what a call that came to an end committed, and whether it has failed by its answer.
+
+    Raises:
+        UsageError: A function that the rules name raised, or gave what it must not.
+    """
+    rule, condition = rules.effects.get(tool), rules.failed_when.condition(tool)
+    if answer is None and rule is not None and (condition is not None or needs_answer(rule)):
+        return _Committed(unidentified=True)
+    what = "failed_when"
+    try:
+        why = "" if condition is None or answer is None else condition.why(arguments, answer)
+        if why or rule is None:
+            return _Committed(soft_error=why)
+        what = "effects"
+        return _Committed(effects_by(rule, arguments, answer, tool))
+    except UnknownArgumentError:
+        return _Committed(unidentified=True)
+    except Exception as error:  # of a function of the user's
+        raise UsageError(
+            f"{place}: {what} of the tool {tool!r} raised {type(error).__name__}: {error}. Correct the function, or "
+            "leave the call out with --skip-broken."
+        ) from error
 
 
 def _memory(attributes: Mapping[str, Plain], operation: str) -> Content:

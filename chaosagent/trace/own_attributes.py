@@ -49,6 +49,7 @@ def step_attributes(step: Step) -> dict[str, Value]:
             "links": [list(link) for link in step.links],
             "egress": step.egress,
             "inside": step.inside,
+            "soft_error": step.soft_error,
         }
     )
 

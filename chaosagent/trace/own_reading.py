@@ -143,6 +143,7 @@ def read_step(attributes: Mapping[str, Plain], where: str) -> Step:
     step.effects = tuple(_effect(facts, item) for item in facts.items("effects"))
     step.links = tuple(_link(facts, item) for item in facts.items("links"))
     step.egress, step.inside = facts.raw("egress") is True, facts.text("inside")
+    step.soft_error = facts.text("soft_error")
     step.seal()
     return step
 

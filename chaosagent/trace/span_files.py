@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from chaosagent.errors import UsageError
+from chaosagent.trace.conversations import conversation_of, spans_of_conversation
 from chaosagent.trace.otlp import SourcePlace, Span, spans_in
 
 VALUE_BYTES_MAX = 64 * 1024 * 1024
@@ -150,13 +151,29 @@ def read_groups(paths: Iterable[Path], reading: Reading, *, skip_broken: bool = 
             try:
                 if isinstance(value, UsageError):
                     raise value
-                groups.add(spans_in(value.read(), value.place), len(value.text))
+                groups.add(_spans_of(value.read(), value.place), len(value.text))
             except UsageError as error:
                 if not skip_broken:
                     raise
                 reading.note(error)
             yield from groups.complete()
     yield from groups.rest()
+
+
+def _spans_of(value: object, place: SourcePlace) -> Iterator[Span]:
+    """Yield the spans of one JSON value, also of recorded conversations.
+
+    Raises:
+        UsageError: It holds neither.
+    """
+    whole = conversation_of(value)
+    listed = value if whole is None and isinstance(value, list) else [value]
+    for number, one in enumerate(listed):
+        found = conversation_of(one)
+        if found is None:
+            yield from spans_in(one, place)
+        else:
+            yield from spans_of_conversation(*found, place, number)
 
 
 class JsonText(NamedTuple):

@@ -60,9 +60,9 @@ class Link(NamedTuple):
 CANONICAL_FIELDS = (
     "kind", "agent", "role", "interface", "occurrence", "attempt", "operation", "arguments", "decision", "decision",
     "decision", "failure", "answer", "asked_at", "arrived_at", "landed", "effects", "links", "egress",
-    "inside",
+    "inside", "soft_error",
 )  # fmt: skip
-"""The attributes of a step, as `Step.canonical` has them; a decision has three parts."""
+"""The attributes of a step, as `Step.canonical` has them; a decision has three parts, and no soft error none."""
 
 
 class Step:
@@ -85,6 +85,8 @@ class Step:
         response: Canonical bytes of the answer and the failure that the agent was given; empty when it was given
             neither.
         failure: What the agent was given instead of an answer.
+        soft_error: Why the answer that the agent was given is a failed call, as `failed_when` says; empty when it is
+            none.
         asked_at: Virtual seconds at which it was asked.
         arrived_at: Virtual seconds at which the agent had its answer.
         decision: The mediator's.
@@ -120,6 +122,7 @@ class Step:
         "request",
         "response",
         "role",
+        "soft_error",
     )
 
     index: int
@@ -142,6 +145,7 @@ class Step:
     egress: bool
     links: tuple[Link, ...]
     inside: str
+    soft_error: str
     raw: bool
     _arguments: object
     _answer: object
@@ -162,6 +166,11 @@ class Step:
         if self.raw:
             return cast(Plain, self._answer)
         return cast("list[Plain]", unpack(self.response))[0] if self.response else None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the agent was given a failure, or an answer that says that the call has failed."""
+        return self.failure is not None or bool(self.soft_error)
 
     @property
     def hook(self) -> str:
@@ -205,6 +214,7 @@ class Step:
             self.links,
             self.egress,
             self.inside,
+            *([self.soft_error] if self.soft_error else ()),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -214,5 +224,5 @@ class Step:
         return hash((self.index, self.request, self.response))
 
     def __repr__(self) -> str:
-        what = self.failure.kind if self.failure is not None else "answered"
+        what = self.failure.kind if self.failure is not None else self.soft_error or "answered"
         return f"<step {self.index}: {self.hook} {self.operation} {what}>"

@@ -9,13 +9,15 @@ from chaosagent.trace.step import StepKind
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Mediation
 
+SOFT_ERROR = "soft error"
+
 
 class FailureMet(NamedTuple):
     """A failure that an agent was given.
 
     Attributes:
         call: Interface and operation, such as `"service:crm get"`.
-        kind: Such as `"timeout"`.
+        kind: Such as `"timeout"`; `"soft error"` of an answer that `failed_when` calls a failed call.
         recovered: A later call of the same operation had an answer.
     """
 
@@ -99,10 +101,11 @@ def summary_of(trace: Trace) -> RunSummary:
         call = f"{step.interface} {step.operation}"
         if step.kind is StepKind.CALL:
             path.append(call)
-            if step.failure is None:
+            if not step.has_failed:
                 answered[call] = step.index
             else:
-                failed.append((call, step.failure.kind, step.index))
+                kind = SOFT_ERROR if step.failure is None else step.failure.kind
+                failed.append((call, kind, step.index))
         if step.decision.mediation is not Mediation.ALLOW:
             decisions.append(MediatorDecision(call, step.decision.mediation._value_, step.decision.reason))
     steps = trace.steps

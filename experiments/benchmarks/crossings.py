@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import Contract
+from chaosagent.effects.rule import effect
 from chaosagent.event_loop.virtual_time import virtual_loop
 from chaosagent.execution.execute import execute
 from chaosagent.execution.untraced import UntracedRun
@@ -19,7 +20,7 @@ from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.governance.capability import Capability, CapabilitySet
 from chaosagent.governance.mediator import PolicyMediator
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Outcome, Task
 
 CROSSINGS = 200

@@ -5,8 +5,9 @@ from __future__ import annotations
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.contracts.contract import Contract
+from chaosagent.effects.rule import effect
 from chaosagent.execution.execute import Experiment
-from chaosagent.targets.target import Door, Run, Target, effect, target
+from chaosagent.targets.target import Door, Run, Target, target
 from chaosagent.vocabulary import Outcome, Task
 
 CROSSINGS = 6

@@ -6,12 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from chaosagent.canonical import Plain
+from chaosagent.effects.rule import EffectRule
 from chaosagent.experiments.dojo.environment import Environment
 from chaosagent.experiments.dojo.judge import End
 from chaosagent.experiments.dojo.plan import Call
 from chaosagent.experiments.dojo.suite import Prepared, Suite, ToolError
 from chaosagent.experiments.dojo.traits import READ_ONLY, writes
-from chaosagent.targets.target import Door, EffectRule, Run
+from chaosagent.targets.target import Door, Run
 from chaosagent.vocabulary import Effect, Impact
 
 OPERATION = "call"

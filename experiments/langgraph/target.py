@@ -7,9 +7,10 @@ from typing import Any
 
 from chaosagent.adapters.langgraph import through_doors
 from chaosagent.canonical import Plain
+from chaosagent.effects.rule import EffectRule, effect
 from chaosagent.experiments.langgraph.desk import READS, serve
 from chaosagent.experiments.langgraph.shop import ORDERS, Shop
-from chaosagent.targets.target import EffectRule, Run, effect, target
+from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Claim, Effect, Impact, Outcome, SystemConfig, Task
 
 ONCE: list[Plain] = ["Where is my order A-17? I want my money back."]

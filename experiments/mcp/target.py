@@ -9,9 +9,10 @@ from typing import Any
 from mcp import StdioServerParameters
 
 from chaosagent.canonical import Plain
+from chaosagent.effects.rule import effect
 from chaosagent.experiments.mcp.books import make_server
 from chaosagent.experiments.mcp.with_doors import serve
-from chaosagent.targets.target import Run, effect, target
+from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Claim, Effect, Impact, Outcome, SystemConfig, Task
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chaosagent.canonical import Plain
-from chaosagent.targets.target import EffectRule, effect
+from chaosagent.effects.rule import EffectRule, effect
 from chaosagent.vocabulary import Effect, Impact
 
 

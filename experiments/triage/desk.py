@@ -7,6 +7,7 @@ from types import TracebackType
 
 from chaosagent.canonical import Plain
 from chaosagent.clock import Clock
+from chaosagent.effects.rule import effect
 from chaosagent.experiments.triage import mailbox, payments, shop
 from chaosagent.experiments.triage.carrier import Aggregator, Carrier
 from chaosagent.experiments.triage.context import Facts
@@ -16,7 +17,7 @@ from chaosagent.experiments.triage.notes import Notes
 from chaosagent.experiments.triage.policy import Policy
 from chaosagent.experiments.triage.practice import Practice
 from chaosagent.experiments.triage.prompts import Prompts
-from chaosagent.targets.target import Door, Run, effect
+from chaosagent.targets.target import Door, Run
 from chaosagent.vocabulary import Impact
 
 

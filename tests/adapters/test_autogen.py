@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 
 from chaosagent.adapters.autogen import through_doors
+from chaosagent.effects.rule import effect
 from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.execution.untraced import UntracedRun
 from chaosagent.faults.dry import unpack_request
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.limits import RunLimits
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Ending, Outcome, StatusError, SystemConfig, Task
 
 pytestmark = [

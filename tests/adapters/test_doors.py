@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from chaosagent.adapters.doors import FrameworkDoors, Tools, clean_name, refuse_twice
+from chaosagent.effects.rule import effect
 from chaosagent.errors import TargetError, UnknownNameError
 from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.faults.schedule import parse
 from chaosagent.targets.call_handler import is_behind
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Outcome, SystemConfig
 

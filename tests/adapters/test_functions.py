@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from chaosagent.adapters.functions import through_doors
+from chaosagent.effects.rule import effect
 from chaosagent.errors import TargetError, UnknownNameError
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Outcome, SystemConfig, Task
 
 

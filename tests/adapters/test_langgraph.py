@@ -35,6 +35,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel, Field
 
+from chaosagent import Run, Target, effect, target
 from chaosagent.adapters.langgraph import through_doors
 from chaosagent.adapters.langgraph.doors import LangGraphDoors
 from chaosagent.errors import TargetError
@@ -43,7 +44,6 @@ from chaosagent.execution.execute import Experiment, execute
 from chaosagent.execution.untraced import UntracedRun
 from chaosagent.faults.dry import unpack_request
 from chaosagent.faults.schedule import EMPTY, parse
-from chaosagent.targets.target import Run, Target, effect, target
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Ending, Outcome, SystemConfig, Task
 

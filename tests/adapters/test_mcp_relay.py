@@ -19,12 +19,13 @@ from chaosagent.adapters.doors import Tools
 from chaosagent.adapters.mcp.relay import over_http, over_stdio
 from chaosagent.canonical import unpack
 from chaosagent.clock import monotonic
+from chaosagent.effects.rule import effect
 from chaosagent.errors import TargetError
 from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.faults.schedule import parse
 from chaosagent.limits import RunLimits
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Outcome, SystemConfig, Task
 
 pytestmark = [

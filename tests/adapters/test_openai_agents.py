@@ -19,12 +19,13 @@ import pytest
 from chaosagent.adapters.openai_agents import through_doors
 from chaosagent.canonical import unpack
 from chaosagent.contracts.catalogue import default_contracts
+from chaosagent.effects.rule import effect
 from chaosagent.errors import TargetError, UnknownNameError
 from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.execution.untraced import UntracedRun
 from chaosagent.faults.schedule import parse
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Ending, Landing, Outcome, SystemConfig, Task
 
 pytestmark = [

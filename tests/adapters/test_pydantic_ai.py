@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 
 from chaosagent.adapters.pydantic_ai import through_doors
 from chaosagent.canonical import plain
+from chaosagent.effects.rule import effect
 from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.faults.dry import unpack_request
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Outcome, SystemConfig, Task
 
 pytestmark = [

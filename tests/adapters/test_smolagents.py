@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from chaosagent.adapters.smolagents import through_doors
+from chaosagent.effects.rule import effect
 from chaosagent.event_loop import thread_jobs as works
 from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, execute
@@ -22,7 +23,7 @@ from chaosagent.execution.untraced import UntracedRun
 from chaosagent.faults.dry import unpack_request
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.limits import RunLimits
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Ending, Outcome, SystemConfig, Task
 
 pytestmark = [

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from chaosagent.adapters.smolagents import through_doors
+from chaosagent.effects.rule import effect
 from chaosagent.errors import TargetError, UnknownNameError
 from chaosagent.execution.untraced import UntracedRun
-from chaosagent.targets.target import effect
 from chaosagent.vocabulary import Task
 
 needs_extra = [

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from chaosagent.contracts.contract import Nominal
 from chaosagent.contracts.templates.at_most_once import AtMostOnce
+from chaosagent.effects.rule import effect
 from chaosagent.errors import TargetError
 from chaosagent.execution.execute import Execution
 from chaosagent.faults.evaluation import Fingerprint, Fingerprinting
 from chaosagent.governance.mediator import PolicyMediator
-from chaosagent.targets.target import effect
 from chaosagent.vocabulary import Effect, Outcome, StatusError
 
 Play = Callable[..., Execution]

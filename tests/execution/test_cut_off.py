@@ -12,12 +12,12 @@ from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts, parse_contract
 from chaosagent.contracts.contract import Contract, End, Nominal
 from chaosagent.contracts.custom import contract
+from chaosagent.effects.rule import effect
 from chaosagent.errors import TargetError
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.trace_checks import judge
 from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.limits import RunLimits
-from chaosagent.targets.target import effect
 from chaosagent.vocabulary import Claim, Effect, Ending, Outcome, Task, Verdict
 
 Play = Callable[..., Execution]

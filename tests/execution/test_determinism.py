@@ -19,7 +19,8 @@ import asyncio, json, sys
 from chaosagent.contracts.templates.defaults import default_contracts
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.faults.schedule import parse
-from chaosagent.targets.target import effect, target
+from chaosagent.effects.rule import effect
+from chaosagent.targets.target import target
 from chaosagent.vocabulary import Labels, Outcome, Task
 
 TASKS = [Task("a", {"names", "of", "a", "set"}, labels=Labels(canaries=("canary",)))]

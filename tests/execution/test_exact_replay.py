@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts, parse_contract
+from chaosagent.effects.rule import EffectOf
 from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.faults.schedule import EMPTY, parse
@@ -22,7 +23,7 @@ from chaosagent.limits import RunLimits
 from chaosagent.operators import entries
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.study.searcher import Problem
-from chaosagent.targets.target import EffectOf, Run, Target, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.trace.diff import first_difference
 from chaosagent.trace.step import StepKind
 from chaosagent.vocabulary import ActionBlocked, Ending, Mediation, Outcome, StatusError, Task

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from chaosagent.canonical import Plain
+from chaosagent.effects.rule import effect
 from chaosagent.errors import PluginError
 from chaosagent.execution.execute import Execution
-from chaosagent.targets.target import effect
 from chaosagent.trace.step import StepKind
 from chaosagent.vocabulary import Effect, Ending, Landing, Outcome, StatusError
 

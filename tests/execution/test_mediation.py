@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from chaosagent.canonical import Plain
+from chaosagent.effects.rule import effect
 from chaosagent.errors import TargetError
 from chaosagent.execution.execute import Execution
 from chaosagent.governance.action import Action
 from chaosagent.governance.capability import Capability, CapabilitySet
 from chaosagent.governance.mediator import PolicyMediator, Ruling
-from chaosagent.targets.target import effect
 from chaosagent.vocabulary import ActionBlocked, Boundary, Mediation, Outcome
 
 Play = Callable[..., Execution]

@@ -10,11 +10,12 @@ from chaosagent.canonical import pack, plain
 from chaosagent.contracts.templates.no_extra_effects import NoExtraEffects
 from chaosagent.contracts.templates.no_leak import NoLeak
 from chaosagent.contracts.templates.promises_kept import PromisesKept
+from chaosagent.effects.rule import effect
 from chaosagent.errors import UsageError
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.governance.mediator import PolicyMediator, Ruling
-from chaosagent.targets.target import effect, target
+from chaosagent.targets.target import target
 from chaosagent.vocabulary import Claim, Ending, Labels, Mediation, Outcome, Task, Verdict
 
 Play = Callable[..., Execution]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from chaosagent.effects.rule import effect
 from chaosagent.errors import TargetError
 from chaosagent.execution.execute import Execution
 from chaosagent.limits import RunLimits
-from chaosagent.targets.target import effect
 from chaosagent.trace.step import StepKind
 from chaosagent.vocabulary import Ending, Outcome
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from chaosagent.effects.rule import effect
 from chaosagent.execution.untraced import UntracedRun
 from chaosagent.governance.action import Action
 from chaosagent.governance.capability import Capability, CapabilitySet
 from chaosagent.governance.mediator import PolicyMediator, Ruling
 from chaosagent.targets.loading import load_target
-from chaosagent.targets.target import Run, effect, target
+from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import ActionBlocked, Mediation, Outcome, SystemConfig, Task
 
 TASK = Task("only")

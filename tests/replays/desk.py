@@ -8,12 +8,13 @@ from dataclasses import replace
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.contracts.contract import Nominal
+from chaosagent.effects.rule import EffectRule
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.replays.declarations import declarations_of
 from chaosagent.replays.record import Proof, ReplayRecord, nominal_run_in
 from chaosagent.study.counterexample import signature_of
-from chaosagent.targets.target import EffectRule, Run, Target, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Claim, Effect, Outcome, Severity, Task, Verdict
 
 Behaviour = Callable[[Run, "Desk"], Awaitable[object]]

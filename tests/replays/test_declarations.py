@@ -19,9 +19,9 @@ from chaosagent.contracts.catalogue import default_contracts, parse_contract
 from chaosagent.contracts.custom import FunctionContract
 from chaosagent.contracts.templates.at_most_once import AtMostOnce
 from chaosagent.contracts.temporal import never
+from chaosagent.effects.rule import effect
 from chaosagent.execution.run.doors import DoorOptions
 from chaosagent.replays.declarations import UNREADABLE, contract_text, declarations_of
-from chaosagent.targets.target import effect
 from chaosagent.vocabulary import Impact
 
 SOURCE = '''
@@ -83,7 +83,7 @@ import importlib.util, json, sys
 from chaosagent.contracts.catalogue import default_contracts, entries
 from chaosagent.execution.run.doors import DoorOptions
 from chaosagent.replays.declarations import declarations_of
-from chaosagent.targets.target import effect
+from chaosagent.effects.rule import effect
 
 spec = importlib.util.spec_from_file_location("rules", sys.argv[1])
 rules = importlib.util.module_from_spec(spec)

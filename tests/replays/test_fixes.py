@@ -8,10 +8,11 @@ from collections.abc import Awaitable, Callable, Mapping
 import pytest
 
 from chaosagent.canonical import Plain
+from chaosagent.effects.rule import effect
 from chaosagent.replays.outcome import Replay, ReplayOutcome, RunsMax
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.rerun import rerun_schedule
-from chaosagent.targets.target import Run, effect
+from chaosagent.targets.target import Run
 from chaosagent.vocabulary import Effect
 from tests.replays.desk import FORGOTTEN, LOST, UNKNOWN, Desk, committed, desk, record_of
 

@@ -12,10 +12,11 @@ import pytest
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.custom import contract
+from chaosagent.effects.rule import EffectRule, effect
 from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.rerun import rerun_schedule
-from chaosagent.targets.target import EffectRule, Run, effect
+from chaosagent.targets.target import Run
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Effect
 from tests.replays.desk import FORGOTTEN, LOST, SPECS, UNKNOWN, Desk, desk, record_of

@@ -10,6 +10,7 @@ import pytest
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts, parse_contract
+from chaosagent.effects.rule import effect
 from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.execution.workers.workbench import Workbench
 from chaosagent.faults.space import Choices, Space
@@ -18,7 +19,7 @@ from chaosagent.replays.record import ReplayRecord, record_of
 from chaosagent.replays.rerun import rerun_schedule
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
-from chaosagent.targets.target import Door, Run, Target, effect, target
+from chaosagent.targets.target import Door, Run, Target, target
 from chaosagent.vocabulary import Claim, Outcome, SystemConfig, Task
 
 READS = tuple(f"get_{name}" for name in ("order", "customer", "refund", "mail", "stock", *map(str, range(19))))

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from chaosagent.contracts.catalogue import parse_contract
+from chaosagent.effects.rule import effect
 from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.execution.workers.workbench import Workbench
 from chaosagent.faults.space import Choices, Space
@@ -12,7 +13,7 @@ from chaosagent.replays.record import ReplayRecord, record_of
 from chaosagent.report.findings import Findings
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
-from chaosagent.targets.target import Run, effect, target
+from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Claim, Outcome, Task
 
 HOSTILE = "\x1b[2J\u202e\ud800\x07"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from chaosagent.contracts.catalogue import default_contracts
+from chaosagent.effects.rule import effect
 from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.faults.chance_read import Chance, ChanceRead
 from chaosagent.faults.space import Choices, Space
@@ -21,7 +22,7 @@ from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.study.sink import Sink
 from chaosagent.study.store.files import ANSWERS_NAME
 from chaosagent.study.task_seed import TaskSeed
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.trace.diff import Difference
 from chaosagent.vocabulary import Outcome, SystemConfig, Task
 

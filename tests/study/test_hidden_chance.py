@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from chaosagent.contracts.catalogue import default_contracts
+from chaosagent.effects.rule import effect
 from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import parse
@@ -25,7 +26,7 @@ from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
 from chaosagent.study.store.files import ANSWERS_NAME
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Outcome, SystemConfig, Task, Verdict
 
 AT_MOST_ONCE = next(contract for contract in default_contracts() if contract.id == "at-most-once")

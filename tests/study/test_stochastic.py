@@ -17,6 +17,7 @@ import pytest
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts
+from chaosagent.effects.rule import effect
 from chaosagent.errors import StudyError
 from chaosagent.execution.answers_on_disk import AnswersOnDisk
 from chaosagent.execution.execute import Experiment, execute
@@ -39,7 +40,7 @@ from chaosagent.study.sink import Sink
 from chaosagent.study.store.files import ANSWERS_NAME
 from chaosagent.study.store.study_store import StudyStore
 from chaosagent.study.task_seed import TaskSeed
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Outcome, SystemConfig, Task, Verdict
 
 AT_MOST_ONCE = next(contract for contract in default_contracts() if contract.id == "at-most-once")

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from chaosagent.effects.rule import EffectOf, effect
 from chaosagent.errors import TargetError, UnknownNameError, UsageError
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.faults.schedule import EMPTY
-from chaosagent.targets.target import EffectOf, Target, effect, target
+from chaosagent.targets.target import Target, target
 from chaosagent.vocabulary import Impact, Outcome, SystemConfig, Task
 
 

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chaosagent.effects.rule import effect
 from chaosagent.errors import UsageError
 from chaosagent.trace.genai import ImportedRun, run_of
-from chaosagent.trace.genai_content import EffectRule, ToolRules
+from chaosagent.trace.genai_content import ToolRules
 from chaosagent.trace.otlp import SourcePlace, spans_in
 from chaosagent.trace.step import StepKind
 from chaosagent.vocabulary import Effect, Ending, Failure
@@ -150,7 +151,7 @@ def test_failures_come_from_status_and_error_type() -> None:
 
 
 def test_an_effect_is_committed_by_a_call_that_does_not_fail() -> None:
-    rules = ToolRules({"refund": EffectRule(("order",), "money")}, egress=frozenset({"refund"}))
+    rules = ToolRules({"refund": effect("order", kind="money")}, egress=frozenset({"refund"}))
     told = {**REFUND, "gen_ai.tool.call.arguments": '{"order": 7, "key": "x"}'}
     run = read(ROOT, span(1, 0, attributes=told), span(2, 0, attributes=told, status={"code": 2}), rules=rules)
 
@@ -407,4 +408,4 @@ def test_whatever_a_span_holds_is_read_or_refused(
         listed = list(spans_in(spans, PLACE))
     except UsageError:
         return
-    assert run_of("1", listed, ToolRules({"refund": EffectRule(("order",))})).trace.digest
+    assert run_of("1", listed, ToolRules({"refund": effect("order")})).trace.digest

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from chaosagent.contracts.catalogue import default_contracts
+from chaosagent.effects.rule import effect
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.faults.evaluation_codec import decode_evaluation, encode_evaluation
 from chaosagent.faults.schedule import parse
-from chaosagent.targets.target import Run, effect, target
+from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Outcome, SystemConfig, Task
 
 

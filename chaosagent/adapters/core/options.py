@@ -7,8 +7,9 @@ from typing import TypedDict
 
 from chaosagent.adapters.doors import Tools
 from chaosagent.canonical import Plain
+from chaosagent.effects.failed_when import FailedWhenForm
+from chaosagent.effects.rule import EffectRule
 from chaosagent.errors import UnknownNameError
-from chaosagent.targets.target import EffectRule
 
 
 class ToolOptions(TypedDict, total=False):
@@ -16,6 +17,8 @@ class ToolOptions(TypedDict, total=False):
 
     Attributes:
         effects: What a tool commits, by the tool's name; see `chaosagent.effect`.
+        failed_when: Which answers of tools are failed calls: one condition, or conditions by the tool's name; see
+            `chaosagent.effects.condition`.
         read_only: Tools that change nothing.
         stale: What a cache would hold, by the tool's name: a function of the tool's arguments.
         errors: Exception classes that tools, models and memories raise on purpose. A replay can raise only these and
@@ -24,6 +27,7 @@ class ToolOptions(TypedDict, total=False):
     """
 
     effects: Mapping[str, EffectRule] | None
+    failed_when: FailedWhenForm | None
     read_only: Iterable[str]
     stale: Mapping[str, Callable[[Mapping[str, Plain]], Plain]] | None
     errors: Sequence[type[Exception]]
@@ -36,6 +40,7 @@ def tools_from(options: ToolOptions) -> Tools:
     Raises:
         UnknownNameError: There is no such option.
         TargetError: A text stands where a list of names is expected.
+        UsageError: `failed_when` holds no conditions.
     """
     for name in options:
         if name not in ToolOptions.__annotations__:
@@ -46,4 +51,5 @@ def tools_from(options: ToolOptions) -> Tools:
         stale=options.get("stale") or {},
         errors=tuple(options.get("errors", ())),
         egress=options.get("egress", ()),
+        failed_when=options.get("failed_when"),
     )

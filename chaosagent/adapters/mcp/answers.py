@@ -130,6 +130,14 @@ def content_value(answer: Plain) -> Plain:
     return answer
 
 
+def said_value(answer: Plain) -> Plain:
+    """Return what an answer of a tool says, as conditions look at it: of a result with other parts, that result."""
+    said = content_value(answer)
+    if isinstance(said, Mapping) and set(said) == {_AS_IT_IS}:
+        return said[_AS_IT_IS]
+    return said
+
+
 def failed_result(text: str) -> Result:
     """Return the result of a tool that failed."""
     return {"content": [_text(text)], "isError": True}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import mcp_types as types
@@ -13,11 +13,14 @@ from mcp.shared.exceptions import MCPError
 from chaosagent.adapters.doors import FrameworkDoors, Tools, clean_name
 from chaosagent.adapters.mcp import answers
 from chaosagent.canonical import Plain, plain
+from chaosagent.effects.condition import Condition
+from chaosagent.effects.failed_when import EVERY, FailedWhen
+from chaosagent.effects.rule import EffectOf, EffectRule
 from chaosagent.errors import TargetError, UnknownNameError, UsageError
 from chaosagent.event_loop.real_time_loop import RealTimeLoop
 from chaosagent.proxy.concurrency import CallOrder
 from chaosagent.targets.call_handler import Handler, handed_over, through
-from chaosagent.targets.target import EffectRule, Run
+from chaosagent.targets.target import Run
 from chaosagent.vocabulary import ActionBlocked, Effect, ServiceFault, StatusError
 
 Forward = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -53,6 +56,12 @@ class ServerDoors:
                 {self._tool(tool): stale for tool, stale in tools.stale.items()},
                 tools.errors,
                 [self._tool(tool) for tool in tools.egress],
+                FailedWhen(
+                    {
+                        tool if tool == EVERY else self._tool(tool): _MeantCondition(condition)
+                        for tool, condition in tools.failing.conditions.items()
+                    }
+                ),
             ),
         )
 
@@ -231,7 +240,15 @@ def _told_of(error: Exception, method: str, tool: str) -> dict[str, Any]:
 
 
 def _rule(rule: EffectRule) -> EffectRule:
-    return _Meant(rule) if callable(rule) else rule
+    if not isinstance(rule, EffectOf):
+        return _Meant(rule)
+    if rule.function is None and rule.when is None:
+        return rule
+    return replace(
+        rule,
+        function=None if rule.function is None else _Meant(rule.function),
+        when=None if rule.when is None else _MeantCondition(rule.when),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +260,16 @@ class _Meant:
     def __call__(self, arguments: Mapping[str, Plain], answer: Plain) -> Effect | None:
         made: Effect | None = self.rule(arguments, answers.content_value(answer))
         return made
+
+
+@dataclass(frozen=True, slots=True)
+class _MeantCondition:
+    """A condition that is told what a tool says, without the form in which it says it."""
+
+    condition: Condition
+
+    def why(self, arguments: Mapping[str, Plain], answer: Plain) -> str:
+        return self.condition.why(arguments, answers.said_value(answer))
 
 
 def _mapping(value: Any) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class _Novelty:
     def __call__(self, step: Step) -> bool | None:
         if step.kind is StepKind.NOTE:
             return None
-        if step.failure is not None or step.kind is not StepKind.CALL:
+        if step.has_failed or step.kind is not StepKind.CALL:
             return bool(step.effects)
         key = (step.agent, step.interface, step.operation, step.request, step.response)
         if key in self._seen:

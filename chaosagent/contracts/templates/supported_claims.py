@@ -45,7 +45,7 @@ class _SupportedClaimsMonitor:
         self._answers: dict[str, None] = {}
 
     def step(self, step: Step) -> Reading | None:
-        if step.kind is StepKind.CALL and step.failure is None:
+        if step.kind is StepKind.CALL and not step.has_failed:
             self._answers[step.hook] = None
         return None
 

@@ -3,14 +3,48 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+import difflib
+from collections.abc import Callable
+from typing import Any, Unpack
 
-from chaosagent.canonical import Plain
 from chaosagent.execution.failures import known_by_name
-from chaosagent.execution.run.doors import DictionaryMemory, DoorOptions, LiveDoor, Mailbox, read_text, tool_list
-from chaosagent.targets.target import EffectRule, Errors, Implementation
+from chaosagent.execution.run.doors import (
+    DoorOptions,
+    LiveDoor,
+    failed_when_of,
+)
+from chaosagent.execution.run.own_worlds import DictionaryMemory, Mailbox, read_text, tool_list
+from chaosagent.targets.target import Errors, Implementation, ServiceOptions
 from chaosagent.vocabulary import Boundary
+
+
+def service_options(name: str, given: ServiceOptions) -> DoorOptions:
+    """Return what a target says of the door to a service.
+
+    Args:
+        name: Of the interface, without the boundary.
+        given: As the target says it.
+
+    Raises:
+        TypeError: There is no such option.
+        TargetError: `failed_when` holds no conditions.
+    """
+    for option in given:
+        if option not in ServiceOptions.__annotations__:
+            known = ServiceOptions.__annotations__
+            nearest = difflib.get_close_matches(option, known, n=1, cutoff=0.4)
+            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+            raise TypeError(f"run.service({name!r}) has no option {option!r}.{hint} Known: {', '.join(sorted(known))}.")
+    read_only, pure = given.get("read_only", False), given.get("pure", False)
+    return DoorOptions(
+        effects=dict(given.get("effects") or {}),
+        failed_when=failed_when_of(f"service:{name}", given.get("failed_when")),
+        read_only=read_only if isinstance(read_only, bool) else frozenset(read_only),
+        pure=pure if isinstance(pure, bool) else frozenset(pure),
+        stale=given.get("stale"),
+        errors=known_by_name(given.get("errors", ())),
+        egress=given.get("egress", False),
+    )
 
 
 class DoorOpener(abc.ABC):
@@ -31,28 +65,9 @@ class DoorOpener(abc.ABC):
     def mailbox(self, name: str) -> Mailbox:
         """Return the box behind a channel between agents."""
 
-    def service(
-        self,
-        name: str,
-        implementation: Implementation,
-        *,
-        effects: Mapping[str, EffectRule] | None = None,
-        read_only: bool | Iterable[str] = False,
-        pure: bool | Iterable[str] = False,
-        stale: Callable[[str, Mapping[str, Plain]], Plain] | None = None,
-        errors: Errors = (),
-        egress: bool = False,
-    ) -> LiveDoor:
+    def service(self, name: str, implementation: Implementation, **options: Unpack[ServiceOptions]) -> LiveDoor:
         """See `chaosagent.targets.target.Run`, as for the other doors."""
-        options = DoorOptions(
-            effects=dict(effects) if effects else {},
-            read_only=read_only if isinstance(read_only, bool) else frozenset(read_only),
-            pure=pure if isinstance(pure, bool) else frozenset(pure),
-            stale=stale,
-            errors=known_by_name(errors),
-            egress=egress,
-        )
-        return self.open_door(Boundary.SERVICE, name, implementation, options)
+        return self.open_door(Boundary.SERVICE, name, implementation, service_options(name, options))
 
     def retrieval(
         self, name: str, implementation: Implementation, *, pure: bool = False, errors: Errors = ()

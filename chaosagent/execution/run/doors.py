@@ -1,23 +1,25 @@
-"""The doors of a run, and the worlds that chaosagent itself puts behind some of them."""
+"""The doors of a run."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import difflib
 import inspect
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeGuard
 
-from chaosagent.canonical import Plain, pack, plain
-from chaosagent.errors import TargetError
+from chaosagent.canonical import Plain, pack
+from chaosagent.effects.failed_when import EVERY, NOTHING, FailedWhen, failed_when_from
+from chaosagent.effects.ledger import Ledger
+from chaosagent.effects.rule import EffectRule, UnknownArgumentError, effects_by, is_effect_rule, is_idempotent
+from chaosagent.errors import TargetError, UsageError
 from chaosagent.execution.crash_location import with_place
 from chaosagent.execution.run.frozen import Frozen
+from chaosagent.execution.run.own_worlds import DictionaryMemory
 from chaosagent.faults.injection import Place
-from chaosagent.targets.target import Committed, EffectOf, EffectRule, Implementation
+from chaosagent.targets.target import Committed, Implementation
 from chaosagent.vocabulary import Boundary, Effect
 
 
@@ -29,6 +31,7 @@ class DoorOptions(NamedTuple):
     """
 
     effects: Mapping[str, EffectRule] = MappingProxyType({})
+    failed_when: FailedWhen = NOTHING
     read_only: bool | frozenset[str] = False
     pure: bool | frozenset[str] = False
     stale: Callable[[str, Mapping[str, Plain]], Plain] | None = None
@@ -42,6 +45,7 @@ class DoorRun(Protocol):
     """The part of a run that its doors use."""
 
     frozen: Frozen | None
+    ledger: Ledger
 
     def enter(self, door: LiveDoor, place_of: Callable[[str], Place], operation: str, arguments: dict[str, Any]) -> Any:
         """Cross a boundary; an awaitable, or in a synchronous target the answer itself."""
@@ -141,36 +145,52 @@ class LiveDoor:
         declared = self.options.pure
         return declared if isinstance(declared, bool) else operation in declared
 
-    def effects_of(self, operation: str, arguments: Mapping[str, Plain], answer: Plain) -> tuple[Effect, ...]:
-        """Return what a successful call committed, as the target declares it.
+    def failure_in(self, operation: str, arguments: Mapping[str, Plain], answer: Plain) -> str:
+        """Return in a few words why an answer is a failed call, as the target declares it; empty when it is none.
 
         Raises:
-            TargetError: The declaration raised, or gave something else than effects of plain data.
+            TargetError: The declaration raised, or returned neither `True` nor `False`.
         """
-        rule = self.options.effects.get(operation)
-        if rule is None:
-            return ()
-        if isinstance(rule, EffectOf):
-            identity = {name: arguments.get(name) for name in rule.identity}
-            for name in rule.identity:
-                if name not in arguments and name not in _parameters(self.implementation, operation):
-                    raise TargetError(
-                        f"effects of {self.interface}, {operation}: the identity has {name!r}, which the call does not "
-                        f"have; its arguments are {', '.join(arguments) or 'none'}. Correct the name."
-                    )
-            return (Effect(rule.kind or f"{self.interface.partition(':')[2]}.{operation}", identity, rule.impact),)
         try:
-            found = rule(arguments, answer)
-            listed = () if found is None else (found,) if isinstance(found, Effect) else tuple(found)
-            return tuple(_checked(effect) for effect in listed)
+            return self.options.failed_when.why(operation, arguments, answer)
+        except Exception as error:  # a declaration's mistake must not look like an answer of the world
+            raise TargetError(f"failed_when of {self.interface}, {operation}: {with_place(error)}") from error
+
+    def effects_of(self, operation: str, arguments: Mapping[str, Plain], answer: Plain) -> tuple[Effect, ...]:
+        """Return what a call that was answered committed, as the target declares it; nothing where it failed.
+
+        Raises:
+            TargetError: A declaration raised, or gave something else than effects of plain data.
+        """
+        options = self.options
+        rule = options.effects.get(operation)
+        if rule is None or (options.failed_when and self.failure_in(operation, arguments, answer)):
+            return ()
+        kind = f"{self.interface.partition(':')[2]}.{operation}"
+        try:
+            found = effects_by(
+                rule, arguments, answer, kind, optional=lambda: _parameters(self.implementation, operation)
+            )
+        except UnknownArgumentError as error:
+            raise TargetError(
+                f"effects of {self.interface}, {operation}: the identity has {error.args[0]!r}, which the call does "
+                f"not have; its arguments are {', '.join(arguments) or 'none'}. Correct the name."
+            ) from None
         except Exception as error:  # a declaration's mistake must not look like an answer of the world
             raise TargetError(f"effects of {self.interface}, {operation}: {with_place(error)}") from error
+        return self._run.ledger.new(found, idempotent=is_idempotent(rule))
 
 
-def _checked(effect: object) -> Effect:
-    if not isinstance(effect, Effect):
-        raise TypeError(f"{effect!r:.80} is no Effect")
-    return effect._replace(identity=cast("dict[str, Plain]", plain(effect.identity)))
+def failed_when_of(interface: str, given: object) -> FailedWhen:
+    """Return which answers of an interface are failed calls.
+
+    Raises:
+        TargetError: The target says it in no form that is known.
+    """
+    try:
+        return failed_when_from(given, f"failed_when of {interface}")
+    except UsageError as error:
+        raise TargetError(str(error)) from error
 
 
 def _check_effects(interface: str, implementation: Implementation, options: DoorOptions) -> None:
@@ -190,10 +210,25 @@ def _check_effects(interface: str, implementation: Implementation, options: Door
                 "answered from memory: leave it out of `pure`."
             )
         if function_of(implementation, operation) is None:
-            known = list(implementation) if _is_mapping(implementation) else dir(implementation)
-            nearest = difflib.get_close_matches(operation, known, n=1, cutoff=0.4)
+            nearest = difflib.get_close_matches(operation, _operations(implementation), n=1, cutoff=0.4)
             meant = f"Did you mean {nearest[0]!r}?" if nearest else "Correct the name."
             raise TargetError(f"{interface} declares effects of {operation!r}, an operation it does not have. {meant}")
+        rule: object = options.effects[operation]
+        if not is_effect_rule(rule):
+            raise TargetError(
+                f"{interface} declares {rule!r:.80} as effects of {operation!r}. Write chaosagent.effect('order'), "
+                "with the names of the arguments that identify an effect, or a function of arguments and answer."
+            )
+    for operation in options.failed_when.conditions:
+        if operation != EVERY and function_of(implementation, operation) is None:
+            try:
+                options.failed_when.check(_operations(implementation), f"failed_when of {interface}")
+            except UsageError as error:
+                raise TargetError(str(error)) from error
+
+
+def _operations(implementation: Implementation) -> list[str]:
+    return list(implementation) if _is_mapping(implementation) else dir(implementation)
 
 
 def function_of(implementation: Implementation, operation: str) -> Callable[..., Any] | None:
@@ -293,92 +328,3 @@ def dispatcher(interface: str, implementation: Implementation) -> Callable[[str,
         return method(**arguments)
 
     return call_method
-
-
-class DictionaryMemory:
-    """A shared memory in a dictionary."""
-
-    def __init__(self) -> None:
-        self.entries: dict[str, Plain] = {}
-
-    def read(self, key: str) -> Plain:
-        """Return what was written last under a key, `None` if nothing."""
-        return self.entries.get(key)
-
-    def write(self, key: str, value: Plain) -> None:
-        """Put a value under a key."""
-        self.entries[key] = value
-
-    def append(self, key: str, value: Plain) -> None:
-        """Add a value to the list under a key."""
-        before = self.entries.get(key)
-        self.entries[key] = [*before, value] if isinstance(before, list) else [value]
-
-    def keys(self) -> list[str]:
-        """Return the keys, sorted."""
-        return sorted(self.entries)
-
-
-class Mailbox:
-    """A channel between agents: messages wait until their recipient takes them."""
-
-    def __init__(self) -> None:
-        self.waiting: dict[str, deque[Plain]] = {}
-        self._receivers: dict[str, deque[asyncio.Future[None]]] = {}
-
-    def send(self, to: str, body: Plain = None) -> None:
-        """Put a message into the recipient's box."""
-        self.waiting.setdefault(to, deque()).append(body)
-        self._wake(to)
-
-    async def receive(self, agent: str) -> Plain:
-        """Take the oldest message to an agent, waiting for one if there is none."""
-        while not self.waiting.get(agent):
-            receiver: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._receivers.setdefault(agent, deque()).append(receiver)
-            try:
-                await receiver
-            except asyncio.CancelledError:
-                if receiver.done() and not receiver.cancelled():
-                    self._wake(agent)  # it was woken for a message that it will not take
-                raise
-        return self.waiting[agent].popleft()
-
-    def content(self) -> Plain:
-        """Return the messages that wait, by recipient, for fingerprints."""
-        return {to: list(box) for to, box in self.waiting.items() if box}
-
-    def _wake(self, agent: str) -> None:
-        receivers = self._receivers.get(agent)
-        while receivers:
-            receiver = receivers.popleft()
-            if not receiver.done():
-                receiver.set_result(None)
-                break
-
-
-@dataclass(frozen=True, slots=True)
-class ToolList:
-    """Tools that an agent gets, behind a door; equal lists open the same door.
-
-    Attributes:
-        tools: Their descriptions.
-    """
-
-    tools: list[Any]
-
-    def list(self) -> list[Any]:
-        """Return the descriptions."""
-        return self.tools
-
-
-def tool_list(implementation: Implementation) -> Implementation:
-    """Return what stands behind a door to descriptions of tools; a bare list answers `list`."""
-    return ToolList(implementation) if isinstance(implementation, list) else implementation
-
-
-def read_text(operation: str, /, **arguments: Any) -> Any:  # noqa: ARG001  # what stands behind a prompt door
-    """Return the text that is read into a context."""
-    if "text" in arguments:
-        return arguments["text"]
-    raise LookupError("a prompt door is called with text=...")

@@ -12,10 +12,12 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Unpack
 
 from chaosagent.canonical import Plain, plain
 from chaosagent.clock import Clock
+from chaosagent.effects.failed_when import FailedWhenForm
+from chaosagent.effects.rule import EffectRule
 from chaosagent.errors import ChaosAgentError, CrossingError, TargetError, UsageError
 from chaosagent.event_loop.real_time_loop import RealTimeLoop
 from chaosagent.event_loop.virtual_time import VirtualLoop
@@ -23,9 +25,10 @@ from chaosagent.execution.crash_location import with_place
 from chaosagent.execution.failures import RunEnded, exception_of, failure_of
 from chaosagent.execution.run.actor import ACTING, INSIDE, ActingAs, check_name
 from chaosagent.execution.run.door_opener import DoorOpener
-from chaosagent.execution.run.doors import DoorOptions, LiveDoor, Mailbox
+from chaosagent.execution.run.doors import DoorOptions, LiveDoor, failed_when_of
 from chaosagent.execution.run.injector import Injector
 from chaosagent.execution.run.network_links import NetworkPassage, RemoteService, link_of
+from chaosagent.execution.run.own_worlds import Mailbox
 from chaosagent.execution.run.passage import Passage
 from chaosagent.execution.run.recorder import Recorder
 from chaosagent.execution.run.run_state import RECORD_DEPTH, RunState, state_at
@@ -35,7 +38,7 @@ from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.governance.mediator import Mediator
 from chaosagent.seeds import derive
-from chaosagent.targets.target import Committed, Connect, EffectRule, Errors, Implementation, Upstream
+from chaosagent.targets.target import Committed, Connect, Errors, Implementation, ServiceOptions, Upstream
 from chaosagent.trace.step import Landed, Link, StepKind
 from chaosagent.vocabulary import Boundary, Landing, Outcome, SystemConfig, Task
 
@@ -85,6 +88,12 @@ class LiveRun(RunState, DoorOpener):
 
     # ------------------------------------------------------------------ doors
 
+    def service(self, name: str, implementation: Implementation, **options: Unpack[ServiceOptions]) -> LiveDoor:
+        try:
+            return super().service(name, implementation, **options)
+        except TargetError as error:
+            raise self.rejected(str(error)) from None
+
     def network(
         self,
         name: str,
@@ -93,10 +102,22 @@ class LiveRun(RunState, DoorOpener):
         *,
         committed: Committed | None = None,
         effects: Mapping[str, EffectRule] | None = None,
+        failed_when: FailedWhenForm | None = None,
         read_only: bool | Iterable[str] = False,
         errors: Errors = (),
     ) -> LiveDoor:
-        link = link_of(self, RemoteService(name, upstream, connect, committed), effects, read_only, errors)
+        try:
+            failing = failed_when_of(f"network:{name}", failed_when)
+        except TargetError as error:
+            raise self.rejected(str(error)) from None
+        options = DoorOptions(
+            effects=dict(effects or {}),
+            failed_when=failing,
+            read_only=read_only if isinstance(read_only, bool) else frozenset(read_only),
+            errors={error.__name__: error for error in errors},
+            committed=committed,
+        )
+        link = link_of(self, RemoteService(name, upstream, connect, committed), options)
         return self.open_door(Boundary.NETWORK, name, link, link.options)
 
     def mailbox(self, name: str) -> Mailbox:
@@ -246,6 +267,8 @@ class LiveRun(RunState, DoorOpener):
                 exception = None if failure is None else exception_of(failure, door.options.errors)
             if injectable and not passage.blocked:
                 self.crossings.append(passage.recorded())
+            if failure is None and door.options.failed_when:
+                passage.soft_error = door.failure_in(passage.operation, passage.arguments, value)
             landed = None if injection is None else _landed(passage, injection)
             self.recorder.append(
                 passage, StepKind.CALL, self.loop.now, told=told, failure=failure, landed=landed, value=value

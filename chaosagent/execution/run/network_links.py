@@ -6,12 +6,12 @@ import asyncio
 import os
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
-from chaosagent.canonical import Plain, plain
+from chaosagent.effects.rule import checked_effect
 from chaosagent.errors import ChaosAgentError, TargetError
 from chaosagent.event_loop.real_time_loop import RealTimeLoop
 from chaosagent.execution import toxiproxy
@@ -20,7 +20,7 @@ from chaosagent.execution.run.doors import DoorOptions, dispatcher
 from chaosagent.execution.run.passage import Passage
 from chaosagent.execution.run.run_state import RunState
 from chaosagent.faults.crossing import Toxic
-from chaosagent.targets.target import Committed, Connect, EffectRule, Upstream
+from chaosagent.targets.target import Committed, Connect, Upstream
 from chaosagent.vocabulary import Effect
 
 REACH_SECONDS = 15.0
@@ -209,7 +209,7 @@ class Link:
         try:
             found = self.far.committed()
             listed = tuple(await found if isinstance(found, Awaitable) else found)
-            return [_checked(effect) for effect in listed]
+            return [checked_effect(effect) for effect in listed]
         except Exception as error:  # a declaration's mistake must not look like an answer of the server
             raise TargetError(f"committed of network:{self.far.name}: {with_place(error)}") from error
 
@@ -217,13 +217,7 @@ class Link:
 _Call = Callable[[str, Mapping[str, Any]], Any]
 
 
-def link_of(
-    run: RunState,
-    far: RemoteService,
-    effects: Mapping[str, EffectRule] | None,
-    read_only: bool | Iterable[str],  # noqa: FBT001  # a set of operations, or all of them
-    errors: Sequence[type[Exception]],
-) -> Link:
+def link_of(run: RunState, far: RemoteService, options: DoorOptions) -> Link:
     """Return what stands behind a network door.
 
     Raises:
@@ -236,7 +230,7 @@ def link_of(
                 '@target(clock="wall").'
             )
         )
-    if effects and far.committed is not None:
+    if options.effects and far.committed is not None:
         raise run.recorder.refuse(
             TargetError(
                 f"network:{far.name} declares `committed` and `effects`; each would count. Leave out one of them."
@@ -247,12 +241,6 @@ def link_of(
             far.address()
         except TargetError as error:
             raise run.recorder.refuse(error) from None
-    options = DoorOptions(
-        effects=dict(effects or {}),
-        read_only=read_only if isinstance(read_only, bool) else frozenset(read_only),
-        errors={error.__name__: error for error in errors},
-        committed=far.committed,
-    )
     return Link(run, far, options)
 
 
@@ -315,7 +303,7 @@ class NetworkPassage(Passage):
         until = loop.time() + (seconds if committed is not None else 0.0)
         while not (news := await self.link.news()) and loop.time() < until:
             await asyncio.sleep(SETTLING_SECONDS)
-        self.effects += news
+        self.effects += self._run.ledger.new(news)
 
     def _take_error(self, error: BaseException, *, is_disturbed: bool) -> None:
         if isinstance(error, ChaosAgentError):  # ours, and no answer of the server
@@ -356,12 +344,6 @@ async def enter(connected: Any, stack: AsyncExitStack) -> Any:
     if hasattr(behind, "__aenter__"):
         return await stack.enter_async_context(behind)
     return stack.enter_context(behind) if hasattr(behind, "__enter__") else behind
-
-
-def _checked(effect: object) -> Effect:
-    if not isinstance(effect, Effect):
-        raise TypeError(f"{effect!r:.80} is no Effect")
-    return effect._replace(identity=cast("dict[str, Plain]", plain(effect.identity)))
 
 
 def _replaced(value: Any, ours: re.Pattern[str], theirs: str) -> Any:

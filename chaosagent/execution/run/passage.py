@@ -80,6 +80,7 @@ class Passage:
         "request_bytes",
         "response_bytes",
         "role",
+        "soft_error",
         "started",
         "value",
     )
@@ -104,6 +105,7 @@ class Passage:
         self.value: Plain = None
         self.exception: BaseException | None = None
         self.effects: tuple[Effect, ...] = ()
+        self.soft_error = ""
         self.started = self.executed = 0
         self.past: list[tuple[bytes, bytes]] | None = None
         self.injection: Injection | None = None

@@ -44,6 +44,7 @@ class RecordedPassage(Protocol):
     effects: tuple[Effect, ...]
     asked_at: float
     inside: Place | str
+    soft_error: str
 
 
 class Recorder:
@@ -140,7 +141,7 @@ class Recorder:
         step.operation, step.request, step.response = passage.operation, passage.request_bytes, told
         step.failure, step.landed, step.decision = failure, landed, passage.decision
         step.asked_at, step.arrived_at = passage.asked_at, now
-        step.effects, step.links = passage.effects, ()
+        step.effects, step.links, step.soft_error = passage.effects, (), passage.soft_error
         step.inside = str(passage.inside) if passage.inside else ""
         if self.links:
             step.links = tuple(self.links)
@@ -176,6 +177,7 @@ def redacted_identity(identity: Mapping[str, Plain], redactor: Redactor) -> dict
 
 def _redact(step: Step, redactor: Redactor) -> None:
     step.request, step.response = redactor.packed(step.request), redactor.packed(step.response)
+    step.soft_error = redactor.text(step.soft_error)
     decision, failure = step.decision, step.failure
     if decision.reason or decision.proposed:
         step.decision = decision._replace(

@@ -5,13 +5,15 @@ from __future__ import annotations
 import random
 
 from chaosagent.canonical import digest_of, pack, plain
+from chaosagent.effects.ledger import Ledger
 from chaosagent.errors import TargetError
 from chaosagent.event_loop.real_time_loop import RealTimeLoop
 from chaosagent.event_loop.virtual_time import VirtualLoop
 from chaosagent.execution.failures import RunEnded
 from chaosagent.execution.run.actor import ACTING
-from chaosagent.execution.run.doors import LiveDoor, Mailbox
+from chaosagent.execution.run.doors import LiveDoor
 from chaosagent.execution.run.frozen import Frozen
+from chaosagent.execution.run.own_worlds import Mailbox
 from chaosagent.execution.run.recorder import Recorder
 from chaosagent.faults.dry import RecordedCrossing
 from chaosagent.faults.evaluation import Act, Fingerprint
@@ -39,6 +41,7 @@ class RunState:
         position: Of what acted last, among everything that acts: asks and answers of the world, counted from 1.
         over: The target has ended; nothing crosses any more.
         frozen: The answers that pure interfaces repeat; `None` when nothing is frozen.
+        ledger: Knows which idempotent effects were committed.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class RunState:
         self.mediator: Mediator | None = None
         self.frozen: Frozen | None = None
         self.position = 0
+        self.ledger = Ledger()
 
     @property
     def is_faulty(self) -> bool:
@@ -121,5 +125,6 @@ def state_at(
         [] if mediator is None else [mediator.state()],
         run.recorder.links,
         run.recorder.artifacts if artifacts_matter else None,
+        *([written] if (written := run.ledger.state()) else []),
     ]
     return pack(everything)

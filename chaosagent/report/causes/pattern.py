@@ -133,8 +133,8 @@ def _calls(trace: Trace) -> list[Step]:
 
 
 def _went_wrong(step: Step) -> bool:
-    """Whether an agent had no answer to a call."""
-    return step.failure is not None or step.kind is StepKind.CANCELLED
+    """Whether an agent had no answer to a call, or one that says that it has failed."""
+    return step.has_failed or step.kind is StepKind.CANCELLED
 
 
 def _is_retried(trace: Trace) -> bool:

@@ -264,7 +264,7 @@ def _side_of(step: Step) -> Side:
         return Side(
             step.hook, asked, _failure(step.failure.kind, step.failure.status, step.failure.message), is_failure=True
         )
-    return Side(step.hook, asked, _cut(compact(step.answer), ANSWER_MAX))
+    return Side(step.hook, asked, _cut(compact(step.answer), ANSWER_MAX), is_failure=bool(step.soft_error))
 
 
 def _side_in(call: Call) -> Side:

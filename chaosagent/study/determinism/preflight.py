@@ -249,7 +249,7 @@ def _called(runs: Mapping[str, Execution]) -> set[tuple[str, str]]:
     """Return the operations of services that have succeeded without an effect; one that failed may have none."""
     steps = [step for run in runs.values() for step in run.trace.steps if step.boundary is Boundary.SERVICE]
     committed = {(step.interface, step.operation) for step in steps if step.effects}
-    return {(step.interface, step.operation) for step in steps if step.failure is None} - committed
+    return {(step.interface, step.operation) for step in steps if not step.has_failed} - committed
 
 
 def _read(crossings: Iterable[RecordedCrossing]) -> set[tuple[str, str]]:

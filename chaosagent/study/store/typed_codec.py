@@ -89,7 +89,8 @@ def _object_reader(kind: type, names: tuple[str, ...]) -> Callable[[Any], Any]:
 
 def _step(reads: list[tuple[str, Callable[[Any], Any]]], data: Any) -> Step:
     step = Step()
-    for (name, read), one in zip(reads, data, strict=True):
+    step.soft_error = ""  # the last part, which stores of earlier versions do not have
+    for (name, read), one in zip(reads, data, strict=len(data) != len(reads) - 1):
         setattr(step, name, read(one))
     step.seal()
     return step

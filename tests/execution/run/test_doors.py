@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from chaosagent.canonical import Plain
+from chaosagent.effects.rule import EffectOf, effect
 from chaosagent.errors import TargetError
 from chaosagent.execution.execute import Execution
-from chaosagent.targets.target import EffectOf, Run, effect
+from chaosagent.targets.target import Run
 from chaosagent.trace.step import StepKind
 from chaosagent.vocabulary import Boundary, Ending, Impact, Outcome
 

@@ -7,9 +7,9 @@ import pytest
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import HOLDS, Contract, End, Looks, Reading, Setting, violated
+from chaosagent.effects.rule import effect
 from chaosagent.errors import PluginError
 from chaosagent.execution.execute import Execution
-from chaosagent.targets.target import effect
 from chaosagent.trace.step import Step
 from chaosagent.trace.trace import Violation
 from chaosagent.vocabulary import Ending, Outcome, Severity, Verdict

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from chaosagent.effects.rule import effect
 from chaosagent.errors import ChaosAgentError, PluginError, TargetError
 from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, execute
@@ -28,7 +29,7 @@ from chaosagent.execution.untraced import UntracedRun
 from chaosagent.faults.crossing import Crossing, Request, Toxic
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.limits import RunLimits
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Effect, Ending, Landing, Outcome, SystemConfig, Task
 
 NETWORK = [pytest.mark.slow, pytest.mark.network]

@@ -6,10 +6,11 @@ import asyncio
 
 import pytest
 
+from chaosagent.effects.rule import effect
 from chaosagent.errors import TargetError
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.faults.schedule import EMPTY
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Ending, Outcome, Task
 
 

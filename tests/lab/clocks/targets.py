@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from functools import partial
 from time import time as now
 
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.effects.rule import effect
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Outcome, Task
 
 Decide = Callable[[float], bool]

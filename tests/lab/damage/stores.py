@@ -13,6 +13,7 @@ from pathlib import Path
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import default_contracts
+from chaosagent.effects.rule import effect
 from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.faults.space import Choices, Space
 from chaosagent.study.loop.resume_state import NOTHING_EARLIER
@@ -25,7 +26,7 @@ from chaosagent.study.store.reading import open_closed_store
 from chaosagent.study.store.study_store import StudyStore
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Outcome, SystemConfig, Task
 from tests.lab.targets.programs import Pay, Program, Read, target_of
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import End
 from chaosagent.contracts.custom import contract
-from chaosagent.targets.target import EffectRule, Run, Target, target
+from chaosagent.effects.rule import EffectRule
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Effect, Impact, Outcome, Task
 
 READS = (("orders", "get"), ("orders", "list"), ("stock", "level"), ("mail", "inbox"), ("crm", "customer"))

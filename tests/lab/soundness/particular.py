@@ -14,13 +14,14 @@ from contextvars import ContextVar
 from typing import NamedTuple
 
 from chaosagent.contracts.catalogue import parse_contract
+from chaosagent.effects.rule import effect
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.space import Choices, Space
 from chaosagent.seeds import derive
 from chaosagent.study.searcher import SEARCHERS
 from chaosagent.study.shrinking.minimise import violates
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.enumeration import drive, drive_audit
 from chaosagent.vocabulary import Outcome, StatusError, Task

@@ -8,8 +8,9 @@ import pytest
 
 import chaosagent
 from chaosagent.api.stored.study_facts import study_facts
+from chaosagent.effects.rule import effect
 from chaosagent.report.html.study_facts import StudyFacts
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Claim, Outcome, Task
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\x1b[2J\u202e"

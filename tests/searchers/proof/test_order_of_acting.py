@@ -11,12 +11,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from chaosagent.contracts.catalogue import parse_contract
+from chaosagent.effects.rule import effect
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.searchers.anytime import anytime
 from chaosagent.searchers.exact import exact
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.testing.bench import Bench
 from chaosagent.testing.enumeration import drive
 from chaosagent.vocabulary import Effect, Outcome, Task

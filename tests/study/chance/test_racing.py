@@ -13,6 +13,7 @@ from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.contracts.contract import End, Monitor, Reading, Setting, violated
 from chaosagent.contracts.monitors import AtEnd
 from chaosagent.contracts.settings import ContractSettings
+from chaosagent.effects.rule import effect
 from chaosagent.execution.execute import Experiment, execute
 from chaosagent.execution.run.frozen import answers_of
 from chaosagent.execution.workers.executor import InlineExecutor
@@ -34,7 +35,7 @@ from chaosagent.study.store.files import ANSWERS_NAME
 from chaosagent.study.store.study_store import StudyStore
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
-from chaosagent.targets.target import Run, Target, effect, target
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.trace.trace import ContractVerdict
 from chaosagent.vocabulary import Outcome, SystemConfig, Task, Verdict
 

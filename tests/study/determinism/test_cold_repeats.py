@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from chaosagent.contracts.catalogue import default_contracts
+from chaosagent.effects.rule import effect
 from chaosagent.execution.workers.executor import Executor, Finished, InlineExecutor
 from chaosagent.faults.space import Choices, Space
 from chaosagent.report.findings import Findings, findings_page
@@ -18,7 +19,7 @@ from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyProgress, StudyResult
 from chaosagent.study.sink import Sink
-from chaosagent.targets.target import Run, effect, target
+from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Outcome, SystemConfig, Task
 
 AT_MOST_ONCE = next(contract for contract in default_contracts() if contract.id == "at-most-once")

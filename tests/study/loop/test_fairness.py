@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from chaosagent.contracts.catalogue import default_contracts
+from chaosagent.effects.rule import effect
 from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY
@@ -21,7 +22,7 @@ from chaosagent.study.result import StudyResult
 from chaosagent.study.sink import Sink
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
-from chaosagent.targets.target import Run, effect, target
+from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Outcome, SystemConfig, Task
 
 CALLS = {"small": 1, "middling": 3, "large": 8}
