@@ -24,10 +24,12 @@ class SuspectAnswer(NamedTuple):
     Attributes:
         call: Interface and operation, or the tool.
         answer: The beginning of its text.
+        rule: A condition for `failed_when` that such an answer matches, as a file has it.
     """
 
     call: str
     answer: str
+    rule: str
 
 
 def looks_like_error(answer: Plain) -> bool:
@@ -48,20 +50,48 @@ def suspect(call: str, answer: Plain) -> SuspectAnswer | None:
     if not looks_like_error(answer):
         return None
     text = " ".join(text_of(answer)[: SHOWN_MAX * 2].split())
-    return SuspectAnswer(call, text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}...")
+    shown = text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."
+    return SuspectAnswer(call, shown, _rule(data_of(answer), text))
 
 
-def suspects_in_words(found: Iterable[SuspectAnswer], remedy: str) -> str:
-    """Return one sentence for people on suspect answers, each call once; empty when there are none.
+def _rule(data: Plain, text: str) -> str:
+    """Return a condition that an answer matches; what looks like an error has one of these signs."""
+    if not isinstance(data, Mapping):
+        first = re.match(r"\w+", text)
+        return f"'^{first[0]}'" if first is not None else "'(?i)error'"
+    if exit_code_of(data):
+        return "{exit_code: nonzero}"
+    for name in ("error", "errors"):
+        if data.get(name):
+            return f"{{json: {name}}}"
+    for name, value in (("isError", "true"), ("ok", "false"), ("success", "false")):
+        if data.get(name) is (value == "true"):
+            return f"{{json: {name}, is: {value}}}"
+    return f"{{json: status, is: {data['status']!r}}}"
+
+
+def suspects_in_words(found: Iterable[SuspectAnswer]) -> str:
+    """Return what people are to know of suspect answers in runs, each call once; empty when there are none.
 
     Args:
         found: In any order; of one call the first counts.
-        remedy: What to write where.
     """
-    first: dict[str, str] = {}
+    first: dict[str, SuspectAnswer] = {}
     for one in found:
-        first.setdefault(one.call, one.answer)
-    if not first:
-        return ""
-    listed = "; ".join(f"{call} answered {answer!r}" for call, answer in sorted(first.items()))
-    return f"These answers look like errors and count as commits: {listed}. {remedy}"
+        first.setdefault(one.call, one)
+    return "; ".join(
+        f"{call} answered {one.answer!r} (`failed_when: {{{_declared(call)}: {one.rule}}}`)"
+        for call, one in sorted(first.items())
+    )
+
+
+def _declared(call: str) -> str:
+    """Return by which name a call is declared: an adapter's door, whose operation is `call`, by that of its tool."""
+    interface, _, operation = call.partition(" ")
+    return interface.partition(":")[2].rpartition(".")[2] if operation == "call" else operation
+
+
+REMEDY = (
+    "If a call with such an answer has failed, say so beside `effects`, as shown; if it has not, give an empty list of "
+    "conditions."
+)

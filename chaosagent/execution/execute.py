@@ -27,6 +27,7 @@ from chaosagent.execution.run.outcome import (
     redacted_claims,
     redacted_verdict,
     support_of,
+    suspects_of,
     usage_of,
 )
 from chaosagent.execution.run.process_environment import restored_environment
@@ -266,6 +267,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         spent=usage.spent,
         spent_limit=usage.spent_limit,
         declares_effects=usage.declares_effects,
+        suspects=() if schedule else suspects_of(trace, doors),
         tied=usage.tied,
         detail=trace.ending_detail,
         summary=summary_of(trace),

@@ -145,11 +145,13 @@ class SuspectCount(NamedTuple):
 
     Attributes:
         answer: The beginning of the first.
+        rule: A condition that it matches, as a file has it.
         place: Where that was read.
         number: How many there are.
     """
 
     answer: str
+    rule: str
     place: SourcePlace
     number: int = 0
 
@@ -199,7 +201,7 @@ class Tally:
             if tool in self.tools or len(self.tools) < TOOLS_MAX:
                 self.tools[tool] += number
         for answer, place in run.suspects:
-            known = self.suspects.setdefault(answer.call, SuspectCount(answer.answer, place))
+            known = self.suspects.setdefault(answer.call, SuspectCount(answer.answer, answer.rule, place))
             self.suspects[answer.call] = known._replace(number=known.number + 1)
         for contract, verdict, why in verdicts_of(run, self.checks, case, lossy=self.lossy):
             self._count(contract, verdict, why, run)

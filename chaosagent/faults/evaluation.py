@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from chaosagent.effects.suspect import SuspectAnswer
 from chaosagent.faults.chance_read import ChanceRead
 from chaosagent.faults.dry import RecordedCrossing
 from chaosagent.faults.injection import Injection, Place
@@ -111,6 +112,8 @@ class Evaluation:
         spent_limit: The key of that limit in study files, such as `"run.steps"`; for people, neither compared nor
             stored.
         declares_effects: Some door of the run declares effects; for people, neither compared nor stored.
+        suspects: Answers that look like errors and count as commits, of runs without injections; for people, neither
+            compared nor stored.
         detail: One line on how the run ended, such as the exception or the limit; for people, not compared.
         crashed_at: Where in the user's code the exception came from that ended the run; for people, not compared.
         tied: A wait, such as for an answer, and a time-out have ended at the same instant: the other order is possible.
@@ -145,6 +148,7 @@ class Evaluation:
     spent: float = field(default=0.0, compare=False)
     spent_limit: str = field(default="", compare=False)
     declares_effects: bool = field(default=False, compare=False)
+    suspects: tuple[SuspectAnswer, ...] = field(default=(), compare=False)
     tied: bool = field(default=False, compare=False)
     reads: tuple[ChanceRead, ...] = field(default=(), compare=False)
     changed: tuple[str, ...] = field(default=(), compare=False)

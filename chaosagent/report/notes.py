@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from chaosagent.effects.suspect import SuspectAnswer
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.result import SearchResult
@@ -114,6 +115,7 @@ class TaskNotes:
         has_checkpoints: Some run had a fingerprint at a checkpoint.
         declares_effects: Some run had a door that declares effects.
         nominal: How contracts break without injections, by seed and contract.
+        suspects: Answers of runs without injections that look like errors and count as commits, by call.
     """
 
     failed: dict[str, FailedRuns] = field(default_factory=dict)
@@ -124,6 +126,7 @@ class TaskNotes:
     has_checkpoints: bool = False
     declares_effects: bool = False
     nominal: dict[tuple[int, str], NominalViolation] = field(default_factory=dict)
+    suspects: dict[str, SuspectAnswer] = field(default_factory=dict)
 
 
 class Notes(Sink):
@@ -152,6 +155,8 @@ class Notes(Sink):
         notes = self._notes[at.task_id]
         notes.has_checkpoints = notes.has_checkpoints or bool(evaluation.fingerprints)
         notes.declares_effects = notes.declares_effects or evaluation.declares_effects
+        for one in evaluation.suspects:
+            notes.suspects.setdefault(one.call, one)
         if evaluation.spent_limit:
             most = notes.spent.get(evaluation.spent_limit, 0.0)
             notes.spent[evaluation.spent_limit] = max(most, evaluation.spent)
@@ -190,6 +195,11 @@ class Notes(Sink):
     def declares_effects(self) -> bool:
         """Whether some run had a door that declares effects."""
         return any(notes.declares_effects for notes in self._notes.values())
+
+    @property
+    def suspects(self) -> list[SuspectAnswer]:
+        """Answers that look like errors and count as commits."""
+        return [one for notes in self._notes.values() for one in notes.suspects.values()]
 
     @property
     def cut_off(self) -> Sequence[CutOffRuns]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from chaosagent.canonical import Plain
+from chaosagent.effects.failed_when import EVERY
 from chaosagent.execution.trace_checks import Count, Finding, Tally, uncounted_tools
 from chaosagent.report.formats.cases import Case
 from chaosagent.report.page import Page, bad, faint, good, name, notice, strong
@@ -132,13 +133,15 @@ def remarks(tally: Tally, reading: Reading) -> list[str]:
             f"{_counted(found.number, 'answer')} of the tool {tool!r} {'looks' if one else 'look'} like "
             f"{'an error and counts as a commit' if one else 'errors and count as commits'}, the first at "
             f"{found.place}: {found.answer!r}. If a call with such an answer has failed, say so in --contracts, for "
-            f"example `failed_when: {{{tool}: '^Error'}}`; if it has not, `failed_when: {{{tool}: []}}`."
+            f"example `failed_when: {{{tool}: {found.rule}}}`; if it has not, `failed_when: {{{tool}: []}}`."
         )
-    for tool in sorted(tally.checks.rules.effects):
+    rules = tally.checks.rules
+    for tool in sorted({*rules.effects, *rules.failed_when.conditions} - {EVERY}):
         if tally.tools and tool not in tally.tools:
             nearest = difflib.get_close_matches(tool, tally.tools, n=1, cutoff=0.6)
             hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-            said.append(f"The tool {tool!r}, which has `effects`, is called in no trace.{hint}")
+            key = "effects" if tool in rules.effects else "failed_when"
+            said.append(f"The tool {tool!r}, which has `{key}`, is called in no trace.{hint}")
     return said
 
 

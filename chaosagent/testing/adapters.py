@@ -37,25 +37,12 @@ from chaosagent.faults.dry import unpack_request, unpack_response
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.limits import RunLimits
 from chaosagent.targets.target import Run, Target, target
-from chaosagent.testing.desk import CALLS, WISH, Desk
+from chaosagent.testing.desk import CALLS, FAULTS, WISH, Desk
 from chaosagent.trace.step import Step
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Ending, Outcome, SystemConfig, Task
 
 OPTIONS: Mapping[str, Any] = {"effects": {"refund": effect("order")}, "read_only": ["get_order", "get_note"]}
-FAULTS = {
-    "service": (
-        "lost_response", "timeout", "error_status(status=503)", "dropped_response", "delay(seconds=60)",
-        "duplicate_delivery", "schema_mismatch(kind=wrapped)", "field_corruption(kind=null)",
-    ),
-    "model": (
-        "refusal", "empty", "slow(kind=stalled)", "truncated_stream(share=0.5)", "repeated_turn",
-        "malformed_tool_call(kind=unknown_tool)", "malformed_tool_call(kind=truncated_json)",
-        "malformed_tool_call(kind=missing_argument)",
-    ),
-    "tools": ("missing(index=1)", "reordered", "poisoned"),
-}  # fmt: skip
-"""What is injected at each hook of an undisturbed run, by the boundary."""
 GIVE_UP_SECONDS = 60.0
 STEPS_MAX = 9
 PROCESS_SECONDS_MAX = 600
@@ -295,6 +282,14 @@ class AdapterConformance:
         assert trace.outcome.message == "given up", f"The agent was cancelled, and said {trace.outcome.message!r}."
         assert trace.digest == self._execution(delta, give_up=True).trace.digest, "Cancelled runs have unequal traces."
 
+    def test_an_answer_that_is_a_failed_call_commits_nothing_and_is_told_as_it_is(self) -> None:
+        ruled = self._execution(failed_when={"refund": "."}).trace
+        plain = self._execution().trace
+        assert not ruled.effects, f"All refunds have failed, and {ruled.effects} were committed."
+        failed = [step.interface for step in ruled.steps if step.soft_error]
+        assert failed == ["service:refund"], f"The refund is the failed call, and not {failed}."
+        assert ruled.outcome == plain.outcome, f"The agent said {ruled.outcome}, without a rule {plain.outcome}."
+
     # ---------------------------------------------------------------- the caller's mistakes
 
     def test_what_is_said_of_tools_that_the_agent_does_not_have_is_refused(self) -> None:
@@ -303,6 +298,8 @@ class AdapterConformance:
             ({"effects": {"refund": effect("order")}, "read_only": ["refund"]}, "declared read-only and has effects"),
             ({"read_only": "refund"}, "is one text"),
             ({"effect": {}}, "unknown option 'effect'"),
+            ({"failed_when": {"refunds": "^Error"}}, "Did you mean 'refund'"),
+            ({"failed_when": "("}, "failed_when: the pattern '(' cannot be used"),
         ):
             refusal = ""
             try:

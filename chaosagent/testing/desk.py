@@ -17,6 +17,21 @@ ToolFunction: TypeAlias = Callable[..., Any]
 Result = TypeVar("Result")
 
 
+FAULTS = {
+    "service": (
+        "lost_response", "timeout", "error_status(status=503)", "dropped_response", "delay(seconds=60)",
+        "duplicate_delivery", "schema_mismatch(kind=wrapped)", "field_corruption(kind=null)",
+    ),
+    "model": (
+        "refusal", "empty", "slow(kind=stalled)", "truncated_stream(share=0.5)", "repeated_turn",
+        "malformed_tool_call(kind=unknown_tool)", "malformed_tool_call(kind=truncated_json)",
+        "malformed_tool_call(kind=missing_argument)",
+    ),
+    "tools": ("missing(index=1)", "reordered", "poisoned"),
+}  # fmt: skip
+"""What is injected at each hook of an undisturbed run, by the boundary."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
     """What the fake model answers.

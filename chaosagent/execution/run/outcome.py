@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections import defaultdict
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 from chaosagent.canonical import Plain, plain
+from chaosagent.effects.suspect import SuspectAnswer, suspect
 from chaosagent.errors import TargetError, UsageError
 from chaosagent.event_loop.virtual_time import VirtualLoop
 from chaosagent.execution.crash_location import RAISED, with_place
 from chaosagent.execution.failures import message_of
-from chaosagent.execution.run.doors import LiveDoor
+from chaosagent.execution.run.doors import DoorOptions, LiveDoor
 from chaosagent.execution.run.live_run import LiveRun
 from chaosagent.execution.run.recorder import redacted_identity
 from chaosagent.execution.run.run_state import RECORD_DEPTH
@@ -22,8 +23,8 @@ from chaosagent.faults.injection import Place
 from chaosagent.targets.target import Target
 from chaosagent.trace.reached_limit import reached_limit
 from chaosagent.trace.redact import Redactor
-from chaosagent.trace.step import Link
-from chaosagent.trace.trace import ContractVerdict
+from chaosagent.trace.step import Link, StepKind
+from chaosagent.trace.trace import ContractVerdict, Trace
 from chaosagent.vocabulary import LIMITS_REACHED, Claim, Ending, Outcome, Task
 
 
@@ -147,6 +148,24 @@ def usage_of(run: LiveRun, ending: Ending, exceeded: str) -> Usage:
         if seconds > spent:
             spent, key = seconds, "run.virtual_seconds"
     return Usage(1.0 if ending in LIMITS_REACHED else min(1.0, spent), key, declares_effects, tied)
+
+
+def suspects_of(trace: Trace, doors: Mapping[str, DoorOptions]) -> tuple[SuspectAnswer, ...]:
+    """Return the answers that look like errors and count as commits, the first of each call without a rule for them.
+
+    Args:
+        trace: Of a run without injections.
+        doors: What the target declares, by interface.
+    """
+    found: dict[str, SuspectAnswer] = {}
+    for step in trace.steps:
+        options, call = doors.get(step.interface), f"{step.interface} {step.operation}"
+        if not step.effects or step.kind is not StepKind.CALL or call in found or options is None:
+            continue
+        looks = suspect(call, step.answer) if options.failed_when.condition(step.operation) is None else None
+        if looks is not None:
+            found[call] = looks
+    return tuple(found.values())
 
 
 def support_of(run: LiveRun) -> tuple[Place, ...] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
+from chaosagent.effects.suspect import REMEDY, suspects_in_words
 from chaosagent.faults.space import Space
 from chaosagent.limits import RunLimits
 from chaosagent.report.notes import Notes
@@ -224,6 +225,9 @@ def report_empty_proofs(page: Page, plan: Plan, result: StudyResult, notes: Note
             f"{'; '.join(idle)}. The proof does not cover {_operators(idle)}: give the target such a door, or do not "
             "name the operator.",
         )
+    suspects = suspects_in_words(notes.suspects)
+    if suspects:
+        page.gap().line(notice("Answers that look like errors count as commits: "), f"{suspects}. {REMEDY}")
     searches = result.searches
     empty = [search for search in searches if search.certificate.safe and not search.injectable]
     if empty:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from chaosagent import errors
 from chaosagent.canonical import Plain
+from chaosagent.effects.suspect import REMEDY, suspects_in_words
 from chaosagent.errors import StudyError, TargetError
 from chaosagent.execution.execute import Execution
 from chaosagent.execution.workers.executor import Executor
@@ -121,6 +122,7 @@ def preflight(place: PreflightSetup) -> Iterator[Remark]:
         if runs:
             yield from _determinism({task: natures[task] for task in runs})
             yield from _doors(runs)
+            yield from _suspects(runs)
             yield from _checkpoints(place, runs)
     finally:
         elsewhere.close()
@@ -243,6 +245,13 @@ def _doors(runs: Mapping[str, Execution]) -> Iterator[Remark]:
         shown = ", ".join(f"{interface} {operation}" for interface, operation in untold)
         text = f"neither effects nor read-only: {shown}; so at-most-once and its like cannot judge them"
         yield Remark(Level.HINT, "effects", text, EFFECTS)
+
+
+def _suspects(runs: Mapping[str, Execution]) -> Iterator[Remark]:
+    """Point out answers that look like errors and count as commits."""
+    said = suspects_in_words(one for run in runs.values() for one in run.evaluation.suspects)
+    if said:
+        yield Remark(Level.HINT, "errors", f"these answers look like errors and count as commits: {said}", REMEDY)
 
 
 def _called(runs: Mapping[str, Execution]) -> set[tuple[str, str]]:

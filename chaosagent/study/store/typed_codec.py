@@ -84,7 +84,10 @@ def _object_reader(kind: type, names: tuple[str, ...]) -> Callable[[Any], Any]:
     reads = [(name, _reader(hints[name])) for name in names]
     if kind is Step:
         return lambda data: _step(reads, data)
-    return lambda data: kind(**{name: read(one) for (name, read), one in zip(reads, data, strict=True)})
+    # What an earlier version did not store yet are the last fields, which have defaults.
+    return lambda data: kind(
+        **{name: read(one) for (name, read), one in zip(reads, data, strict=len(data) > len(reads))}
+    )
 
 
 def _step(reads: list[tuple[str, Callable[[Any], Any]]], data: Any) -> Step:
