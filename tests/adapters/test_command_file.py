@@ -12,7 +12,6 @@ pytest.importorskip("starlette", reason="needs the extra proxy")
 
 from chaosagent.adapters.command import Command  # noqa: E402  # only with the extra
 from chaosagent.adapters.command_file import load_command  # noqa: E402
-from chaosagent.adapters.doors import Tools  # noqa: E402
 from chaosagent.adapters.mcp.server import McpServer  # noqa: E402
 from chaosagent.effects.failed_when import failed_when_from  # noqa: E402
 from chaosagent.effects.rule import effect  # noqa: E402
@@ -54,7 +53,7 @@ mcp:
 """,
     ).behind
     service = behind.services["shop"]
-    tools = cast(Tools, cast(McpServer, behind.mcp["bank"]).tools)
+    tools = cast(McpServer, behind.mcp["bank"]).tools
     failing = failed_when_from(service.failed_when, "")
 
     assert service.effects["POST /a"] == service.effects["POST /d"] == effect("order")
