@@ -10,6 +10,7 @@ from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import Template, default_contracts
 from chaosagent.contracts.contract import CONTRACTS
 from chaosagent.faults.operator import OPERATORS, CostModel, Operator, lattice
+from chaosagent.faults.presets import PRESETS, operators_of, presets_with
 from chaosagent.report.page import Page, bad, faint, name
 from chaosagent.study.certificate import RULES
 from chaosagent.study.searcher import DEFAULT_SEARCHER, SEARCHERS
@@ -74,7 +75,9 @@ class Catalogue:
 def operators() -> Catalogue:
     """Return the operators with their parameters, domains, searched levels and cost."""
     entries = [_operator(registered, OPERATORS.get(registered)) for registered in OPERATORS]
+    presets = "; ".join(f"`{preset}` for {len(operators_of(preset))} operators" for preset in PRESETS)
     remark = (
+        f"In `operators:` of a study file, presets stand for several: {presets}; `*` for all. "
         "`searched` are the values that a search tries; a schedule may use any value of the domain. The cost is that "
         "of one landed injection with the usual weights. Where nothing else is said, an operator is searched by "
         "default."
@@ -88,7 +91,9 @@ def _operator(registered: str, kind: type[Operator]) -> Entry:
     boundaries = sorted(boundary.value for boundary in kind.boundaries)
     parameters: dict[str, Plain] = {}
     by_default = getattr(kind, "by_default", True)
-    lines = [_cost_line(costs, boundaries) + ("" if by_default else "; searched where a study names it")]
+    presets = presets_with(registered)
+    others = "".join(f" or the preset `{preset}`" for preset in presets if preset != "default")
+    lines = [_cost_line(costs, boundaries) + ("" if by_default else f"; searched where a study names it{others}")]
     for parameter, domain in kind.parameters.items():
         levels = list(domain.levels)
         parameters[parameter] = {"domain": domain.describe(), "levels": list[Plain](levels)}
@@ -100,6 +105,7 @@ def _operator(registered: str, kind: type[Operator]) -> Entry:
         "cost_min": costs[0],
         "cost_max": costs[-1],
         "by_default": by_default,
+        "presets": list[Plain](presets),
     }
     return Entry(registered, first_line(kind), facts, tuple(lines))
 

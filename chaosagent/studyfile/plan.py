@@ -17,6 +17,7 @@ from chaosagent.execution.hidden_state.file_watch import watch_files
 from chaosagent.execution.workers.own_process import refuse_threads, threads_of_others
 from chaosagent.execution.workers.workbench import Workbench, load_workbench
 from chaosagent.faults.operator import OPERATORS, CostModel, ParameterValue, bind
+from chaosagent.faults.presets import PRESETS, operators_of
 from chaosagent.faults.space import Choices, Space
 from chaosagent.importable import make_importable
 from chaosagent.limits import RunLimits, StudyLimits
@@ -263,7 +264,7 @@ def space_of(study: StudyFile) -> Space:
 
 
 def _choices(entry: object, keys: Keys, located: Located) -> list[Choices]:
-    """Return what one entry of `operators` allows: a name or glob pattern, or a mapping with levels and places."""
+    """Return what one entry allows: a name, glob pattern or preset, or a mapping with levels and places."""
     where = located.where(*keys)
     given: dict[str, object] = dict(entry) if isinstance(entry, dict) else {"operator": entry}
     name = given.pop("operator", None)
@@ -274,13 +275,16 @@ def _choices(entry: object, keys: Keys, located: Located) -> list[Choices]:
     interfaces = _patterns(given.pop("interfaces", ["*"]), (*keys, "interfaces"), located)
     agents = _patterns(given.pop("agents", ["*"]), (*keys, "agents"), located)
     _check_interfaces(interfaces, located.where(*keys, "interfaces"))
-    names = fnmatch.filter(OPERATORS, name) if "*" in name else [name]
+    is_preset = name in PRESETS
+    names = operators_of(name) if is_preset else fnmatch.filter(OPERATORS, name) if "*" in name else [name]
     if not names:
         patterns = {"*", *(f"{known.partition('.')[0]}.*" for known in OPERATORS)}
         raise UnknownNameError("operator", name, patterns, where)
     if given and len(names) > 1:
         raise UsageError(f"{where}: {name!r} stands for {len(names)} operators; parameters go to one. Name it.")
-    named = "*" not in name
+    named = "*" not in name and not is_preset
+    if len(names) == 1 and name not in OPERATORS and "*" not in name and not is_preset:
+        raise UnknownNameError("operator", name, (*OPERATORS, *PRESETS), where)
     return [Choices(one, _levels(one, given, keys, located), interfaces, agents, named=named) for one in names]
 
 

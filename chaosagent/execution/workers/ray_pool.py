@@ -12,6 +12,7 @@ import logging
 import os
 import pickle
 import signal
+import socket
 import sys
 import threading
 from collections import Counter, deque
@@ -36,8 +37,31 @@ BATCHES_AHEAD = 2
 LONG_SECONDS = 0.1
 """Jobs that take longer do not wait behind another where an actor may come free earlier."""
 OBJECT_STORE_BYTES = 80_000_000
+ANSWER_SECONDS_MAX = 5.0
 
 logger = logging.getLogger(__name__)
+
+
+def check_answers(address: str) -> None:
+    """Refuse the address of a Ray cluster where nobody listens; Ray itself tries for a minute, and fills the screen.
+
+    Args:
+        address: `host:port`, `ray://host:port`; anything else, such as `auto`, is left to Ray.
+
+    Raises:
+        StudyError: Nobody listens there.
+    """
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_SECONDS_MAX).close()
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise StudyError(
+            f"Ray does not answer at {address} ({why}). Start a cluster there with `ray start --head`, or correct the "
+            "address."
+        ) from error
 
 
 class WorkerActor:
@@ -139,6 +163,7 @@ class RayExecutor:
     def _connect(self, workers: int, address: str) -> None:
         if not self._ours:
             return
+        check_answers(address)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_AUTH_MODE", "disabled")
         local = {"num_cpus": workers, "object_store_memory": OBJECT_STORE_BYTES, "include_dashboard": False}
@@ -148,7 +173,8 @@ class RayExecutor:
                 address=address or "local", log_to_driver=False, logging_level="ERROR", **({} if address else local)
             )
         except (ConnectionError, RuntimeError, ValueError) as error:
-            raise StudyError(f"Ray cannot be reached at {address or 'this machine'}: {error}") from error
+            first = str(error).strip().partition("\n")[0]
+            raise StudyError(f"Ray cannot be reached at {address or 'this machine'}: {first}") from error
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, before)  # Ray takes it for itself; what it does is for the study to say
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from chaosagent.canonical import Plain
 from chaosagent.faults.operator import OPERATORS, searched_by_default
+from chaosagent.faults.presets import operators_of, presets_that_try
 from chaosagent.limits import EXTENSION, RunLimits
 from chaosagent.report.notes import CutOffRuns, Notes
 from chaosagent.report.page import Cell, Page, faint, notice
@@ -245,7 +246,7 @@ def _tell_not_tried(page: Page, plan: Plan) -> None:
         noun = "operator" if len(names) == 1 else "operators"
         page.gap().line(
             faint(
-                f"Not tried, as the study file does not name them: {listed} {noun}. "
+                f"Not tried, as the study file does not name them: {listed} {noun}. {_what_tries(names)}"
                 "`chaosagent list operators` describes them."
             )
         )
@@ -256,9 +257,20 @@ def _tell_not_tried(page: Page, plan: Plan) -> None:
     page.gap().line(
         faint(
             f"Not tried, as these operators are off by default: {listed}. Name them in the study file to search them; "
-            "`chaosagent list operators` describes them."
+            f"{_what_tries(names)}`chaosagent list operators` describes them."
         )
     )
+
+
+def _what_tries(names: Sequence[str]) -> str:
+    """Say which presets would try some operators, empty when none would."""
+    presets = presets_that_try(names)
+    return f"`operators: [default, {', '.join(presets)}]` tries {_families(names, presets)}; " if presets else ""
+
+
+def _families(names: Sequence[str], presets: Sequence[str]) -> str:
+    tried = [name for name in names if any(name in operators_of(preset) for preset in presets)]
+    return ", ".join(dict.fromkeys(f"{name.partition('.')[0]}.*" for name in tried)) + f" ({len(tried)} of them)"
 
 
 def _names_operators(plan: Plan) -> bool:

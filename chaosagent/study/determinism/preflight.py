@@ -24,6 +24,8 @@ from chaosagent.execution.workers.workbench import Answering, Job, Workbench
 from chaosagent.faults.chance_read import ChanceRead
 from chaosagent.faults.dry import RecordedCrossing, unpack_request
 from chaosagent.faults.evaluation import Fingerprinting
+from chaosagent.faults.operator import OPERATORS, searched_by_default
+from chaosagent.faults.presets import presets_that_try
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.study.determinism.determinism import Determinism, examine
 from chaosagent.study.divergence import INTO_A_FRESH_FOLDER, REMEDIES, listed_files
@@ -123,6 +125,7 @@ def preflight(place: PreflightSetup) -> Iterator[Remark]:
             yield from _determinism({task: natures[task] for task in runs})
             yield from _doors(runs)
             yield from _suspects(runs)
+            yield from _families(runs)
             yield from _checkpoints(place, runs)
     finally:
         elsewhere.close()
@@ -252,6 +255,20 @@ def _suspects(runs: Mapping[str, Execution]) -> Iterator[Remark]:
     said = suspects_in_words(one for run in runs.values() for one in run.evaluation.suspects)
     if said:
         yield Remark(Level.HINT, "errors", f"these answers look like errors and count as commits: {said}", REMEDY)
+
+
+def _families(runs: Mapping[str, Execution]) -> Iterator[Remark]:
+    """Name the families of operators that fit what is crossed and are not searched by default."""
+    crossed = {crossing.boundary for run in runs.values() for crossing in run.evaluation.crossings}
+    known = set(searched_by_default())
+    names = [name for name in OPERATORS if name not in known and crossed & OPERATORS.get(name).boundaries]
+    if names:
+        families = Counter(f"{name.partition('.')[0]}.*" for name in names)
+        listed = ", ".join(f"{number} {family}" for family, number in sorted(families.items()))
+        presets = presets_that_try(names)
+        by_preset = f"the presets {', '.join(presets)} or " if presets else ""
+        text = f"off by default, though they fit what is crossed: {listed}"
+        yield Remark(Level.HINT, "operators", text, f"Name {by_preset}single ones in `operators:` of the study file.")
 
 
 def _called(runs: Mapping[str, Execution]) -> set[tuple[str, str]]:
