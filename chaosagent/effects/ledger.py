@@ -23,8 +23,9 @@ class Ledger:
             effects: In the order in which they were committed.
             idempotent: The same again is no second effect.
         """
-        if any(effect.impact is Impact.COMPENSATING for effect in effects):
-            self._written.clear()
+        for effect in effects if self._written else ():
+            if effect.impact is Impact.COMPENSATING:
+                self._written.clear()
         if not idempotent:
             return effects
         found: list[Effect] = []

@@ -20,6 +20,7 @@ from chaosagent.clock import Clock, monotonic
 from chaosagent.effects.failed_when import FailedWhenForm
 from chaosagent.effects.rule import EffectRule
 from chaosagent.execution.run.actor import ACTING, ActingAs
+from chaosagent.execution.run.door_opener import check_service_options
 from chaosagent.execution.run.doors import (
     by_name,
     dispatcher,
@@ -61,9 +62,10 @@ class UntracedRun:
         self,
         name: str,
         implementation: Implementation,
-        **options: Unpack[ServiceOptions],  # noqa: ARG002  # here and below: what only a study asks for
+        **options: Unpack[ServiceOptions],  # here and below: what only a study asks for
     ) -> Door:
         """See `chaosagent.targets.target.Run`, as for the other doors."""
+        check_service_options(name, options)
         return self._door(Boundary.SERVICE, name, implementation)
 
     def retrieval(

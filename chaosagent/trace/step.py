@@ -191,7 +191,7 @@ class Step:
     def canonical(self) -> tuple[object, ...]:
         """Everything that a trace digest covers, as plain data in the order of `CANONICAL_FIELDS`."""
         failure, landed, decision = self.failure, self.landed, self.decision
-        return (
+        fields = (
             self.kind._value_,
             self.agent,
             self.role,
@@ -214,8 +214,8 @@ class Step:
             self.links,
             self.egress,
             self.inside,
-            *([self.soft_error] if self.soft_error else ()),
         )
+        return (*fields, self.soft_error) if self.soft_error else fields
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Step) and self.index == other.index and self.canonical() == other.canonical()

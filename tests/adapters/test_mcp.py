@@ -432,6 +432,17 @@ def test_an_unknown_tool_makes_the_run_worthless_and_names_the_nearest() -> None
         ran(target_of(everything, effects={"refunds": effect("order")}))
 
 
+def test_rules_for_failed_calls_and_conditions_look_at_what_a_tool_says() -> None:
+    rules = {"refund": effect("order")}
+    text = {"refund": effect("order", when={"json": "paid", "is": "A-18"})}
+
+    assert ran(target_of(pay, effects=rules)).trace.effects
+    assert not ran(
+        target_of(pay, effects=rules, failed_when={"refund": {"json": "repeated", "is": False}})
+    ).trace.effects
+    assert not ran(target_of(pay, effects=text)).trace.effects
+
+
 def test_what_is_no_server_is_refused() -> None:
     with pytest.raises(TargetError, match="17 is no MCP server"):
         through_doors(UntracedRun(Task("default")), 17)

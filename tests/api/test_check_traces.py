@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,3 +80,22 @@ def test_a_contract_that_does_not_exist_is_refused_with_those_that_do() -> None:
         chaosagent.check([], [here])
     with pytest.raises(chaosagent.UsageError, match="The contracts that need no module are all-or-nothing"):
         chaosagent.check([], ["no_such_module:thing"])
+
+
+def test_rules_may_be_objects_and_functions(tmp_path: Path) -> None:
+    calls = [{"id": "c", "function": {"name": "book", "arguments": '{"room": 1}'}}] * 2
+    answers = [{"role": "tool", "tool_call_id": "c", "content": text} for text in ("Error: full", "booked")]
+    talk = [{"role": "assistant", "tool_calls": calls}, *answers, {"role": "assistant", "content": "Booked."}]
+    (tmp_path / "talk.json").write_text(json.dumps({"messages": talk}), "utf-8")
+
+    def violated(**rules: Any) -> bool:
+        said: Any = {"contracts": ["at-most-once"], **rules}
+        return chaosagent.check(tmp_path / "talk.json", said).violated
+
+    assert violated(effects={"book": ["room"]})
+    assert violated(effects={"book": chaosagent.effect("room")})
+    assert violated(effects={"book": lambda arguments, _: chaosagent.Effect("b", {"room": arguments["room"]})})
+    assert not violated(effects={"book": chaosagent.effect("room", idempotent=True)})
+    assert not violated(effects={"book": ["room"]}, failed_when=lambda _, answer: answer.startswith("Error"))
+    with pytest.raises(chaosagent.UsageError, match="looks like a function"):
+        violated(effects={"book": ["eff.py:book"]})

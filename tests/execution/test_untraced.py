@@ -143,3 +143,8 @@ def test_an_operation_that_is_called_as_a_method_is_told_how_to_call() -> None:
         AttributeError, match=r"service:crm has no attribute 'get'; .* called as door\('get', name=...\)"
     ):
         door.get()  # type: ignore[attr-defined]  # the mistake
+
+
+def test_an_option_that_is_misspelt_is_refused_outside_studies_too() -> None:
+    with pytest.raises(TypeError, match=r"no option 'effcts'\. Did you mean 'effects'"):
+        UntracedRun(Task("default")).service("shop", {}, effcts={})  # type: ignore[call-arg]  # the mistake

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Unpack
 
 from chaosagent.execution.failures import known_by_name
@@ -18,6 +18,24 @@ from chaosagent.targets.target import Errors, Implementation, ServiceOptions
 from chaosagent.vocabulary import Boundary
 
 
+def check_service_options(name: str, given: Iterable[str]) -> None:
+    """Refuse options that the door to a service does not have, in every kind of run.
+
+    Args:
+        name: Of the interface, without the boundary.
+        given: Names of options.
+
+    Raises:
+        TypeError: There is no such option.
+    """
+    known = ServiceOptions.__annotations__
+    for option in given:
+        if option not in known:
+            nearest = difflib.get_close_matches(option, known, n=1, cutoff=0.4)
+            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+            raise TypeError(f"run.service({name!r}) has no option {option!r}.{hint} Known: {', '.join(sorted(known))}.")
+
+
 def service_options(name: str, given: ServiceOptions) -> DoorOptions:
     """Return what a target says of the door to a service.
 
@@ -29,12 +47,7 @@ def service_options(name: str, given: ServiceOptions) -> DoorOptions:
         TypeError: There is no such option.
         TargetError: `failed_when` holds no conditions.
     """
-    for option in given:
-        if option not in ServiceOptions.__annotations__:
-            known = ServiceOptions.__annotations__
-            nearest = difflib.get_close_matches(option, known, n=1, cutoff=0.4)
-            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-            raise TypeError(f"run.service({name!r}) has no option {option!r}.{hint} Known: {', '.join(sorted(known))}.")
+    check_service_options(name, given)
     read_only, pure = given.get("read_only", False), given.get("pure", False)
     return DoorOptions(
         effects=dict(given.get("effects") or {}),
