@@ -70,6 +70,28 @@ def test_what_takes_effects_away_is_changed_and_not_held(today: Callable[[Run], 
     assert replay(record, today).outcome is ReplayOutcome.CHANGED
 
 
+def counting(**options: Any) -> Callable[[Run], Awaitable[object]]:
+    """Return what pays again when the answer is lost, at a shop that says how often it has paid."""
+
+    async def pays(run: Run) -> object:
+        told = iter(["paid once", "paid again"])
+        rules = {"pay": effect("order")}
+        shop = run.service("payments", {"pay": lambda order: f"{order}: {next(told)}"}, effects=rules, **options)
+        for _ in range(2):
+            with contextlib.suppress(ConnectionError):
+                return await shop("pay", order=7)
+        return "unclear"
+
+    return pays
+
+
+def test_a_new_rule_that_matches_only_under_the_fault_is_changed_and_not_held() -> None:
+    record = record_of(counting(), LOST)
+
+    assert replay(record, counting()).outcome is ReplayOutcome.VIOLATED
+    assert replay(record, counting(failed_when="again$")).outcome is ReplayOutcome.CHANGED
+
+
 def test_a_fix_under_the_same_rule_is_held() -> None:
     record = record_of(paying(failed_when="^Error"), LOST)
 
