@@ -108,13 +108,15 @@ def _broken_in(evaluation: Evaluation) -> str:
 def _changes(record: ReplayRecord, today: Today) -> tuple[list[Change], list[str]]:
     """Return what differs from the record, and notes on what does not count as a difference."""
     trace = today.undisturbed.trace
-    changes, notes = declaration_changes(record.declarations or (), today.declarations, ALL_CONTRACTS)
+    declared = record.declarations or ()
+    changes, notes = declaration_changes(declared, today.declarations, ALL_CONTRACTS)
     effects = effects_change(record, trace)
     ending = None if trace.ending is record.trace.ending else ending_change(trace)
     found = (labels_change(record, today.experiment), effects, ending, _outcome_change(record, trace.outcome))
     changes.extend(change for change in found if change is not None)
     if effects is None:
-        changes.extend([*effect_losses(record, [trace]), *identity_changes(record, [trace])])
+        shared = set(declared) & set(today.declarations)
+        changes.extend([*effect_losses(record, [trace], shared), *identity_changes(record, [trace])])
     added = [effect.key for effect in added_effects(record, trace)]
     if added:
         notes.append(f"today's run commits {', '.join(added)}, too")

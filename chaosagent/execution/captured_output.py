@@ -15,14 +15,18 @@ _secret: dict[tuple[str, ...], Redactor] = {}
 Buffer: TypeAlias = "bytes | bytearray | memoryview"
 
 
-def hide_secrets(patterns: tuple[str, ...]) -> None:
-    """Show no secrets in what is printed from now on.
+def redactor_of(patterns: tuple[str, ...]) -> Redactor | None:
+    """Return what removes the secrets of a target, `None` if it has none; from now on no print shows them either.
 
     Args:
-        patterns: Regular expressions of them, as a target declares them.
+        patterns: Regular expressions of them.
+
+    Raises:
+        UsageError: A pattern is no regular expression.
     """
     if patterns and patterns not in _secret:
         _secret[patterns] = Redactor(patterns)
+    return _secret.get(patterns)
 
 
 class CapturedOutput(io.BufferedIOBase):

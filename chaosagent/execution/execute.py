@@ -12,7 +12,7 @@ from chaosagent.contracts.contract import Contract, Nominal, Setting, end_of
 from chaosagent.errors import PluginError, StoredDataError, StudyError, TargetError, UsageError
 from chaosagent.event_loop.real_time_loop import RealTimeLoop
 from chaosagent.event_loop.virtual_time import Deadlock, Livelock, TimeLimitReached, VirtualLoop, virtual_loop
-from chaosagent.execution.captured_output import hide_secrets
+from chaosagent.execution.captured_output import redactor_of
 from chaosagent.execution.crash_location import crash_location
 from chaosagent.execution.failures import message_of
 from chaosagent.execution.run.doors import DoorOptions
@@ -37,7 +37,6 @@ from chaosagent.faults.evaluation import Act, Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.targets.target import Target
-from chaosagent.trace.redact import Redactor
 from chaosagent.trace.summary import summary_of
 from chaosagent.trace.trace import BEYOND, Trace
 from chaosagent.vocabulary import LIMITS_REACHED, ClockKind, Ending, Outcome, SystemConfig, Task, Verdict
@@ -195,8 +194,7 @@ def make_run(
             turns_max=limits.turns_max, turns_total_max=limits.turns_total_max, seconds_max=limits.virtual_seconds_max
         )
     setting = Setting(experiment.task, experiment.nominal, experiment.config.settings)
-    redactor = Redactor(target.secrets) if target.secrets else None
-    hide_secrets(target.secrets)
+    redactor = redactor_of(target.secrets)
     run = kind(
         experiment.task,
         experiment.config,

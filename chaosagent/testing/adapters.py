@@ -113,7 +113,10 @@ class AdapterConformance:
             f"Without doors it says {said!r}, in earnest {in_earnest!r}, in a study {trace.outcome.message!r} "
             f"({trace.ending.value}: {trace.ending_detail})."
         )
-        assert alone.done == untraced.done, f"Without doors the tools did {alone.done}, with doors {untraced.done}."
+        # Outside a study, a framework may call its tools in threads, in whatever order these come to run.
+        assert sorted(alone.done) == sorted(untraced.done), (
+            f"Without doors the tools did {alone.done}, with doors {untraced.done}."
+        )
 
     def test_calls_of_models_and_tools_become_crossings_in_the_order_of_asking(self) -> None:
         trace = self._execution().trace

@@ -162,7 +162,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("whole")
 
 
-@pytest.mark.parametrize("points", [3, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("points", [3, pytest.param(8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_study_interrupted_anywhere_ends_as_one_that_was_not(
     kind: str, points: int, folder: Path, tmp_path: Path, searched: set[str]

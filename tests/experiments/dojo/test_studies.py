@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,12 +21,13 @@ pytestmark = [
     pytest.mark.skipif(find_spec("agentdojo") is None, reason="needs the extra dojo (agentdojo)"),
 ]
 FOLDER = Path(chaosagent.experiments.dojo.__file__).parent
-PAYING = {f"user_task_{number}" for number in (0, 3, 4, 5, 6, 11, 15)}
-WRITING = PAYING | {f"user_task_{number}" for number in (2, 12, 13, 14)}
+PAYING = {f"user_task_{number}" for number in (0, 4, 15)}
+WRITING = PAYING | {"user_task_13"}
+READING = {f"user_task_{number}" for number in (1, 7)}
 
 
-def searched(name: str, config: str) -> StudyResult:
-    plan = plan_of(load_study(FOLDER / name, Overrides(config=config)))
+def searched(name: str, config: str, tasks: Iterable[str] = ()) -> StudyResult:
+    plan = plan_of(load_study(FOLDER / name, Overrides(config=config, tasks=tuple(sorted(tasks)) or None)))
     workbench = Workbench(plan.target, plan.config, plan.contracts, plan.run_limits)
     return Study(plan, InlineExecutor(workbench)).run()
 
@@ -38,8 +40,8 @@ def broken(result: StudyResult, contract: str) -> set[str]:
     }
 
 
-def test_a_search_finds_the_duplicated_payments_of_every_paying_task() -> None:
-    result = searched("study.yaml", "retries")
+def test_a_search_finds_the_duplicated_payments_of_paying_tasks() -> None:
+    result = searched("study.yaml", "retries", PAYING | READING)
 
     assert broken(result, "at-most-once") == PAYING
     assert broken(result, "no-ghosts") == set()
@@ -47,8 +49,8 @@ def test_a_search_finds_the_duplicated_payments_of_every_paying_task() -> None:
     assert result.errors == 0
 
 
-def test_a_search_finds_the_ghosts_of_every_writing_task() -> None:
-    assert broken(searched("study.yaml", "no-retries"), "no-ghosts") == WRITING
+def test_a_search_finds_the_ghosts_of_writing_tasks() -> None:
+    assert broken(searched("study.yaml", "no-retries", WRITING | READING), "no-ghosts") == WRITING
 
 
 @pytest.mark.parametrize("suite", ["banking", "slack", "travel", "workspace"])
