@@ -130,7 +130,7 @@ def effects_change(record: ReplayRecord, today: Trace) -> Change | None:
     missing = recorded - now
     added = Counter({one: count for one, count in (now - recorded).items() if one[2] is Impact.HIGH})
     if not missing and not added:
-        return None
+        return _reassigned(record.nominal.effects, today.effects)
     parts = []
     if missing:
         parts.append(f"no longer commits {_listed(missing, record.nominal.effects)}")
@@ -138,6 +138,34 @@ def effects_change(record: ReplayRecord, today: Trace) -> Change | None:
         parts.append(f"commits {_listed(added, today.effects)}, which the record's does not")
     text = f"today's run without faults {' and '.join(parts)}"
     return Change("effects", text, digest_of(["effects", *(_sorted(counts) for counts in (missing, added))]))
+
+
+def _reassigned(recorded: Sequence[Effect], now: Sequence[Effect]) -> Change | None:
+    """Return that effects have the values of the recorded ones under one another's names, `None` if none has.
+
+    Where a kind of effect is identified by other names than in the record, an argument may have been renamed.
+    """
+    same = {kind for kind, names in _names_of(recorded).items() if _names_of(now).get(kind) == names}
+    known, today = (
+        Counter((one.kind, pack(dict(one.identity)), one.impact) for one in effects if one.kind in same)
+        for effects in (recorded, now)
+    )
+    missing, added = known - today, today - known
+    if not missing:
+        return None
+    was, becomes = (
+        ", ".join(dict.fromkeys(one.key for one in effects if (one.kind, pack(dict(one.identity)), one.impact) in few))
+        for effects, few in ((recorded, missing), (now, added))
+    )
+    text = f"today's run without faults commits {becomes} in place of {was}: the same values under other names"
+    return Change("effects", text, digest_of(["reassigned", *(_sorted(counts) for counts in (missing, added))]))
+
+
+def _names_of(effects: Iterable[Effect]) -> dict[str, set[frozenset[str]]]:
+    found: dict[str, set[frozenset[str]]] = {}
+    for effect in effects:
+        found.setdefault(effect.kind, set()).add(frozenset(effect.identity))
+    return found
 
 
 def effect_losses(record: ReplayRecord, runs: Iterable[Trace], known: Iterable[Declaration] = ()) -> list[Change]:

@@ -26,7 +26,7 @@ from chaosagent.effects.rule import EffectOf, EffectRule
 from chaosagent.errors import UsageError
 from chaosagent.execution.run.doors import DoorOptions
 from chaosagent.replays.syntax import syntax_of_class, syntax_of_function
-from chaosagent.targets.target import ObjectiveFunction
+from chaosagent.targets.target import ObjectiveFunction, Target
 
 UNREADABLE = ""
 """Stands for the digest of what has no source that could be read."""
@@ -77,6 +77,18 @@ def contract_text(contract: Contract, objective: ObjectiveFunction | None = None
     """
     said = (contract, objective) if isinstance(contract, Objective) and objective is not None else contract
     return Declaration(f"contract {contract.id}", _digest_of(said))
+
+
+def with_objective(declarations: Iterable[Declaration], target: Target) -> tuple[Declaration, ...]:
+    """Return declarations with that of the target's objective, which says how a run ends also where it is no contract.
+
+    Args:
+        declarations: Of a run.
+        target: Of the run.
+    """
+    found = tuple(declarations)
+    own = contract_text(Objective(), target.objective)
+    return found if target.objective is None or own.name in dict(found) else (*found, own)
 
 
 def digest_of_constants(contract: Contract) -> str:

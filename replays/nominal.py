@@ -26,6 +26,7 @@ from chaosagent.replays.changes import (
     labels_change,
 )
 from chaosagent.replays.cold_runs import ColdDifference, cold_difference
+from chaosagent.replays.declarations import with_objective
 from chaosagent.replays.outcome import Replay, ReplayOutcome, reviewed, violation_place
 from chaosagent.replays.record import ReplayRecord, nominal_run_in
 from chaosagent.replays.scheduled import MODE, Options
@@ -47,15 +48,18 @@ def replay_nominal(record: ReplayRecord, today: Today, options: Options) -> Repl
         options: How the record is replayed; there are no faults to place and no neighbours.
 
     Returns:
-        `VIOLATED`, `CHANGED`, `HELD` or `ERROR`.
+        `VIOLATED`, `CHANGED`, `HELD`, `NOT_LANDED` where the target has no such task any more, or `ERROR`.
 
     Raises:
         ChaosAgentError: A run cannot be repeated.
     """
+    if record.task.id not in today.experiment.target.tasks:
+        detail = f"the target has no task {record.task.id!r} any more; the record no longer tests anything"
+        return Replay(ReplayOutcome.NOT_LANDED, MODE, None, detail)
     broken = _broken(record, today)
     if broken:
         return _violated(broken, len(today.undisturbed.trace.steps))
-    different = _difference(record, today, options)
+    different = _difference(today, options)
     if isinstance(different, Replay):
         return different
     changes, notes = _changes(record, today)
@@ -83,13 +87,11 @@ def _violated(broken: list[ContractVerdict], step_count: int) -> Replay:
     return Replay(ReplayOutcome.VIOLATED, MODE, step, detail, notes)
 
 
-def _difference(record: ReplayRecord, today: Today, options: Options) -> Replay | tuple[str, ...]:
+def _difference(today: Today, options: Options) -> Replay | tuple[str, ...]:
     """Repeat the run in processes of its own: return what is wrong, or notes where all go the same way."""
     nominal = today.experiment.nominal
     if options.cold is None or nominal is None:
         return ()
-    if record.task.id not in today.experiment.target.tasks:
-        return ("not repeated in a process of its own, as the target does not have the record's task any more",)
     different = cold_difference({EMPTY: today.undisturbed}, nominal, options.cold)
     if not isinstance(different, ColdDifference):
         return different
@@ -108,14 +110,14 @@ def _broken_in(evaluation: Evaluation) -> str:
 def _changes(record: ReplayRecord, today: Today) -> tuple[list[Change], list[str]]:
     """Return what differs from the record, and notes on what does not count as a difference."""
     trace = today.undisturbed.trace
-    declared = record.declarations or ()
-    changes, notes = declaration_changes(declared, today.declarations, ALL_CONTRACTS)
+    declared, now = record.declarations or (), with_objective(today.declarations, today.experiment.target)
+    changes, notes = declaration_changes(declared, now, ALL_CONTRACTS)
     effects = effects_change(record, trace)
     ending = None if trace.ending is record.trace.ending else ending_change(trace)
     found = (labels_change(record, today.experiment), effects, ending, _outcome_change(record, trace.outcome))
     changes.extend(change for change in found if change is not None)
     if effects is None:
-        shared = set(declared) & set(today.declarations)
+        shared = set(declared) & set(now)
         changes.extend([*effect_losses(record, [trace], shared), *identity_changes(record, [trace])])
     added = [effect.key for effect in added_effects(record, trace)]
     if added:

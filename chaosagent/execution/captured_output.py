@@ -71,6 +71,9 @@ class CapturedOutput(io.BufferedIOBase):
             *lines, self._line = (self._line + taken).split(b"\n")
             for line in lines:
                 self._show(line)
+            if _secret and self._room == 0:  # what is left of a secret that is cut matches no pattern
+                self.left_out += len(self._line)
+                self._line = b""
         else:
             self.left_out += size
         return size

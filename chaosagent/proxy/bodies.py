@@ -95,10 +95,11 @@ class LimitedBodies:
         if not _has_body(scope):
             await self._application(scope, receive, send)
             return
+        parts = _parts(receive)
         with tempfile.SpooledTemporaryFile(IN_MEMORY_MAX) as spool:
             try:
                 async with asyncio.timeout(self._limits.seconds_max):
-                    async for part in _limited(_parts(receive), self._limits.bytes_max):
+                    async for part in _limited(parts, self._limits.bytes_max):
                         spool.write(part)
             except TimeoutError:
                 seconds = self._limits.seconds_max
@@ -106,7 +107,7 @@ class LimitedBodies:
             except _CallerGoneError:
                 return
             except BodyTooLargeError:
-                await self._refuse(receive, send)
+                await self._refuse(parts, send)
             except OSError as error:
                 where = tempfile.gettempdir()
                 await send_error(
@@ -117,10 +118,10 @@ class LimitedBodies:
                     spool.seek(0)
                     await self._application(scope, _replayed(spool.read(), receive), send)
 
-    async def _refuse(self, receive: Receive, send: Send) -> None:
+    async def _refuse(self, rest: AsyncIterator[bytes], send: Send) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._limits.seconds_max):
-                await _discard(receive)
+                await _discard(rest)
         limit = self._limits.bytes_max
         await send_error(
             send,
@@ -173,10 +174,10 @@ async def _limited(parts: AsyncIterator[bytes], bytes_max: float) -> AsyncIterat
         yield part
 
 
-async def _discard(receive: Receive) -> None:
+async def _discard(parts: AsyncIterator[bytes]) -> None:
     size = 0
     with contextlib.suppress(_CallerGoneError):
-        async for part in _parts(receive):
+        async for part in parts:
             size += len(part)
             if size > DISCARDED_MAX:
                 return

@@ -340,6 +340,10 @@ def base_url(url: str, name: str) -> str:
             f"{name}={url!r}: an upstream is a URL such as https://api.openai.com, scripted:module:function, "
             "scripted:file.py:function, or canned:answers.yaml."
         )
+    if "?" in url or "#" in url:
+        raise UsageError(
+            f"{name}={shown_url(url)!r}: an upstream is a URL without a query; the agent's own requests bring theirs."
+        )
     return url.rstrip("/").removesuffix("/v1")
 
 

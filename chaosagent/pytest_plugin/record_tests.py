@@ -10,6 +10,7 @@ import pytest
 
 from chaosagent.api.replays.replayed import SOUND, ReplayedRecord, Standing, is_explained, meaning_of
 from chaosagent.api.replays.replaying import OptionNames, Replayer, StoredRecord
+from chaosagent.api.target_output import target_output_to_stderr
 from chaosagent.errors import ChaosAgentError
 
 REPLAYER = pytest.StashKey[Replayer]()
@@ -44,7 +45,8 @@ class RecordTest(pytest.Item):
         with contextlib.chdir(config.rootpath):  # records name their target relative to it, wherever pytest was started
             if REPLAYER not in config.stash:
                 config.stash[REPLAYER] = Replayer(mode=mode, words=WORDS)
-            reruns = config.stash[REPLAYER].replay(StoredRecord(self.path))
+            with target_output_to_stderr(descriptors=False):  # what it declares to be secret is in no report
+                reruns = config.stash[REPLAYER].replay(StoredRecord(self.path))
         for one in reruns:
             self.add_report_section("call", f"replay ({one.replay.mode})", _told(one))
         bad = [one for one in reruns if not _is_well(one) and not is_explained(one, reruns)]

@@ -13,6 +13,7 @@ import pytest
 from chaosagent.api.running_loop import outside_running_loop
 from chaosagent.api.search_study import search as search_study
 from chaosagent.api.study import Study, file_of
+from chaosagent.api.target_output import target_output_to_stderr
 from chaosagent.contracts.contract import Contract
 from chaosagent.errors import ChaosAgentError, UsageError
 from chaosagent.execution.execute import Execution, Experiment, nominal_in
@@ -44,7 +45,7 @@ def run_target_test(item: pytest.Function, marker: pytest.Mark) -> None:
     try:
         asked = _Asked.of(marker)
         target = _returned_by(item)
-        with outside_running_loop():
+        with outside_running_loop(), target_output_to_stderr(descriptors=False):
             for record in asked.found(asked.study_of(target)):
                 known = found.get(record.contract)
                 if known is None or record.cost < known.cost:
@@ -258,7 +259,7 @@ class Runner:
             UsageError: An argument is not allowed, or a fault of the schedule changes nothing.
             TargetError: The target cannot be run.
         """
-        with outside_running_loop():
+        with outside_running_loop(), target_output_to_stderr(descriptors=False):
             try:
                 plan = plan_of(file_of(Study(target, **study)))
             except TypeError as error:

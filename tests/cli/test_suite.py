@@ -21,7 +21,7 @@ from chaosagent.api.suites.suite import check_one_suite
 from chaosagent.errors import UsageError
 from chaosagent.replays.review import Expectation, Review, write_review
 from chaosagent.replays.store import read_record
-from tests.cli.test_replay import edit_agent
+from tests.cli.test_replay import edit_agent, forget
 
 pytest.importorskip("scipy", reason="needs the extra `statistics`")
 
@@ -92,6 +92,48 @@ def test_a_task_that_ends_otherwise_without_faults_turns_a_build_red(chaosagent:
     shown = chaosagent("show", "suite").out
     assert "late without faults" in shown
     assert "It is a recording and no finding" in shown
+
+
+MOVES = """
+from chaosagent import Outcome, Task, effect, target
+
+
+@target(tasks=[Task("pay"), Task("ask")], objective=lambda task, outcome: "sent" in outcome.message)
+async def bank(task, run):
+    door = run.service("bank", {"move": lambda src, dst: "ok"}, effects={"move": effect("src", "dst")})
+    await door("move", src="A", dst="B")
+    return Outcome("sent")
+"""
+
+
+@pytest.mark.parametrize(
+    ("edit", "code", "outcome", "said"),
+    [
+        (('src="A", dst="B"', 'src="B", dst="A"'), 3, "CHANGED", "the same values under other names"),
+        (('"sent" in outcome.message', "True"), 3, "CHANGED", "contract objective: the declaration has changed"),
+        ((', objective=lambda task, outcome: "sent" in outcome.message', ""), 3, "CHANGED", "no such declaration"),
+        (('Task("pay")', 'Task("paid")'), 3, "NOT_LANDED", "the target has no task 'pay' any more"),
+        (('src="A"', 'src="C"'), 3, "CHANGED", "no longer commits"),
+    ],
+    ids=["swapped", "loosened", "without an objective", "renamed task", "another source"],
+)
+def test_a_run_without_faults_that_comes_to_something_else_does_not_hold(
+    chaosagent: Command, folder: Path, edit: tuple[str, str], code: int, outcome: str, said: str
+) -> None:
+    (folder / "bank.py").write_text(MOVES, "utf-8")
+    (folder / "bank.yaml").write_text("target: bank.py:bank\ntasks: [pay]\ncontracts: [no-crash]\nbudget: 1.2\n")
+    chaosagent("search", "bank.yaml", "--out", "found")
+    assert len(chaosagent("suite", "found", "--out", "suite", "--json").json["without_faults"]) == 1
+    (record,) = (folder / "suite").glob("*nominal*.replay")
+    assert chaosagent("replay", record).code == 0
+
+    (folder / "bank.py").write_text(f"{MOVES.replace(*edit)}\n# of another size, as bytecode is cached\n", "utf-8")
+    forget("bank")
+    changed = chaosagent("replay", record, "--json")
+
+    assert (changed.code, changed.json["records"][0]["outcome"]) == (code, outcome)
+    assert said in changed.json["records"][0]["detail"]
+    assert record.stat().st_mode & 0o777 == 0o644
 
 
 def test_accepting_another_outcome_counts_for_that_outcome_only(chaosagent: Command, folder: Path) -> None:

@@ -152,3 +152,14 @@ def test_who_gives_up_waiting_for_room_takes_none() -> None:
         return True
 
     assert asyncio.run(use())
+
+
+def test_a_body_that_passes_the_limit_with_its_end_is_refused_at_once() -> None:
+    class Patient(Caller):
+        async def receive(self) -> dict[str, Any]:
+            assert self._parts, "the body was at its end"
+            return await super().receive()
+
+    caller = Patient([b"x" * 90, b"x" * 20], size=110)
+
+    assert answered(caller, Application()).status == 413

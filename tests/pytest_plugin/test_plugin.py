@@ -243,6 +243,27 @@ def test_a_marker_that_cannot_be_followed_is_told(
     run.stdout.no_fnmatch_line("*Error*")
 
 
+def test_what_a_target_prints_is_shown_without_its_secrets(pytester: pytest.Pytester, recorded: Path) -> None:
+    secret = AGENT.replace("@target(\n", '@target(\n    secrets=["sk-\\\\d+"],\n').replace(
+        'print("what a target prints is no answer")', 'print("the key is sk-1234")'
+    )
+    pytester.makepyfile(agent=secret)
+    pytester.makepyfile(
+        test_run=f"""
+        from agent import shop
+
+        def test_it(chaosagent_run):
+            assert not chaosagent_run(shop, {LOST!r}).violations
+        """
+    )
+
+    run = pytester.runpytest_inprocess(*PLUGIN, "test_given.py", "test_run.py", recorded)
+
+    run.assert_outcomes(failed=3)
+    run.stdout.fnmatch_lines(["the key is [[]secret *"])
+    run.stdout.no_fnmatch_line("*sk-1234*")
+
+
 # ---------------------------------------------------------------------- chance
 
 

@@ -11,6 +11,7 @@ from chaosagent.api.stored.further_study import further_study
 from chaosagent.errors import ChaosAgentError
 from chaosagent.execution.execute import Experiment
 from chaosagent.faults.schedule import EMPTY
+from chaosagent.replays.declarations import with_objective
 from chaosagent.replays.drawing import run_schedule
 from chaosagent.replays.outcome import ReplayOutcome
 from chaosagent.replays.record import Named, ReplayRecord, record_of_nominal_run
@@ -77,7 +78,7 @@ def _record_of(plan: Plan, task: Task) -> tuple[ReplayRecord, str]:
     named = Named(plan.target_reference, plan.contract_specs, ORIGIN)
     compared = run_schedule(today.experiment, EMPTY)  # now contracts have something to compare it with
     record = record_of_nominal_run(today.experiment, compared, named)
-    record = replace(record, declarations=today.declarations, fresh=plan.fresh)
+    record = replace(record, declarations=with_objective(today.declarations, plan.target), fresh=plan.fresh)
     return record, next(_shortcomings(record, plan), "")
 
 

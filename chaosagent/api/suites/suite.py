@@ -21,6 +21,9 @@ from chaosagent.replays.store import SUFFIX, read_record, write_record
 from chaosagent.report.causes.calls import Calls
 from chaosagent.report.causes.cause import causes_of, finding_in
 
+SHARED_MODE = 0o644
+"""Of the files of a suite, which belongs into version control."""
+
 
 class Element(NamedTuple):
     """Something that a suite has to cover.
@@ -207,9 +210,12 @@ def write_suite(suite: Suite, out: Path) -> None:
             for one in suite.new:
                 copy = Path(draft) / one.path.name
                 shutil.copyfile(one.path, copy)
+                copy.chmod(SHARED_MODE)
                 write_review(copy, one.record, Review(expect=Expectation.VIOLATED))
             for record in suite.nominal:
-                write_review(write_record(Path(draft), record), record, Review(expect=Expectation.HELD))
+                path = write_record(Path(draft), record)
+                path.chmod(SHARED_MODE)
+                write_review(path, record, Review(expect=Expectation.HELD))
             for file_name in names:
                 for path in (review_path(Path(draft) / file_name), Path(draft) / file_name):
                     path.replace(out / path.name)

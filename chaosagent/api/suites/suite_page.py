@@ -38,6 +38,8 @@ def suite_page(suite: Suite, out: Path, *, explain: bool) -> Page:
         _explain(page, suite)
     for remark in suite.remarks:
         page.gap().line(notice("Remark: "), printable(remark))
+    if not suite.new:
+        return page
     page.gap().line(faint("Each new counterexample is expected to be violated: known and open. `replay --promote`"))
     return page.line(faint("says so once a fix holds; a failure that comes back then turns a build red."))
 
