@@ -92,9 +92,9 @@ def proxy(
     as their base_url. Requests with an Origin, or for another host than 127.0.0.1 and localhost, are refused.
 
     Of an MCP server it prints what the agent's client is given in its place: a command to start, SHOP_MCP_COMMAND, and
-    for a server with a URL also a URL, SHOP_MCP_URL. Keys in headers, and in parameters that are called so, are passed on and not kept. Where nothing
-    is named to stand behind it, that is openai=https://api.openai.com and anthropic=https://api.anthropic.com. A search
-    starts an agent by itself: see `chaosagent.adapters.command`.
+    for a server with a URL also a URL, SHOP_MCP_URL. Keys in headers, and in parameters that are called so, are passed
+    on and not kept. Where nothing is named to stand behind it, that is openai=https://api.openai.com and
+    anthropic=https://api.anthropic.com. A search starts an agent by itself: see `chaosagent.adapters.command`.
 
     With --record each answer stands in the file before it is given out, so that a proxy that is killed, runs into a
     full disk or meets a limit loses nothing that it has answered; --replay and `chaosagent show` read such a file, too.
