@@ -52,7 +52,8 @@ clean:  ## remove what the other targets made, but .venv and .venv-crewai
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -not -path './.venv*' -type d -prune -exec rm -rf {} +
 
-# uv takes a tenth of pip's time, and pip is there where uv is not. The stamps make a second run start at once; a change of pyproject.toml installs again.
+# The stamps make a second run start at once; a change of pyproject.toml installs again. uv takes a tenth of pip's time,
+# and where it cannot be had, pip is there.
 $(INSTALLED_DEMO): EXTRAS = report
 $(INSTALLED_TEST): EXTRAS = report,search,statistics,testing,deterministic,dev
 $(INSTALLED_SLOW): EXTRAS = report,search,statistics,testing,deterministic,dev$(addprefix $(comma),$(SLOW_EXTRAS))

@@ -145,7 +145,8 @@ def _reassigned(recorded: Sequence[Effect], now: Sequence[Effect]) -> Change | N
 
     Where a kind of effect is identified by other names than in the record, an argument may have been renamed.
     """
-    same = {kind for kind, names in _names_of(recorded).items() if _names_of(now).get(kind) == names}
+    names_now = _names_of(now)
+    same = {kind for kind, names in _names_of(recorded).items() if names_now.get(kind) == names}
     known, today = (
         Counter((one.kind, pack(dict(one.identity)), one.impact) for one in effects if one.kind in same)
         for effects in (recorded, now)

@@ -28,6 +28,7 @@ calls of the run without injections, and the declarations of effects and contrac
 without faults."""
 SESSION_REFERENCE = "chaosagent.proxy.session:SESSION"
 """How records of sessions of `chaosagent proxy` name their target."""
+SUFFIX = ".replay"
 NAME_BYTES_MAX = 180
 """Of the readable part of a file's name, of which all may have 255 bytes."""
 NO_SIGNATURE = Signature("", Severity.HARD, "end", "run", "none", ())
@@ -168,7 +169,7 @@ class ReplayRecord:
         of = f"{self.task.id}-{self.contract or 'nominal'}"
         safe = "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in of)[:80]
         safe = safe.encode("utf-8", "replace")[:NAME_BYTES_MAX].decode("utf-8", "ignore")
-        return f"{'_' if safe.startswith('-') else ''}{safe}-{self.id}.replay"  # else a shell takes it for an option
+        return f"{'_' if safe.startswith('-') else ''}{safe}-{self.id}{SUFFIX}"  # else a shell takes it for an option
 
 
 def record_of(counterexample: Counterexample, plan: Plan) -> ReplayRecord:

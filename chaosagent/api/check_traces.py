@@ -21,8 +21,8 @@ from chaosagent.effects.rule import EffectRule
 from chaosagent.errors import UsageError
 from chaosagent.execution.trace_checks import Checks, Count, Finding, RunContext, Tally
 from chaosagent.importable import stop_if_loading
-from chaosagent.replays.record import ReplayRecord
-from chaosagent.replays.store import SUFFIX, read_record
+from chaosagent.replays.record import SUFFIX, ReplayRecord
+from chaosagent.replays.store import read_record
 from chaosagent.report.page import Page, folded_html, page_html, table_html
 from chaosagent.report.trace_checks_page import trace_checks_page
 from chaosagent.studyfile.checks import load_checks, parse_checks

@@ -10,7 +10,8 @@ from chaosagent.api.counterexample import Counterexample
 from chaosagent.api.result import StudyResult, TrialSource
 from chaosagent.api.rows import Certificate, Rows, rows_in
 from chaosagent.errors import RecordError
-from chaosagent.replays.store import SUFFIX, read_record
+from chaosagent.replays.record import SUFFIX
+from chaosagent.replays.store import read_record
 from chaosagent.report.page import Page, Span, bad, faint, good, notice, strong
 from chaosagent.report.proofs.proof_status import proof_of_record
 from chaosagent.report.story import quantity

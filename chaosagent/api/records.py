@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chaosagent.errors import RecordError, UsageError
-from chaosagent.replays.record import record_of
+from chaosagent.replays.record import SUFFIX, record_of
 from chaosagent.replays.review import review_path
-from chaosagent.replays.store import SUFFIX, write_record
+from chaosagent.replays.store import write_record
 from chaosagent.report.findings import is_open
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.plan import Plan

@@ -38,8 +38,8 @@ def show(
 ) -> int:
     """Tell counterexamples as a person would: the faults, what happened, what broke, and why each fault is needed.
 
-    A record of `chaosagent proxy` is told as the session that it is, one of a run without faults as such. Nothing is
-    run, and the target is not loaded. Of several records, the JSON object holds a list called `records`.
+    Sessions of `chaosagent proxy` and runs without faults are told as recordings, since nothing broke in them. Nothing
+    is run, and the target is not loaded. Of several records, the JSON object holds a list called `records`.
 
     [bold]Examples[/bold]
 

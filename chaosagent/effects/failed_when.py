@@ -37,7 +37,7 @@ class FailedWhen:
         return type(self), (dict(self.conditions),)
 
     def condition(self, operation: str) -> Condition | None:
-        """Return what holds for an operation, `None` where nothing does."""
+        """Return the condition for an operation, `None` if it has none."""
         found = self.conditions.get(operation)
         return self.conditions.get(EVERY) if found is None else found
 
@@ -56,7 +56,7 @@ class FailedWhen:
         return "" if condition is None else condition.why(arguments, answer)
 
     def of_one(self, name: str, operation: str) -> FailedWhen:
-        """Return what holds for one tool, as its own door takes it.
+        """Return the condition for one tool, in the form that its own door takes.
 
         Args:
             name: Of the tool.

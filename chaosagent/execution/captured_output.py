@@ -9,8 +9,8 @@ from typing import TextIO, TypeAlias
 from chaosagent.trace.redact import Redactor
 
 SHOWN_BYTES_MAX = 10_000
-_secret: dict[tuple[str, ...], Redactor] = {}
-"""What the targets of this process have declared to be secret: what one prints may be shown after its run."""
+_redactors: dict[tuple[str, ...], Redactor] = {}
+"""Of the targets that have run in this process; what one of them prints may be shown after its run."""
 
 Buffer: TypeAlias = "bytes | bytearray | memoryview"
 
@@ -24,9 +24,9 @@ def redactor_of(patterns: tuple[str, ...]) -> Redactor | None:
     Raises:
         UsageError: A pattern is no regular expression.
     """
-    if patterns and patterns not in _secret:
-        _secret[patterns] = Redactor(patterns)
-    return _secret.get(patterns)
+    if patterns and patterns not in _redactors:
+        _redactors[patterns] = Redactor(patterns)
+    return _redactors.get(patterns)
 
 
 class CapturedOutput(io.BufferedIOBase):
@@ -71,7 +71,7 @@ class CapturedOutput(io.BufferedIOBase):
             *lines, self._line = (self._line + taken).split(b"\n")
             for line in lines:
                 self._show(line)
-            if _secret and self._room == 0:  # what is left of a secret that is cut matches no pattern
+            if _redactors and self._room == 0:  # what is left of a secret that is cut matches no pattern
                 self.left_out += len(self._line)
                 self._line = b""
         else:
@@ -97,6 +97,6 @@ class CapturedOutput(io.BufferedIOBase):
 
     def _show(self, line: bytes) -> None:
         text = line.decode("utf-8", "backslashreplace")
-        for redactor in _secret.values():
+        for redactor in _redactors.values():
             text = redactor.text(text)
         self.show(text)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 TIMED_OUT, TOO_LARGE, UNAVAILABLE = 408, 413, 503
 IN_MEMORY_MAX = 65_536
-"""Bytes of a body that is still coming which are held in memory; what comes after them is held in a temporary file. So
-callers that are slow, or many, take neither the memory nor the room of those that have sent everything."""
+"""While a body is coming, so many bytes of it are held in memory, and the rest in a temporary file. Slow callers, and
+many of them, then take no memory from those that have sent everything."""
 
 DISCARDED_MAX = 1_000_000_000
 """Bytes of a body above the limit that are read and thrown away, at most: most clients read no answer before they have

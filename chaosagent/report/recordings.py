@@ -28,7 +28,7 @@ def record_story(record: ReplayRecord, path: Path | None = None, *, whole: bool 
     """Tell what a record is of: a counterexample, a session of the proxy, or a run without faults.
 
     Args:
-        record: What is told.
+        record: Of any of these kinds.
         path: Where it is stored, for the commands at the end.
         whole: Show every step of the trace.
     """

@@ -20,6 +20,7 @@ import pytest
 
 from chaosagent.cli.main import main
 from chaosagent.replays.store import read_record
+from tests.cli.proxies import SECONDS_MAX, exported
 
 pytestmark = [pytest.mark.proxy, pytest.mark.slow]
 httpx = pytest.importorskip("httpx")
@@ -29,9 +30,6 @@ pytest.importorskip("uvicorn")
 KEY = {"authorization": "Bearer sk-secret"}
 ANSWERS = ["--upstream", "openai=canned:answers.yaml"]
 """A model that is a file."""
-
-SECONDS_MAX = 120.0
-"""How long is waited for what comes at once on a machine that does not stand still."""
 
 
 @contextmanager
@@ -47,13 +45,7 @@ def _running(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str
         env={**os.environ, "OPENAI_API_KEY": "sk-secret"},
     )
     try:
-        assert running.stderr is not None
-        said = ""
-        while (found := re.search(r"export OPENAI_BASE_URL=(\S+)", said)) is None:
-            line = running.stderr.readline()
-            assert line, said
-            said += line
-        yield running, found[1]
+        yield running, exported(running, "OPENAI_BASE_URL")
     finally:
         running.kill()
         running.wait()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import resource
 import signal
 import socket
@@ -22,14 +21,13 @@ from chaosagent.cli.main import main
 from chaosagent.errors import RecordError
 from chaosagent.replays.store import read_record
 from chaosagent.vocabulary import Ending
+from tests.cli.proxies import SECONDS_MAX, exported
 
 pytestmark = [pytest.mark.proxy, pytest.mark.slow]
 httpx = pytest.importorskip("httpx")
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-SECONDS_MAX = 120.0
-"""How long is waited for what comes at once on a machine that does not stand still."""
 
 MODEL = """
 import hashlib
@@ -55,13 +53,7 @@ def _running(folder: Path, *options: str, **how: Any) -> Iterator[tuple[subproce
         **how,
     )
     try:
-        assert running.stderr is not None
-        said = ""
-        while (found := re.search(r"export OPENAI_BASE_URL=(\S+)", said)) is None:
-            line = running.stderr.readline()
-            assert line, said
-            said += line
-        yield running, found[1]
+        yield running, exported(running, "OPENAI_BASE_URL")
     finally:
         running.kill()
         running.communicate()

@@ -29,6 +29,7 @@ from chaosagent.replays.store import read_record
 from chaosagent.targets.loading import load_target
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import SystemConfig
+from tests.cli.proxies import SECONDS_MAX
 
 pytestmark = [pytest.mark.mcp, pytest.mark.proxy, pytest.mark.slow]
 mcp: Any = pytest.importorskip("mcp")
@@ -59,8 +60,6 @@ else:
     listening = socket.socket(fileno=int(sys.argv[1]))
     uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_level="critical")).run([listening])
 '''
-SECONDS_MAX = 120.0
-"""How long is waited for what comes at once on a machine that does not stand still."""
 
 STDIO = f"shop={sys.executable} server.py"
 LOST = ("--schedule", "service:shop.refund[1] lost_response")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.server
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -16,15 +15,13 @@ from typing import Any
 import pytest
 
 from chaosagent.replays.store import read_record
+from tests.cli.proxies import SECONDS_MAX, exported
 
 pytestmark = [pytest.mark.mcp, pytest.mark.proxy, pytest.mark.slow]
 pytest.importorskip("mcp")
 httpx = pytest.importorskip("httpx")
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
-
-SECONDS_MAX = 120.0
-"""How long is waited for what comes at once on a machine that does not stand still."""
 
 
 @pytest.fixture
@@ -56,17 +53,12 @@ def test_sigkill_loses_nothing_that_an_mcp_server_answered(tmp_path: Path, shop:
     command = [sys.executable, "-m", "chaosagent", "proxy", "--mcp", f"shop={shop}", "--record", "s.replay"]
     answered = []
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as running:
-        assert running.stderr is not None
-        said = ""
-        while (found := re.search(r"export SHOP_MCP_URL=(\S+)", said)) is None:
-            line = running.stderr.readline()
-            assert line, said
-            said += line
+        address = exported(running, "SHOP_MCP_URL")
         with httpx.Client(trust_env=False, timeout=SECONDS_MAX) as client:
             for number in range(kill_at):
                 params = {"name": "refund", "arguments": {"order": f"A-{number}"}}
                 asked = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
-                answered.append(client.post(found[1], json=asked).json()["result"]["content"][0]["text"])
+                answered.append(client.post(address, json=asked).json()["result"]["content"][0]["text"])
             running.kill()
 
     steps = read_record(tmp_path / "s.replay").trace.steps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from chaosagent.cli.main import main
-from chaosagent.study.store.foreign_files import FILES, FILES_OF_OTHERS, FOLDERS
+from chaosagent.study.store.foreign_files import FILES, FOLDERS, MARKED_FILES
 from chaosagent.study.store.lock import lock_folder
 
 AGENT = """
@@ -152,13 +153,16 @@ def a_folder(path: Path) -> None:
     (path / "mine.txt").write_text("mine")
 
 
-@pytest.mark.parametrize("puts", [a_link, a_pipe, a_folder])
-@pytest.mark.parametrize("name", [*FILES, *FILES_OF_OTHERS, *FOLDERS])
+@pytest.mark.parametrize(
+    ("puts", "name"),
+    [
+        *itertools.product((a_link, a_pipe, a_folder), (*FILES, *MARKED_FILES)),
+        *itertools.product((a_link, a_pipe), FOLDERS),
+    ],
+)
 def test_nothing_is_opened_or_replaced_that_is_no_file_of_a_study(
     place: Path, capfd: pytest.CaptureFixture[str], puts: Callable[[Path], None], name: str
 ) -> None:
-    if puts is a_folder and name in FOLDERS:
-        pytest.skip("a folder belongs there")
     (place / "elsewhere").write_text("mine")
     new = place / "new"
     new.mkdir()

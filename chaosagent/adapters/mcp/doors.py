@@ -264,7 +264,7 @@ class _Meant:
 
 @dataclass(frozen=True, slots=True)
 class _MeantCondition:
-    """A condition that is told what a tool says, without the form in which it says it."""
+    """Applies a condition to what a tool says, without the wrapping of an MCP result."""
 
     condition: Condition
 

@@ -20,8 +20,8 @@ from chaosagent.faults.operator import OPERATORS
 from chaosagent.metrics.comparison import SearchKey, SearchOutcome
 from chaosagent.metrics.random_curve import RandomRuns, random_curve, with_failures, without_estimates
 from chaosagent.metrics.robustness import Curve, Survival, curve_of
-from chaosagent.replays.record import ReplayRecord
-from chaosagent.replays.store import SUFFIX, read_record
+from chaosagent.replays.record import SUFFIX, ReplayRecord
+from chaosagent.replays.store import read_record
 from chaosagent.report.causes.calls import Calls, calls_in_store
 from chaosagent.report.html.study_facts import (
     ErrorFact,

@@ -15,9 +15,9 @@ from chaosagent.api.suites.covering import smallest_cover
 from chaosagent.api.suites.nominal_runs import nominal_records
 from chaosagent.errors import UsageError
 from chaosagent.faults.injection import place_of
-from chaosagent.replays.record import ReplayRecord
+from chaosagent.replays.record import SUFFIX, ReplayRecord
 from chaosagent.replays.review import Expectation, Review, read_review, review_path, write_review
-from chaosagent.replays.store import SUFFIX, read_record, write_record
+from chaosagent.replays.store import read_record, write_record
 from chaosagent.report.causes.calls import Calls
 from chaosagent.report.causes.cause import causes_of, finding_in
 

@@ -29,8 +29,9 @@ from chaosagent.proxy.proxy import Backends
 from chaosagent.proxy.server import bound_socket, require_server
 from chaosagent.proxy.service import Service
 from chaosagent.proxy.session import NAME, REFERENCE, TASK, Session
+from chaosagent.replays.journal import Journal
 from chaosagent.replays.record import Proof, ReplayRecord
-from chaosagent.replays.store import Journal, read_record
+from chaosagent.replays.store import read_record
 from chaosagent.study.counterexample import Signature
 from chaosagent.trace.diff import Difference
 from chaosagent.trace.step import Step
@@ -277,7 +278,7 @@ def _announce(variables: Mapping[str, str], tell: Callable[[str], None]) -> None
 
 
 def _cut_off(experiment: Experiment) -> Trace:
-    """Return the trace of a session of which nothing is known, neither steps nor its end."""
+    """Return the trace with which a record begins: no steps yet, and an end that says that the session was cut off."""
     verdicts = tuple(ContractVerdict(contract.id, Verdict.UNKNOWN, 0.0) for contract in experiment.contracts)
     config, seed = experiment.config.digest, experiment.seed
     return Trace(TASK.id, config, seed, (), Ending.INCONCLUSIVE, CUT_OFF, Outcome(""), verdicts)

@@ -30,7 +30,7 @@ class Committer:
         self.lock = threading.RLock()
         self.error: sqlite3.Error | None = None
         self.gone: Path | None = None
-        self._files = {path: _identity_of(path) for path in files}
+        self._files = {path: path.stat() for path in files}
         self._connection = connection
         self._over = threading.Event()
         connection.execute("BEGIN")
@@ -45,7 +45,7 @@ class Committer:
     def _go_on(self) -> None:
         while not self._over.wait(COMMIT_SECONDS):
             with self.lock:
-                self.gone = next((path for path, known in self._files.items() if _identity_of(path) != known), None)
+                self.gone = next((path for path, known in self._files.items() if _is_gone(path, known)), None)
                 if self.gone is not None:
                     return
                 try:
@@ -56,10 +56,11 @@ class Committer:
                     return
 
 
-def _identity_of(path: Path) -> tuple[int, int] | None:
-    """Return which file lies at a path, `None` if there is none."""
+def _is_gone(path: Path, known: os.stat_result) -> bool:
+    """Whether another file lies at a path now, or none; what cannot be looked at now is taken to be there."""
     try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
+        return not os.path.samestat(path.stat(), known)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False

@@ -6,10 +6,13 @@ import stat
 from pathlib import Path
 
 from chaosagent.errors import UsageError
+from chaosagent.study.store.files import ANSWERS_NAME, FILE_NAME
+from chaosagent.study.store.lock import LOCK_NAME
+from chaosagent.study.store.progress_file import NAME as PROGRESS_NAME
 
-FILES = ("study.db", "study.db-wal", "study.db-shm", "study.lock", "study.yaml", "answers.db", "progress.json")
-FILES_OF_OTHERS = {"records.jsonl": b'{"study": ', "report.html": b"chaosagent</title>"}
-"""What stands at the beginning of files that others, too, give such names."""
+FILES = (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", LOCK_NAME, "study.yaml", ANSWERS_NAME, PROGRESS_NAME)
+MARKED_FILES = {"records.jsonl": b'{"study": ', "report.html": b"chaosagent</title>"}
+"""Files with names that others use, too, and what stands at the beginning of ours."""
 FOLDERS = ("replays",)
 BEGINNING_BYTES = 8_192
 
@@ -22,7 +25,7 @@ def refuse_foreign_files(folder: Path) -> None:
     Raises:
         UsageError: There is one.
     """
-    for name in (*FILES, *FILES_OF_OTHERS, *FOLDERS):
+    for name in (*FILES, *MARKED_FILES, *FOLDERS):
         path = folder / name
         try:
             mode = path.lstat().st_mode
@@ -34,7 +37,7 @@ def refuse_foreign_files(folder: Path) -> None:
                 f"{path} is {_kind_of(mode)}, and {'a folder' if name in FOLDERS else 'a file'} of the study belongs "
                 "there. Move it, or choose another --out."
             )
-        mark = FILES_OF_OTHERS.get(name)
+        mark = MARKED_FILES.get(name)
         if mark is not None and not _has(path, mark):
             raise UsageError(f"{path} is no file of a study, and would be replaced. Move it, or choose another --out.")
 
@@ -51,7 +54,7 @@ def _kind_of(mode: int) -> str:
 
 
 def _has(path: Path, mark: bytes) -> bool:
-    """Whether a file is empty, or has a mark at its beginning; one that cannot be read is told by whoever writes it."""
+    """Whether a file is empty, or has a mark at its beginning; an unreadable one passes: writing it will fail."""
     try:
         with path.open("rb") as file:
             beginning = file.read(BEGINNING_BYTES)

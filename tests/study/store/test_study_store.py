@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -17,6 +19,7 @@ from chaosagent.faults.space import Choices, Space
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
+from chaosagent.study.store.committer import COMMIT_SECONDS, Committer
 from chaosagent.study.store.files import FILE_NAME
 from chaosagent.study.store.study_store import StudyStore
 from tests.lab.targets.programs import Pay, Program, Read, target_of
@@ -196,3 +199,20 @@ def test_what_is_no_store_is_left_alone(tmp_path: Path, plan: Plan) -> None:
         StudyStore.remove(tmp_path, plan)
 
     assert (tmp_path / "study.db").read_bytes().startswith(b"something else")
+
+
+def test_files_that_cannot_be_looked_at_for_a_while_are_not_taken_to_be_gone(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as connection:
+        connection.execute("CREATE TABLE kept (row)")
+        committer = Committer(connection, (path,))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Path, "stat", Mock(side_effect=PermissionError))
+            with committer.lock:
+                connection.execute("INSERT INTO kept VALUES (1)")
+            threading.Event().wait(3 * COMMIT_SECONDS)
+        committer.stop()
+
+        assert committer.gone is None
+        with closing(sqlite3.connect(path)) as other:
+            assert other.execute("SELECT row FROM kept").fetchall() == [(1,)]

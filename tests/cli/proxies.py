@@ -1,0 +1,20 @@
+"""What tests of `chaosagent proxy` have in common."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+SECONDS_MAX = 120.0
+"""Seconds to wait for what normally comes at once."""
+
+
+def exported(running: subprocess.Popen[str], variable: str) -> str:
+    """Return the address that a proxy says on stderr, once it listens."""
+    assert running.stderr is not None
+    said = ""
+    while (found := re.search(rf"export {variable}=(\S+)", said)) is None:
+        line = running.stderr.readline()
+        assert line, said
+        said += line
+    return found[1]
