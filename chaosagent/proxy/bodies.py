@@ -127,7 +127,7 @@ class LimitedBodies:
             send,
             TOO_LARGE,
             f"the body has more than {limit:,} bytes, the limit. Send less, or start the proxy with a higher "
-            "--body-megabytes-max. Nothing has crossed, and the session continues.",
+            "--body-mb. Nothing has crossed, and the session continues.",
         )
 
 

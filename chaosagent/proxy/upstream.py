@@ -235,7 +235,7 @@ class Server:
         except BodyTooLargeError as error:
             raise self._troubles.refused(
                 f"{self._name} at {self._shown} answered with more bytes than are allowed. Start the proxy with a "
-                "higher --body-megabytes-max."
+                "higher --body-mb."
             ) from error
         if answer.status_code >= 400:
             text = read.decode(answer.encoding or "utf-8", "replace")[:MESSAGE_MAX]

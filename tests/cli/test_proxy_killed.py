@@ -251,7 +251,7 @@ def test_each_session_has_a_file_of_its_own_in_a_folder(tmp_path: Path) -> None:
 
 
 def test_a_body_above_the_limit_is_refused_and_the_session_goes_on(tmp_path: Path) -> None:
-    limits = ("--record", "session.replay", "--body-megabytes-max", "0.1")
+    limits = ("--record", "session.replay", "--body-mb", "0.1")
     with _running(tmp_path, *limits) as (running, address), _client() as client:
         before = _said(_ask(client, address, "1 before"))
         large = [_ask(client, address, "1 " + "y" * size) for size in (100_001, 20_000_000)]
@@ -260,7 +260,7 @@ def test_a_body_above_the_limit_is_refused_and_the_session_goes_on(tmp_path: Pat
         code, _ = _ended(running)
 
     assert [answer.status_code for answer in (*large, chunked)] == [413] * 3
-    assert "--body-megabytes-max" in chunked.json()["error"]["message"]
+    assert "--body-mb" in chunked.json()["error"]["message"]
     assert (code, _recorded(tmp_path / "session.replay")) == (0, {"1 before": before, "1 after": after})
 
 
@@ -327,7 +327,7 @@ def test_a_session_of_more_than_64_mebibytes_is_recorded_whole(tmp_path: Path) -
 
 
 def test_a_session_at_its_limit_ends_and_keeps_what_it_has(tmp_path: Path) -> None:
-    limits = ("--record", "session.replay", "--session-megabytes-max", "0.05")
+    limits = ("--record", "session.replay", "--total-mb", "0.05")
     answered = {}
     with _running(tmp_path, *limits) as (running, address), _client() as client:
         for number in range(30):
@@ -338,13 +338,13 @@ def test_a_session_at_its_limit_ends_and_keeps_what_it_has(tmp_path: Path) -> No
         _, said = running.communicate(timeout=SECONDS_MAX)
 
     assert answer.status_code == 409
-    assert "--session-megabytes-max" in answer.json()["error"]["message"]
+    assert "--total-mb" in answer.json()["error"]["message"]
     assert (running.returncode, len(answered)) == (3, 5)
     assert "reached its limit of 0.05 MB" in said
     assert _recorded(tmp_path / "session.replay") == answered
 
 
-@pytest.mark.parametrize("option", ["--body-megabytes-max", "--session-megabytes-max"])
+@pytest.mark.parametrize("option", ["--body-mb", "--total-mb"])
 @pytest.mark.parametrize("value", ["0", "-1", "1e9", "many", "nan"])
 def test_limits_out_of_bounds_are_refused(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["proxy", option, value]) == 2

@@ -13,6 +13,7 @@ from chaosagent.proxy.server import bound_socket
 from chaosagent.proxy.service import Service
 from chaosagent.vocabulary import Ending
 from tests.proxy.conftest import Upstream, ask
+from tests.proxy.hostile import CANARY, DEEP, LOGIN, REFUSED, STRICT_LOGIN
 
 pytestmark = [pytest.mark.proxy, pytest.mark.slow]
 httpx = pytest.importorskip("httpx")
@@ -57,13 +58,6 @@ def _posting(path: str, *bodies: bytes) -> Callable[[dict[str, str]], Any]:
 # ---------------------------------------------------------------------- cookies
 
 
-LOGIN = {"set-cookie": "session=of-a"}
-"""What any client sends back."""
-
-STRICT_LOGIN = {"set-cookie": "session=of-a; Domain=shop.example; Path=/; Secure; HttpOnly"}
-"""What no client would send back to loopback over HTTP."""
-
-
 def test_one_caller_is_not_sent_upstream_with_the_cookies_of_another(upstream: Callable[..., Upstream]) -> None:
     server = upstream(b"{}", headers=LOGIN)
 
@@ -98,9 +92,6 @@ def test_a_caller_gets_its_own_cookie_and_no_record_does(
 
 
 # ---------------------------------------------------------------------- keys in addresses
-
-
-CANARY = "canary-0123456789-secret"
 
 
 @pytest.mark.parametrize(
@@ -179,17 +170,6 @@ def test_a_password_in_the_address_of_an_upstream_is_in_no_message_and_no_record
 # ---------------------------------------------------------------------- bodies that nest
 
 
-DEEP = {
-    "brackets": b"[" * 200_000,
-    "closed brackets": b"[" * 200_000 + b"]" * 200_000,
-    "braces": b'{"a":' * 200_000,
-    "in a request": b'{"model": "m", "messages": ' + b"[" * 200_000 + b"]" * 200_000 + b"}",
-    "a little too deep": b'{"messages": ' + b"[" * 80 + b"]" * 80 + b"}",
-    "below Python's limit": b'{"messages": ' + b"[" * 700 + b"]" * 700 + b"}",
-}
-"""Bodies that nest too deeply."""
-
-
 @pytest.mark.parametrize("name", PATHS)
 @pytest.mark.parametrize("body", DEEP)
 def test_a_body_that_nests_too_deeply_is_a_bad_request_and_nothing_else_ends(name: str, body: str) -> None:
@@ -253,19 +233,6 @@ def test_what_is_no_request_and_nests_crosses_as_the_text_that_it_is(
 
 
 # ---------------------------------------------------------------------- other hosts, and pages
-
-
-REFUSED = {
-    "another host": ({"host": "evil.example"}, "the request is for the host 'evil.example'"),
-    "another host and our port": ({"host": "evil.example:{port}"}, "the request is for the host 'evil.example:"),
-    "a host that begins like ours": ({"host": "127.0.0.1.evil.example"}, "the request is for the host"),
-    "a host that ends like ours": ({"host": "evil.localhost:80"}, "the request is for the host"),
-    "a page": ({"origin": "https://evil.example"}, "comes from a page of 'https://evil.example'"),
-    "a page on loopback": ({"origin": "http://127.0.0.1:{port}"}, "comes from a page of 'http://127.0.0.1:"),
-    "a page without an origin": ({"origin": "null"}, "comes from a page of 'null'"),
-    "an image": ({"sec-fetch-site": "cross-site"}, "comes from a page in a browser (cross-site)"),
-}
-"""Headers of requests that are refused, with what is said."""
 
 
 @pytest.mark.parametrize("case", REFUSED)

@@ -19,7 +19,7 @@ from chaosagent.proxy.server import bound_socket
 from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Ending, Outcome, Task
 from tests.proxy.conftest import Upstream, ask, experiment
-from tests.proxy.test_hostile_callers import CANARY, DEEP, LOGIN, REFUSED, STRICT_LOGIN
+from tests.proxy.hostile import CANARY, DEEP, LOGIN, REFUSED, STRICT_LOGIN
 
 pytestmark = [pytest.mark.mcp, pytest.mark.proxy, pytest.mark.slow]
 mcp: Any = pytest.importorskip("mcp")

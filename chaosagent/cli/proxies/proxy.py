@@ -52,6 +52,7 @@ BodyLimit: TypeAlias = Annotated[
     float,
     typer.Option(
         help="Megabytes (10^6 bytes) of a request's body, answered with 413 above; and of an upstream's answer (502).",
+        metavar="MB",
         min=0.001,
         max=100,
     ),
@@ -60,6 +61,7 @@ SessionLimit: TypeAlias = Annotated[
     float,
     typer.Option(
         help="Megabytes of requests and answers at which the session ends; they are kept in memory, too.",
+        metavar="MB",
         min=0.001,
         max=4_000,
     ),
@@ -80,8 +82,8 @@ def proxy(
     prompts: Annotated[
         bool, typer.Option("--prompts", help="Let what tools answered cross `prompt` before a model reads it.")
     ] = False,
-    body_megabytes_max: BodyLimit = 4.0,
-    session_megabytes_max: SessionLimit = 256.0,
+    body_mb: BodyLimit = 4.0,
+    total_mb: SessionLimit = 256.0,
     port: Annotated[int, typer.Option(help="On loopback; 0 takes a free one.", min=0, max=65_535)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end.")] = False,
 ) -> int:
@@ -126,8 +128,8 @@ def proxy(
         memo=memo,
         prompts=prompts,
         port=port,
-        body_megabytes_max=body_megabytes_max,
-        session_megabytes_max=session_megabytes_max,
+        body_mb=body_mb,
+        total_mb=total_mb,
     )
     return _told(serve_session(wish, output.remark), json=json)
 

@@ -70,13 +70,13 @@ class ProxyOptions:
     memo: Path | None = None
     prompts: bool = False
     port: int = 0
-    body_megabytes_max: float = 4.0
-    session_megabytes_max: float = 256.0
+    body_mb: float = 4.0
+    total_mb: float = 256.0
 
     @property
     def body_limits(self) -> BodyLimits:
         """What one body may have."""
-        return BodyLimits(bytes_max=int(self.body_megabytes_max * MEGABYTE))
+        return BodyLimits(bytes_max=int(self.body_mb * MEGABYTE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ def _recorded(
     journal = None if wish.record is None else Journal(wish.record, _record(_cut_off(experiment), schedule, experiment))
     try:
         run = make_run(LiveRun, experiment, schedule)
-        run.recorder.keep = _Keeper(run.recorder, journal, wish.session_megabytes_max, tell).keep
+        run.recorder.keep = _Keeper(run.recorder, journal, wish.total_mb, tell).keep
         trace = conduct(experiment, run, schedule).trace
         if journal is not None:
             journal.finish(_record(trace, schedule, experiment))
@@ -266,7 +266,7 @@ class _Keeper:
         if self._size >= self._megabytes_max * MEGABYTE and not self._recorder.inconclusive:
             why = (
                 f"the session has reached its limit of {self._megabytes_max:g} MB of requests and answers; the next "
-                "call ends it. Start a new one, with a higher --session-megabytes-max if the memory allows it."
+                "call ends it. Start a new one, with a higher --total-mb if the memory allows it."
             )
             self._recorder.conclude(why)
             self._tell(f"chaosagent: {why}")
