@@ -301,7 +301,7 @@ def _doubt(contract: Contract, looks: Looks, verdict: ContractVerdict, run: Impo
     if run.unfinished:
         return run.unfinished
     if looks is Looks.EFFECTS and gaps.effects:
-        return _not_recorded(gaps.effects)
+        return f"{gaps.effects} not recorded"
     if looks is Looks.EFFECTS and run.foreign and _is_undeclared(run, checks.rules):
         return "nothing is said of what these tools commit: name them in `effects`, or in `read_only`"
     if (

@@ -75,7 +75,8 @@ class Content(NamedTuple):
         effects: What it commits when it does not fail.
         idempotent: Committed again, these are no second effects.
         soft_error: Why its answer is a failed call, empty when it is none.
-        unidentified: It may commit something, and the arguments or the answer that say what were not recorded.
+        unrecorded: What was not recorded of a call that may commit something, such as "arguments of refund were"; empty
+            when what it commits is known.
         egress: What is sent leaves the organisation.
     """
 
@@ -89,7 +90,7 @@ class Content(NamedTuple):
     effects: tuple[Effect, ...] = ()
     idempotent: bool = False
     soft_error: str = ""
-    unidentified: bool = False
+    unrecorded: str = ""
     egress: bool = False
 
 
@@ -99,8 +100,7 @@ class Gaps(NamedTuple):
     Attributes:
         arguments: A tool whose arguments were not recorded, empty when there is none.
         contents: A request or an answer of some step was not recorded.
-        effects: A tool that commits something of which an identifying argument, or the answer that decides, was not
-            recorded.
+        effects: What was not recorded of a call that may commit something, empty when it is known of all.
         final_message: What the agent said at the end was not recorded.
     """
 
@@ -115,7 +115,7 @@ class Gaps(NamedTuple):
         return Gaps(
             self.arguments or ("" if content.asked else content.tool),
             self.contents or not content.asked or unanswered,
-            self.effects or (content.tool if content.unidentified else ""),
+            self.effects or content.unrecorded,
             self.final_message,
         )
 
@@ -172,7 +172,7 @@ def _tool(span: Span, rules: ToolRules) -> Content:
         made.effects,
         rule is not None and is_idempotent(rule),
         made.soft_error,
-        made.unidentified or (given is None and rule is not None),
+        made.unrecorded or (_arguments_of(tool) if given is None and rule is not None else ""),
         tool in rules.egress,
     )
 
@@ -182,7 +182,7 @@ class _Committed(NamedTuple):
 
     effects: tuple[Effect, ...] = ()
     soft_error: str = ""
-    unidentified: bool = False
+    unrecorded: str = ""
 
 
 def _committed(
@@ -195,7 +195,7 @@ def _committed(
     """
     rule, condition = rules.effects.get(tool), rules.failed_when.condition(tool)
     if answer is None and rule is not None and (condition is not None or needs_answer(rule)):
-        return _Committed(unidentified=True)
+        return _Committed(unrecorded=f"the answer of {tool:.80} was")
     what = "failed_when"
     try:
         why = "" if condition is None or answer is None else condition.why(arguments, answer)
@@ -204,12 +204,16 @@ def _committed(
         what = "effects"
         return _Committed(effects_by(rule, arguments, answer, tool))
     except UnknownArgumentError:
-        return _Committed(unidentified=True)
+        return _Committed(unrecorded=_arguments_of(tool))
     except Exception as error:  # of a function of the user's
         raise UsageError(
             f"{place}: {what} of the tool {tool!r} raised {type(error).__name__}: {error}. Correct the function, or "
             "leave the call out with --skip-broken."
         ) from error
+
+
+def _arguments_of(tool: str) -> str:
+    return f"arguments of {tool:.80} were"
 
 
 def _memory(attributes: Mapping[str, Plain], operation: str) -> Content:

@@ -160,6 +160,16 @@ def test_what_the_spans_do_not_tell_is_unknown(
     assert not answer.json["judged"]
 
 
+def test_a_call_whose_answer_decides_and_was_not_recorded_is_unknown(spans: Write, chaosagent: Command) -> None:
+    Path("rules.yaml").write_text('effects: {refund: [order]}\nfailed_when: "^Error"\n')
+    unanswered = span(2, 0, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "refund"})
+    path = spans(call(1, "refund"), unanswered, root())
+
+    answer = chaosagent("check", path, "--contracts", "rules.yaml", "--contract", "at-most-once", "--json")
+
+    assert contract(answer, "at-most-once")["unknown"] == {"the answer of refund was not recorded": 1}
+
+
 def test_a_violation_is_told_without_the_end_of_the_run(spans: Write, chaosagent: Command) -> None:
     answer = chaosagent("check", spans(call(1, "refund"), call(2, "refund")), "--contracts", "contracts.yaml", "--json")
 
