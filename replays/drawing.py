@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from chaosagent.execution.execute import Execution, Experiment, execute
+from chaosagent.execution.real_time import limited_real_time
 from chaosagent.execution.run.frozen import AnswersInMemory, answers_of
 from chaosagent.execution.workers.workbench import run_experiment
 from chaosagent.faults.schedule import Schedule
@@ -91,6 +92,8 @@ def run_schedule(experiment: Experiment, schedule: Schedule) -> Execution:
     """Run a schedule, in a process of its own where the target asks for that.
 
     Raises:
+        RunTooLongError: It took longer than its limit of real time.
         ChaosAgentError: The run cannot be made.
     """
-    return run_experiment(experiment, lambda: execute(experiment, schedule), alone=experiment.target.fresh)
+    with limited_real_time(experiment.target, experiment.limits):
+        return run_experiment(experiment, lambda: execute(experiment, schedule), alone=experiment.target.fresh)

@@ -16,13 +16,14 @@ from __future__ import annotations
 import enum
 import heapq
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from chaosagent.contracts.contract import Contract
 from chaosagent.errors import UsageError
 from chaosagent.execution.execute import Execution
+from chaosagent.execution.real_time import RunTooLongError
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.injection import Hook, Injection, hook_at, inject
 from chaosagent.faults.operator import (
@@ -48,6 +49,10 @@ from chaosagent.vocabulary import Landing
 
 NEAR = (0.5, 0.9, 1.1, 2.0)
 """What numbers are multiplied by, besides the searched values: a guard on one exact number misses these."""
+
+
+HUNG_MAX = 3
+"""Neighbours that are ended by the limit of real time before no more are run: each costs that limit."""
 
 
 class Kind(enum.Enum):
@@ -122,23 +127,31 @@ class Around:
             return _noted(held, "it has no neighbours, as none of its faults landed")
         neighbours = list(self._all(Space()))
         planned = heapq.nsmallest(self.runs_max, neighbours, key=lambda one: (one.cost, one.number))
-        counted, alone = 0, 0
-        for one in planned:
+        counted, alone, hung = 0, 0, list[Schedule]()
+        for number, one in enumerate(planned, 1):
             wanted = self._schedule_of(one)
-            execution = self._run(wanted)
-            if not self._counts(one, wanted, execution):
+            try:
+                execution = self._run(wanted)
+                if not self._counts(one, wanted, execution):
+                    continue
+                counted += 1
+                if not self._is_broken(execution.trace):
+                    continue
+                if one.kind is Kind.ONE_MORE and self._is_broken(self._run(schedule([one.changed])).trace):
+                    alone += 1
+                    continue
+                found = self._smallest(wanted)
+                trace = self._run(found).trace
+            except RunTooLongError:
+                hung.append(wanted)
+                if len(hung) == HUNG_MAX:
+                    del planned[number:]
                 continue
-            counted += 1
-            if not self._is_broken(execution.trace):
-                continue
-            if one.kind is Kind.ONE_MORE and self._is_broken(self._run(schedule([one.changed])).trace):
-                alone += 1
-                continue
-            found = self._smallest(wanted)
-            trace = self._run(found).trace
             if self._is_broken(trace) and self._repeats(found):
                 return self._dodged(held, one.kind if one.changed in found else Kind.FEWER, found, trace)
             held = _noted(held, f"{found} broke {self.contract.id}, but not each time, or not in a process of its own")
+        if hung:
+            held = _noted(held, self._told_of(hung))
         count = "one neighbour" if counted == 1 else f"{counted} neighbours"
         detail = f"{held.detail}; so it does under {count} of the faults"
         cut = f" (the {len(planned)} cheapest of {len(neighbours)} were run)" if len(neighbours) > len(planned) else ""
@@ -229,6 +242,12 @@ class Around:
         return any(one.contract == self.contract.id and is_broken(one) for one in evaluation.verdicts)
 
     # ------------------------------------------------------------------ what is said and kept
+
+    def _told_of(self, hung: Sequence[Schedule]) -> str:
+        limit = f"{self.today.experiment.limits.wall_seconds_max:g} s of real time (run.wall_seconds)"
+        ended = f"{len(hung)} of its neighbours took longer than {limit} and were ended, the first {hung[0]}"
+        rest = "no more neighbours were run; " if len(hung) == HUNG_MAX else ""
+        return f"{ended}; {rest}search `termination` to see whether they ever end"
 
     def _dodged(self, held: Replay, kind: Kind, found: Schedule, trace: Trace) -> Replay:
         violation = trace.verdict(self.contract.id).violation

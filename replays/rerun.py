@@ -12,6 +12,7 @@ from dataclasses import replace
 from chaosagent.errors import ChaosAgentError, TargetError
 from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Experiment
+from chaosagent.execution.real_time import limited_real_time
 from chaosagent.execution.run.frozen import answers_of
 from chaosagent.execution.workers.own_process import in_own_process
 from chaosagent.execution.workers.process_pool import ProcessExecutor
@@ -44,7 +45,8 @@ def _rerun_exact(record: ReplayRecord, target: Target) -> Replay:
         return Replay(ReplayOutcome.NOT_LANDED, "exact", None, detail, notes)
     try:
         experiment = _recorded_experiment(record, target)
-        served = serve(experiment, record.trace, record.schedule)
+        with limited_real_time(target, record.limits):
+            served = serve(experiment, record.trace, record.schedule)
     except ChaosAgentError as error:
         return Replay(ReplayOutcome.ERROR, "exact", None, str(error), notes)
     difference = served.difference or first_difference(record.trace, served.execution.trace)

@@ -13,6 +13,7 @@ from chaosagent.contracts.templates.no_crash import NoCrash
 from chaosagent.contracts.templates.termination import Termination
 from chaosagent.errors import UsageError
 from chaosagent.execution.execute import Execution, Experiment, execute
+from chaosagent.execution.real_time import limited_real_time
 from chaosagent.execution.trace_checks import judge
 from chaosagent.execution.workers.own_process import in_own_process
 from chaosagent.faults.schedule import EMPTY
@@ -71,10 +72,15 @@ class NominalRuns:
 
 
 def today_of(bare: Experiment) -> Today:
-    """Return today's target with its run without faults, which is made."""
-    execution, declared, interfaces = (
-        in_own_process(lambda: _without_doors(_undisturbed(bare))) if bare.target.fresh else _undisturbed(bare)
-    )
+    """Return today's target with its run without faults, which is made.
+
+    Raises:
+        ChaosAgentError: It cannot be made, or took longer than its limit of real time.
+    """
+    with limited_real_time(bare.target, bare.limits):
+        execution, declared, interfaces = (
+            in_own_process(lambda: _without_doors(_undisturbed(bare))) if bare.target.fresh else _undisturbed(bare)
+        )
     nominal = Nominal(execution.trace.effects, execution.trace.outcome)
     return Today(replace(bare, nominal=nominal), execution, digest_of_steps(execution.trace), declared, interfaces)
 

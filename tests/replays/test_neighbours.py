@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
@@ -65,6 +66,23 @@ def test_a_guard_on_what_was_recorded_is_exposed(recorded: str, fix: Behaviour, 
     assert exposed.neighbour is not None
     assert exposed.neighbour.kind == kind
     assert str(exposed.neighbour.record.schedule) in exposed.detail
+
+
+def test_neighbours_that_never_end_are_ended_and_told_and_not_for_ever_tried() -> None:
+    def loops(error: Exception) -> bool:
+        while not isinstance(error, ConnectionError):
+            pass
+        return True
+
+    record = record_of(pays(), LOST)
+    record = replace(record, limits=replace(record.limits, wall_seconds_max=0.2))
+
+    replay = around(record, pays(stops=loops))
+
+    assert replay.outcome is ReplayOutcome.HELD
+    (note,) = (note for note in replay.notes if "took longer" in note)
+    assert note.startswith("3 of its neighbours took longer than 0.2 s of real time (run.wall_seconds) and were ended")
+    assert "no more neighbours were run" in note
 
 
 @pytest.mark.parametrize("recorded", [LATE, LOST])

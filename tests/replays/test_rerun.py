@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -17,7 +19,7 @@ from chaosagent.execution.execute import Experiment, execute
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.limits import RunLimits
 from chaosagent.replays.declarations import declarations_of
-from chaosagent.replays.outcome import ReplayOutcome
+from chaosagent.replays.outcome import Replay, ReplayOutcome
 from chaosagent.replays.record import Proof, ReplayRecord, nominal_run_in
 from chaosagent.replays.rerun import rerun_exact, rerun_schedule
 from chaosagent.study.counterexample import signature_of
@@ -113,6 +115,32 @@ def record_of(behaviour: Behaviour, schedule: str, contract: str = "objective", 
 def record() -> ReplayRecord:
     """Pays twice when the first answer is lost."""
     return record_of(naive, LOST)
+
+
+async def loops(_run: Run, _world: Services) -> str:
+    while True:
+        pass
+
+
+async def waits_in_a_thread(_run: Run, _world: Services) -> str:
+    await asyncio.to_thread(threading.Event().wait, 3)
+    return "never"
+
+
+@pytest.mark.parametrize("hanging", [loops, waits_in_a_thread])
+@pytest.mark.parametrize("rerun", [rerun_exact, rerun_schedule])
+def test_a_target_that_has_come_to_hang_is_ended_at_the_limit_of_real_time(
+    hanging: Behaviour, rerun: Callable[[ReplayRecord, Target], Replay]
+) -> None:
+    made = record_of(naive, LOST)
+    record = replace(made, limits=replace(made.limits, wall_seconds_max=0.2))
+
+    replay, after = rerun(record, shop(hanging)), rerun(made, shop(naive))
+
+    assert replay.outcome is ReplayOutcome.ERROR
+    assert "a run took longer than 0.2 s of real time (run.wall_seconds), and was ended" in replay.detail
+    assert after.outcome in (ReplayOutcome.REPRODUCED, ReplayOutcome.VIOLATED)
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
 # ---------------------------------------------------------------------- exact
