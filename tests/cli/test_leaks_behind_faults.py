@@ -70,13 +70,14 @@ def written(folder: Path, note: str, decorator: str = TARGET, study: str = STUDY
     (folder / "study.yaml").write_text(study, encoding="utf-8")
 
 
-def executors() -> list[Any]:
+def cases() -> list[Any]:
+    """Return each leak with each executor; with Ray's workers, which start slowly, one is enough."""
     ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs the extra `ray`")
-    return ["inline", "process", pytest.param("ray", marks=[pytest.mark.slow, ray])]
+    local = [pytest.param(leak, executor) for leak in LEAKS for executor in ("inline", "process")]
+    return [*local, pytest.param("cache", "ray", marks=[pytest.mark.slow, ray])]
 
 
-@pytest.mark.parametrize("executor", executors())
-@pytest.mark.parametrize("leak", list(LEAKS))
+@pytest.mark.parametrize(("leak", "executor"), cases())
 def test_nothing_is_proved_and_the_cause_is_named(chaosagent: Command, folder: Path, leak: str, executor: str) -> None:
     note, cause = LEAKS[leak]
     written(folder, note)
