@@ -92,6 +92,8 @@ class Study:
             `interfaces` and `agents`; the usual ones by default.
         stochastic: Whether answers come by chance; found out by default.
         fresh: Each run has a process of its own.
+        allow: What the target may open outside of its doors without being told: patterns of files, `host:port` and
+            names of programs.
         search: Who searches, and for how long.
         run: What one run may use.
         where: File and line of the code that made it, for messages.
@@ -111,6 +113,7 @@ class Study:
     operators: Sequence[OperatorEntry] | None = None
     stochastic: bool | None = None
     fresh: bool = False
+    allow: Sequence[str] = ()
     search: SearchKeys | None = None
     run: RunKeys | None = None
     where: str = field(default="", init=False, repr=False, compare=False)
@@ -138,9 +141,9 @@ def file_of(study: Study) -> StudyFile:
     """Return the study file that says the same as a study in Python."""
     entries = Entries(study.where)
     data: dict[str, Plain] = {"target": entries.target(study.target)}
-    for key in ("config", "tasks", "seeds", "budget", "cost", "stochastic", "fresh", "search", "run"):
+    for key in ("config", "tasks", "seeds", "budget", "cost", "stochastic", "fresh", "allow", "search", "run"):
         value = getattr(study, key)
-        if value is not None and (key, value) != ("fresh", False):
+        if value is not None and (key, value) not in (("fresh", False), ("allow", ())):
             data[key] = plain_of(value, f"{study.where}: {key}")
     if study.contracts is not None:
         data["contracts"] = entries.contracts(study.contracts)

@@ -13,6 +13,7 @@ from chaosagent.execution.failures import message_of
 
 PACKAGE = "chaosagent"
 NOT_OURS = f"{PACKAGE}.experiments"
+_PACKAGES = frozenset({"site-packages", "dist-packages"})
 GROUPS_MAX = 16
 """Levels of exception groups that are looked into."""
 
@@ -72,6 +73,13 @@ def owner_of(frame: FrameType) -> Owner:
     return owner_of_code(str(frame.f_globals.get("__name__", "")), frame.f_code.co_filename)
 
 
+def package_of(frame: FrameType) -> str:
+    """Return the installed package whose code a frame runs."""
+    parts = PurePath(frame.f_code.co_filename).parts
+    at = max(place for place, part in enumerate(parts) if part in _PACKAGES)
+    return parts[at + 1].removesuffix(".py")
+
+
 def owner_of_code(module: str, file: str) -> Owner:
     """Return whose code stands in a file, as the module of that name."""
     if f"{module}.".startswith(f"{PACKAGE}.") and not f"{module}.".startswith(f"{NOT_OURS}."):
@@ -90,7 +98,7 @@ def _owner_of_file(file: str) -> Owner:
     if file.startswith("<"):  # code without a file
         return Owner.PYTHON
     path = PurePath(file)
-    if "site-packages" in path.parts or "dist-packages" in path.parts:
+    if not _PACKAGES.isdisjoint(path.parts):
         return Owner.INSTALLED
     standard = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
     return Owner.PYTHON if any(path.is_relative_to(folder) for folder in standard) else Owner.USER

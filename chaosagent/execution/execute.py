@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
@@ -15,6 +15,7 @@ from chaosagent.event_loop.virtual_time import Deadlock, Livelock, TimeLimitReac
 from chaosagent.execution.captured_output import redactor_of
 from chaosagent.execution.crash_location import crash_location
 from chaosagent.execution.failures import message_of
+from chaosagent.execution.run.access_watch import watch_accesses
 from chaosagent.execution.run.doors import DoorOptions
 from chaosagent.execution.run.frozen import Answers, Frozen, FrozenAnswer, requests_digest
 from chaosagent.execution.run.injector import Injector
@@ -23,6 +24,7 @@ from chaosagent.execution.run.network_links import close_links
 from chaosagent.execution.run.outcome import (
     close_unawaited,
     close_unbegun,
+    effective_of,
     outcome_of,
     redacted_claims,
     redacted_verdict,
@@ -33,7 +35,7 @@ from chaosagent.execution.run.outcome import (
 from chaosagent.execution.run.process_environment import restored_environment
 from chaosagent.execution.run.recorder import Monitors, Recorder
 from chaosagent.execution.run.undeclared import survey_of
-from chaosagent.faults.evaluation import Act, Evaluation, Fingerprinting
+from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.targets.target import Target
@@ -221,7 +223,8 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         PluginError: An operator or a contract failed.
     """
     try:
-        ending, detail, result, crashed_at = _play(experiment, run)
+        with watch_accesses(run.recorder.redactor) as accesses:
+            ending, detail, result, crashed_at = _play(experiment, run)
     except BaseException:  # an interrupt: nobody will go on with what the run has begun
         close_unawaited(run.asked)
         close_unbegun(run.loop)
@@ -250,7 +253,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
     trace = _judged(experiment, run, _Ended(ending, detail, crashed_at, outcome))
     evaluation = Evaluation(
         schedule=schedule,
-        effective=_effective(run.acts, schedule),
+        effective=effective_of(run.acts, schedule),
         acts=tuple(sorted(run.acts, key=_position)),
         digest=trace.digest,
         ending=ending,
@@ -266,6 +269,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         spent_limit=usage.spent_limit,
         declares_effects=usage.declares_effects,
         suspects=() if schedule else suspects_of(trace, doors),
+        accesses=tuple(accesses),
         tied=usage.tied,
         detail=trace.ending_detail,
         summary=summary_of(trace),
@@ -342,14 +346,6 @@ def never_frozen(experiment: Experiment) -> TargetError:
 
 _NO_OUTCOME = Outcome(success=False)
 _asked, _position = attrgetter("asked"), attrgetter("position")
-
-
-def _effective(acts: Sequence[Act], schedule: Schedule) -> Schedule:
-    """Return what landed, where it did: most often all of the schedule, whose text and hash are known already."""
-    if not acts:
-        return EMPTY
-    ordered = tuple(sorted([act.injection for act in acts], key=str))
-    return schedule if ordered == schedule.injections else Schedule(ordered)
 
 
 class _Played(NamedTuple):

@@ -10,6 +10,7 @@ from chaosagent.effects.suspect import SuspectAnswer
 from chaosagent.faults.chance_read import ChanceRead
 from chaosagent.faults.dry import RecordedCrossing
 from chaosagent.faults.injection import Injection, Place
+from chaosagent.faults.outside_access import OutsideAccess
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.written_file import WrittenFile
 from chaosagent.trace.summary import RunSummary
@@ -123,6 +124,7 @@ class Evaluation:
             surveyed. Neither compared nor stored.
         written: The files that the target's code opened for writing and that outlive the run; only of a run that was
             watched or among the first. Neither compared nor stored.
+        accesses: What the target has opened outside of its doors. Neither compared nor stored.
         summary: What tables need of the run; `None` where there is no trace. It follows from the trace, so it is not
             compared.
     """
@@ -149,6 +151,7 @@ class Evaluation:
     spent_limit: str = field(default="", compare=False)
     declares_effects: bool = field(default=False, compare=False)
     suspects: tuple[SuspectAnswer, ...] = field(default=(), compare=False)
+    accesses: tuple[OutsideAccess, ...] = field(default=(), compare=False)
     tied: bool = field(default=False, compare=False)
     reads: tuple[ChanceRead, ...] = field(default=(), compare=False)
     changed: tuple[str, ...] = field(default=(), compare=False)

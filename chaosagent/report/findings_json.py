@@ -11,6 +11,7 @@ from chaosagent.report.nominal_violations import nominal_json
 from chaosagent.report.notes import FailedRuns
 from chaosagent.report.proofs.chance import clean_runs_json, confirmation_json, unseen_json
 from chaosagent.report.proofs.proof_limits import above_budget_json, cut_off_json, not_tried, slow_json
+from chaosagent.report.proofs.proof_warnings import untold_accesses
 from chaosagent.report.story import agent_of
 from chaosagent.report.weaknesses import weakness_json, weaknesses_of
 from chaosagent.study.counterexample import Counterexample
@@ -41,6 +42,10 @@ def findings_json(findings: Findings) -> dict[str, Plain]:
         "failed": [_failed_json(runs) for runs in findings.notes.failed],
         "cut_off": cut_off_json(findings.notes),
         "beyond_limit": slow_json(findings.notes),
+        "outside": [
+            {"kind": one.kind.name.lower(), "what": one.what, "place": one.place}
+            for one in untold_accesses(plan, findings.notes)
+        ],
         "not_tried": list[Plain](not_tried(plan)),
         "seconds": round(result.seconds, 3),
         "interrupted": result.interrupted,

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from chaosagent.effects.suspect import SuspectAnswer
 from chaosagent.faults.evaluation import Evaluation, Status
+from chaosagent.faults.outside_access import OutsideAccess
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.result import SearchResult
 from chaosagent.study.sink import Sink
@@ -98,6 +99,9 @@ class NominalViolation:
     crashed_at: str = ""
 
 
+ACCESSES_MAX = 64
+"""When so many accesses of a task are noted, no more are."""
+
 Kind = TypeVar("Kind", bound=Hashable)
 Runs = TypeVar("Runs", FailedRuns, CutOffRuns, SlowRuns)
 
@@ -116,6 +120,7 @@ class TaskNotes:
         declares_effects: Some run had a door that declares effects.
         nominal: How contracts break without injections, by seed and contract.
         suspects: Answers of runs without injections that look like errors and count as commits, by call.
+        accesses: What runs have opened outside of the target's doors, by its text; at most `ACCESSES_MAX`.
     """
 
     failed: dict[str, FailedRuns] = field(default_factory=dict)
@@ -127,6 +132,7 @@ class TaskNotes:
     declares_effects: bool = False
     nominal: dict[tuple[int, str], NominalViolation] = field(default_factory=dict)
     suspects: dict[str, SuspectAnswer] = field(default_factory=dict)
+    accesses: dict[str, OutsideAccess] = field(default_factory=dict)
 
 
 class Notes(Sink):
@@ -157,6 +163,8 @@ class Notes(Sink):
         notes.declares_effects = notes.declares_effects or evaluation.declares_effects
         for one in evaluation.suspects:
             notes.suspects.setdefault(one.call, one)
+        if len(notes.accesses) < ACCESSES_MAX:
+            notes.accesses.update((str(access), access) for access in evaluation.accesses)
         if evaluation.spent_limit:
             most = notes.spent.get(evaluation.spent_limit, 0.0)
             notes.spent[evaluation.spent_limit] = max(most, evaluation.spent)
@@ -200,6 +208,11 @@ class Notes(Sink):
     def suspects(self) -> list[SuspectAnswer]:
         """Answers that look like errors and count as commits."""
         return [one for notes in self._notes.values() for one in notes.suspects.values()]
+
+    @property
+    def accesses(self) -> list[OutsideAccess]:
+        """What runs have opened outside of the target's doors, each once."""
+        return list({text: one for notes in self._notes.values() for text, one in notes.accesses.items()}.values())
 
     @property
     def cut_off(self) -> Sequence[CutOffRuns]:

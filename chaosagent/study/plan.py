@@ -102,6 +102,7 @@ class Plan:
         shard: Which part of the study is searched, and of how many: of the (task, seed) pairs in their order, every so
             many-th. No part of what the result of a search depends on.
         opened: Databases that the target has opened while it was loaded.
+        allow: Patterns of what it may open outside of its doors without being told.
     """
 
     target: Target
@@ -131,6 +132,7 @@ class Plan:
     answers: Path | None = None
     fresh: bool = False
     opened: tuple[WrittenFile, ...] = ()
+    allow: tuple[str, ...] = ()
     shard: Shard = WHOLE
 
     def workbench(self) -> Workbench:

@@ -88,6 +88,7 @@ def plan_of(study: StudyFile) -> Plan:
         stochastic=settings.stochastic,
         fresh=settings.fresh or target.fresh,
         opened=tuple(opened),
+        allow=tuple(settings.allow),
         confirmations=settings.search.confirmations,
         alpha=settings.search.alpha,
         beta=settings.search.beta,

@@ -85,5 +85,6 @@ class StudySettings(_Strict):
     operators: Annotated[list[object], Field(min_length=1)] | None = None
     stochastic: bool | None = None
     fresh: bool = False
+    allow: list[Annotated[str, Field(min_length=1)]] = []
     search: SearchSettings = SearchSettings()
     run: RunSettings = RunSettings()

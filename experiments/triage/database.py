@@ -63,8 +63,11 @@ class Database:
         return changed
 
 
+_SHOP = (files(__package__) / "shop.sql").read_text("utf-8")
+
+
 def _loaded() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     connection.execute("PRAGMA foreign_keys = ON")
-    connection.executescript((files(__package__) / "shop.sql").read_text("utf-8"))
+    connection.executescript(_SHOP)
     return connection

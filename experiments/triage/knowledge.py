@@ -83,11 +83,13 @@ def words(text: str) -> list[str]:
     return [word[:-1] if word.endswith("s") and len(word) > 3 else word for word in found if word not in _STOP]
 
 
+_ARTICLES = (files(__package__) / "articles.json").read_text("utf-8")
+
+
 @functools.cache
 def help_pages() -> KnowledgeBase:
     """Return the shop's own knowledge base; it is indexed once in a process."""
-    entries = json.loads((files(__package__) / "articles.json").read_text("utf-8"))
-    return KnowledgeBase([Article(**entry) for entry in entries])
+    return KnowledgeBase([Article(**entry) for entry in json.loads(_ARTICLES)])
 
 
 def _saturated(count: int, length: float) -> float:

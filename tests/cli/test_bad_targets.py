@@ -262,7 +262,9 @@ def bad_after_a_fault(bad: Callable[..., None]) -> Callable[..., None]:
 def test_a_target_that_hangs_under_a_fault_violates_termination_by_real_time(
     bad_after_a_fault: Callable[..., None],
 ) -> None:
-    bad_after_a_fault("while True:\n        pass", "run: {wall_seconds: 12}\n")  # a run that is merely slow does not take so long
+    bad_after_a_fault(
+        "while True:\n        pass", "run: {wall_seconds: 12}\n"
+    )  # a run that is merely slow does not take so long
 
     done = in_a_process(*SEARCH, "--executor", "process", "--workers", "1")
 

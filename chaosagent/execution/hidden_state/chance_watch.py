@@ -15,11 +15,10 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from datetime import date
-from pathlib import PurePath
 from types import FrameType
 from typing import Any
 
-from chaosagent.execution.crash_location import Owner, owner_of, place_in
+from chaosagent.execution.crash_location import Owner, owner_of, package_of, place_in
 from chaosagent.faults.chance_read import Chance, ChanceRead
 from chaosagent.targets.deterministic import pins_clocks, pins_random_numbers
 
@@ -141,7 +140,7 @@ class _ChanceWatch:
         if caller is None or owner is Owner.OURS or len(self.reads) >= READS_MAX:
             return
         is_own = owner is Owner.USER or str(caller.f_globals.get("__name__", "")).partition(".")[0] == self._package
-        package = "" if is_own else _package_of(caller)
+        package = "" if is_own else package_of(caller)
         read = ChanceRead(chance, call, place_in(caller, caller.f_lineno), package)
         if read not in self.reads:
             self.reads.append(read)
@@ -159,9 +158,3 @@ def _argument_count(frame: FrameType) -> int:
     """Return how many arguments the call that a frame makes has, as its instruction says."""
     code = frame.f_code.co_code
     return code[frame.f_lasti + 1] if 0 <= frame.f_lasti < len(code) - 1 else -1
-
-
-def _package_of(frame: FrameType) -> str:
-    parts = PurePath(frame.f_code.co_filename).parts
-    at = max(place for place, part in enumerate(parts) if part in ("site-packages", "dist-packages"))
-    return parts[at + 1].removesuffix(".py")

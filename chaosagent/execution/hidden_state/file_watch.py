@@ -28,15 +28,15 @@ from chaosagent.faults.written_file import WrittenFile
 FILES_MAX = 16
 """So many different places of one run are noted."""
 
-_TEMPORARY = frozenset({"tempfile.mkdtemp", "tempfile.mkstemp"})
-_MADE = {"os.mkdir": 0, "os.symlink": 1, "os.link": 1, "os.rename": 1, "os.truncate": 0, "os.utime": 0}
+TEMPORARY = frozenset({"tempfile.mkdtemp", "tempfile.mkstemp"})
+MADE = {"os.mkdir": 0, "os.symlink": 1, "os.link": 1, "os.rename": 1, "os.truncate": 0, "os.utime": 0}
 """Other events that leave something behind, and which of their arguments says where."""
 
-_EVENTS = _TEMPORARY | _MADE.keys() | {"open", "sqlite3.connect"}
-_DATABASES = _TEMPORARY | {"sqlite3.connect"}
-_WRITING = os.O_WRONLY | os.O_RDWR
-_QUIET = frozenset({"logging", "importlib", "linecache", "tempfile"})  # which tries whether a folder can be written
-_DEVICES = ("/dev/", "/proc/", "/sys/")
+_EVENTS = TEMPORARY | MADE.keys() | {"open", "sqlite3.connect"}
+_DATABASES = TEMPORARY | {"sqlite3.connect"}
+WRITING = os.O_WRONLY | os.O_RDWR
+QUIET = frozenset({"logging", "importlib", "linecache", "tempfile"})  # which tries whether a folder can be written
+DEVICES = ("/dev/", "/proc/", "/sys/")
 
 _watches: list[_FileWatch] = []
 _installed: list[bool] = []
@@ -76,36 +76,36 @@ class _FileWatch:
 
     def take(self, event: str, arguments: tuple[Any, ...], frame: FrameType) -> None:
         """Take an event of one of the kinds that are listed above."""
-        if event in _TEMPORARY:
+        if event in TEMPORARY:
             self._own.add(os.path.realpath(arguments[0]))
             return
         if event == "open":
             path, _, flags = arguments
-            file = _path(path) if flags & _WRITING else ""
+            file = path_of(path) if flags & WRITING else ""
             file = "" if os.path.isdir(file) else file
-        elif event in _MADE:
-            file = _path(arguments[_MADE[event]])
+        elif event in MADE:
+            file = path_of(arguments[MADE[event]])
         else:
-            file = _database(_path(arguments[0]))
+            file = database_in(path_of(arguments[0]))
         place = _place(frame) if file else ""
         is_new = len(self.written) < FILES_MAX and all(one.place != place for one in self.written)
         if place and is_new and self._is_kept(file):  # a place that writes many files is named once
-            self.written.append(WrittenFile(_shown(file), place))
+            self.written.append(WrittenFile(shown_path(file), place))
 
     def _is_kept(self, file: str) -> bool:
         """Whether a file outlives the run: no device, and not below a temporary folder of the run's own."""
         real = os.path.realpath(file)
-        if real.startswith(_DEVICES):
+        if real.startswith(DEVICES):
             return False
         return self._own.isdisjoint({real, *map(str, Path(real).parents)})
 
 
-def _path(given: object) -> str:
+def path_of(given: object) -> str:
     """Return a path as text; empty for a file that is open already."""
     return os.fsdecode(given) if isinstance(given, str | bytes | os.PathLike) else ""
 
 
-def _database(name: str) -> str:
+def database_in(name: str) -> str:
     """Return the file of a database that may be written; empty for one in memory, or that is only read."""
     if not name.startswith("file:"):
         return "" if name == ":memory:" else name
@@ -118,7 +118,7 @@ def _place(frame: FrameType | None) -> str:
     """Return where the user's code writes, perhaps through packages; empty where others do by themselves."""
     while frame is not None and (owner := owner_of(frame)) is not Owner.USER:
         module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if owner is Owner.OURS or (owner is Owner.PYTHON and module in _QUIET):
+        if owner is Owner.OURS or (owner is Owner.PYTHON and module in QUIET):
             return ""
         frame = frame.f_back
     return "" if frame is None or _is_of_our_files(frame) else place_in(frame, frame.f_lineno)
@@ -132,7 +132,7 @@ def _is_of_our_files(frame: FrameType) -> bool:
     return caller is not None and caller.f_globals.get("__name__") == sqlite_file.__name__
 
 
-def _shown(file: str) -> str:
+def shown_path(file: str) -> str:
     """Return a path as people know it: below the working directory from there."""
     path, here = Path(os.path.abspath(file)), Path.cwd()
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else path.as_posix()

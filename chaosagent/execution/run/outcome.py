@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections import defaultdict
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -19,7 +19,9 @@ from chaosagent.execution.run.doors import DoorOptions, LiveDoor
 from chaosagent.execution.run.live_run import LiveRun
 from chaosagent.execution.run.recorder import redacted_identity
 from chaosagent.execution.run.run_state import RECORD_DEPTH
+from chaosagent.faults.evaluation import Act
 from chaosagent.faults.injection import Place
+from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.targets.target import Target
 from chaosagent.trace.reached_limit import reached_limit
 from chaosagent.trace.redact import Redactor
@@ -237,3 +239,11 @@ def origins(links: Iterable[Link], artifact: str = OUTCOME) -> frozenset[str]:
             found.add(origin)
             open_ += sources[origin]
     return frozenset(found)
+
+
+def effective_of(acts: Sequence[Act], schedule: Schedule) -> Schedule:
+    """Return what landed, where it did: most often all of the schedule, whose text and hash are known already."""
+    if not acts:
+        return EMPTY
+    ordered = tuple(sorted([act.injection for act in acts], key=str))
+    return schedule if ordered == schedule.injections else Schedule(ordered)

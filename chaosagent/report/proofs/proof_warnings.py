@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 
 from chaosagent.effects.suspect import REMEDY, suspects_in_words
+from chaosagent.faults.outside_access import REMEDY as REMEDY_OF_ACCESSES
+from chaosagent.faults.outside_access import OutsideAccess, listed_accesses
 from chaosagent.faults.space import Space
 from chaosagent.limits import RunLimits
 from chaosagent.report.notes import Notes
@@ -47,6 +50,22 @@ def report_changed_variables(page: Page, result: StudyResult) -> None:
             f"{_listed(found)}. Runs that were repeated in processes of their own were equal, so nothing shows "
             "that it matters. To be sure, make the world within the function, or say `fresh: true` in the study file.",
         )
+
+
+def report_outside_accesses(page: Page, plan: Plan, notes: Notes) -> None:
+    """Name what the target opens outside of its doors, but for what the study allows."""
+    found = untold_accesses(plan, notes)
+    if found:
+        page.gap().line(
+            notice("Outside of its doors the target "),
+            f"{listed_accesses(found)}. No fault reaches that, a search does it in earnest, and runs may depend on it. "
+            f"{REMEDY_OF_ACCESSES}",
+        )
+
+
+def untold_accesses(plan: Plan, notes: Notes) -> list[OutsideAccess]:
+    """Return what runs have opened outside of doors that no pattern of the study allows."""
+    return [one for one in notes.accesses if not any(fnmatchcase(one.what, pattern) for pattern in plan.allow)]
 
 
 def report_written_files(page: Page, result: StudyResult) -> None:

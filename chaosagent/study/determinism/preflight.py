@@ -25,6 +25,8 @@ from chaosagent.faults.chance_read import ChanceRead
 from chaosagent.faults.dry import RecordedCrossing, unpack_request
 from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.faults.operator import OPERATORS, searched_by_default
+from chaosagent.faults.outside_access import REMEDY as REMEDY_OF_ACCESSES
+from chaosagent.faults.outside_access import AccessKind, OutsideAccess, listed_accesses
 from chaosagent.faults.presets import presets_that_try
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.study.determinism.determinism import Determinism, examine
@@ -119,6 +121,7 @@ def preflight(place: PreflightSetup) -> Iterator[Remark]:
             if written := runs[task].evaluation.written:
                 text = f"writes {listed_files(written)}; no file is reset between runs"
                 yield Remark(Level.HINT, task, text, f"Unless nothing depends on it, {INTO_A_FRESH_FOLDER}.")
+            yield from _outside(task, runs[task].evaluation.accesses)
             for call in sorted(forgotten):
                 yield Remark(Level.HINT, task, f"{call} is called and never awaited, so it did not happen", AWAIT)
         if runs:
@@ -163,6 +166,13 @@ def _reads(task: str, reads: Sequence[ChanceRead]) -> Iterator[Remark]:
         more = f" and {len(listed) - READS_MAX} more" if len(listed) > READS_MAX else ""
         text = f"asks for {chance.value}: {', '.join(listed[:READS_MAX])}{more}"
         yield Remark(Level.HINT, task, text, f"Unless nothing depends on it, {REMEDIES[chance]}.")
+
+
+def _outside(task: str, accesses: Sequence[OutsideAccess]) -> Iterator[Remark]:
+    """Say what else but files to write, which are told already, the target opens outside of its doors."""
+    found = [one for one in accesses if one.kind is not AccessKind.WRITES]
+    if found:
+        yield Remark(Level.HINT, task, f"outside of its doors it {listed_accesses(found)}", REMEDY_OF_ACCESSES)
 
 
 @contextlib.contextmanager
