@@ -17,10 +17,10 @@ INSTALLED_TEST := .venv/installed-test
 INSTALLED_SLOW := .venv/installed-slow-$(subst $(comma),-,$(SLOW_EXTRAS))
 INSTALLED_CREWAI := .venv-crewai/installed-slow
 
-.PHONY: help demo test test-slow test-crewai check format table clean
+.PHONY: help demo test test-slow test-thorough test-crewai check format table clean
 
 help:  ## say what each target does
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(INSTALLED_DEMO)  ## find, shrink and replay a counterexample in the built-in target; writes demo-out/
 	$(BIN)/chaosagent demo --out demo-out
@@ -30,6 +30,9 @@ test: check  ## checks and all tests but the slow ones
 
 test-slow: $(INSTALLED_SLOW)  ## only the slow tests
 	$(BIN)/python -m pytest -n auto --dist worksteal -m slow
+
+test-thorough: $(INSTALLED_SLOW)  ## the slow tests with all their cases: for a night
+	CHAOSAGENT_THOROUGH=1 $(BIN)/python -m pytest -n auto --dist worksteal -m slow
 
 test-crewai: $(INSTALLED_CREWAI)  ## only the slow tests of CrewAI, which needs other versions than the rest: in .venv-crewai
 	.venv-crewai/bin/python -m pytest -n auto --dist worksteal -m crewai

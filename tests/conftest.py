@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 from collections.abc import Iterator
@@ -11,10 +12,18 @@ from hypothesis import HealthCheck, settings
 
 from chaosagent.errors import UsageError
 from chaosagent.execution.toxiproxy import Server, server
+from tests.thorough import IS_THOROUGH
 
 # How fast a machine draws and runs examples says nothing of what they test.
-settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "unhurried", deadline=None, max_examples=100 if IS_THOROUGH else 50, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("unhurried")
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Use one process more than there are processors for slow tests, which often wait for processes of their own."""
+    return (os.cpu_count() or 1) + 1 if config.option.markexpr == "slow" else None
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -29,7 +29,7 @@ from chaosagent.faults.evaluation import Status
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.limits import RunLimits
 from chaosagent.vocabulary import Ending
-from tests.execution.conftest import SECONDS_MAX, Clock, told, wait_until
+from tests.execution.conftest import SECONDS_MAX, Clock, times_noted, told, wait_until
 
 pytestmark = [
     pytest.mark.slow,
@@ -70,6 +70,8 @@ def starts_others():
 
 def begets():
     starts_others()
+    with (HERE / "begotten").open("a") as begotten:
+        begotten.write("x")
     spins()
 
 def begets_and_eats():
@@ -265,7 +267,7 @@ def test_a_killed_worker_takes_with_it_what_it_has_started(
     name: str, error: str, setup: Setup, clock: Clock, tmp_path: Path
 ) -> None:
     if name == "begets":
-        clock.leaps = (tmp_path / "started").exists
+        clock.hours = functools.partial(times_noted, tmp_path / "begotten")
     with closing(ProcessExecutor(setup, workers=1, limits=LIMITS)) as executor:
         (evaluation,) = told(executor, [Job(name, 0, TIMEOUT)])
 

@@ -22,6 +22,7 @@ import chaosagent.experiments
 from chaosagent.cli.main import main
 from chaosagent.experiments import lost_parcel
 from chaosagent.replays.store import read_record
+from tests.thorough import IS_THOROUGH
 
 EXPERIMENTS = Path(chaosagent.experiments.__path__[0])
 ADDED_LINES_MAX = 10
@@ -38,6 +39,7 @@ class Desk:
         found: How many counterexamples break which contract of which task, and what the cheapest costs.
         schedules: Some of them.
         added_line_count: How many lines of a desk that serves `lost_parcel` are there for the doors.
+        part: Options for the part of its study in which the careful version is searched each time.
         target: Its target, where its trace is compared with that of another process.
         is_proved: Whether all costs are certified to be the least.
     """
@@ -47,6 +49,7 @@ class Desk:
     found: Mapping[str, tuple[int, float]]
     schedules: frozenset[str] = frozenset()
     added_line_count: int = 0
+    part: tuple[str, ...] = ()
     target: str = ""
     is_proved: bool = False
 
@@ -104,6 +107,7 @@ LANGGRAPH = Desk(
             "model:chat[3]@desk model.malformed_tool_call(kind=truncated_json)",
         }
     ),
+    part=("--task", "once"),
 )
 COMPARED = (
     Desk(
@@ -115,6 +119,7 @@ COMPARED = (
             "late-parcel-all-or-nothing": (1, 2.15),
             "late-parcel-no-ghosts": (1, 2.2),
         },
+        part=("--budget", "1.2"),
         target="chaosagent.experiments.openai_agents.target:desk",
         is_proved=True,
     ),
@@ -130,6 +135,7 @@ COMPARED = (
             "too-much-no-extra-effects": (1, 1.1),
             "too-much-at-most-once": (1, 2.2),
         },
+        part=("--budget", "1.2"),
         target="chaosagent.experiments.mcp.target:clerk",
         is_proved=True,
     ),
@@ -196,7 +202,9 @@ def test_nothing_in_the_space_breaks_the_careful_version(
     # Runs are repeated in processes of their own where the weak version is searched; that takes most of the time.
     monkeypatch.setattr("chaosagent.api.session._processes_for", lambda *_: None)
 
-    assert main(["search", str(desk.study), "--config", "fixed", "--out", str(tmp_path / "out")]) == 0
+    part = () if IS_THOROUGH else desk.part
+
+    assert main(["search", str(desk.study), "--config", "fixed", "--out", str(tmp_path / "out"), *part]) == 0
 
 
 @pytest.mark.parametrize("desk", _needing(COMPARED))

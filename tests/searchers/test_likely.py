@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chaosagent.contracts.catalogue import parse_contract
@@ -20,6 +20,7 @@ from chaosagent.study.searcher import Proposal
 from chaosagent.testing.bench import Bench
 from tests.lab.soundness.programs import target_of
 from tests.lab.soundness.random_programs import Case, random_case
+from tests.thorough import cases
 
 CONTRACTS = ("objective", "at-most-once")
 MAKERS = (exact, anytime)
@@ -51,7 +52,7 @@ def asked_by(searcher: Any, bench: Bench, listened: Callable[[], int]) -> tuple[
     return asked, likely
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.reuse, Phase.generate))
+@cases(60)
 @given(seed=st.integers(0, 2**32), make=st.sampled_from(MAKERS), contract=st.sampled_from(CONTRACTS))
 def test_to_say_what_is_likely_changes_nothing_of_what_is_asked(seed: int, make: Any, contract: str) -> None:
     case = random_case(seed)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from chaosagent.contracts.catalogue import default_contracts, parse_contract
@@ -30,6 +30,7 @@ from chaosagent.targets.target import Target
 from chaosagent.testing.bench import Bench, TooLargeError
 from tests.lab.targets.programs import Pay, Program, Read, target_of
 from tests.lab.targets.random_cases import BLINDNESS, BREAK, COST_PAIR, ERROR, LOSS, needles, random_case
+from tests.thorough import cases
 
 INFINITE = float("inf")
 PROGRAM = Program((Read(0, "x", "a", 1), Pay("a", "a", 1), Pay("a", "b", 1)))
@@ -121,7 +122,7 @@ def check(seed: int) -> int:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.reuse, Phase.generate))
+@cases(40)
 @given(seed=st.integers(0, 2**32))
 def test_all_minimal_counterexamples_of_exhaustive_enumeration_are_found(seed: int) -> None:
     try:

@@ -23,7 +23,7 @@ from chaosagent.execution.workers.workbench import Job, Workbench, load_workbenc
 from chaosagent.faults.evaluation import Status
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.limits import RunLimits
-from tests.execution.conftest import SECONDS_MAX, Clock, told, wait_until
+from tests.execution.conftest import SECONDS_MAX, Clock, times_noted, told, wait_until
 
 pytestmark = pytest.mark.slow
 PATIENT = """
@@ -39,7 +39,8 @@ def holds():
         threading.Event().wait(0.01)
 
 def spins():
-    (HERE / "spinning").touch()
+    with (HERE / "spinning").open("a") as spinning:
+        spinning.write("x")
     while True:
         pass
 
@@ -79,7 +80,7 @@ def expect_short_runs(executor: ProcessExecutor) -> None:
 def test_runs_behind_one_that_takes_too_long_are_run_by_another_worker(
     setup: Setup, clock: Clock, tmp_path: Path
 ) -> None:
-    here, clock.leaps = setup(), (tmp_path / "spinning").exists
+    here, clock.hours = setup(), functools.partial(times_noted, tmp_path / "spinning")
     with closing(ProcessExecutor(setup, workers=1)) as executor:
         expect_short_runs(executor)
         endless, *others = told(executor, [Job("spins", 0, TIMEOUT), *SHORT[:4]])
@@ -101,7 +102,7 @@ def test_a_run_that_ended_while_the_study_was_kept_from_listening_has_not_taken_
             del timeout
             monkeypatch.setattr(selector, "select", select)
             assert worker.pipe.poll(SECONDS_MAX)  # it answers while the study stands still, for an hour
-            clock.leaps = lambda: True
+            clock.hours = lambda: 1
             return []
 
         monkeypatch.setattr(selector, "select", nothing_yet)
@@ -189,7 +190,7 @@ def test_a_run_that_was_dropped_too_late_is_not_held_against_the_next(
         executor.drop_waiting()
         executor.submit(1_000, SHORT[2])
         came.append(executor.next_finished().ticket)
-        clock.leaps = lambda: True
+        clock.hours = lambda: 1
         last = executor.next_finished()
 
     assert begun

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from chaosagent.faults.evaluation import Evaluation
@@ -21,6 +21,7 @@ from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.enumeration import drive
 from tests.lab.targets.programs import Pay, Program, Read, target_of
 from tests.lab.targets.random_cases import BLINDNESS, BREAK, COST_PAIR, ERROR, LOSS, needles, random_case
+from tests.thorough import cases
 
 INFINITE = float("inf")
 
@@ -90,9 +91,7 @@ def check(seed: int, budget: float = COST_PAIR) -> int:
 
 
 @pytest.mark.slow
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.reuse, Phase.generate)
-)
+@cases(100)
 @given(seed=st.integers(0, 2**32))
 def test_all_minimal_counterexamples_of_exhaustive_enumeration_are_found(seed: int) -> None:
     try:

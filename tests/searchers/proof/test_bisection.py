@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from chaosagent.contracts.catalogue import parse_contract
@@ -31,6 +31,7 @@ from chaosagent.testing.bench import Bench, TooLargeError
 from chaosagent.testing.enumeration import drive
 from chaosagent.testing.searchers import SearcherConformance
 from tests.lab.targets.thresholds import CONTRACT, SECONDS, Limit, Thresholds, random_thresholds
+from tests.thorough import cases
 
 BUDGET = 2.6
 Make = Callable[..., Certifying]
@@ -84,7 +85,7 @@ def check(seed: int, make: Make = exact) -> float | None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.reuse, Phase.generate))
+@cases(60)
 @given(seed=st.integers(0, 2**32), make=st.sampled_from([exact, anytime]))
 def test_it_finds_the_minimum_of_exhaustive_enumeration_where_magnitudes_are_monotone(seed: int, make: Make) -> None:
     try:

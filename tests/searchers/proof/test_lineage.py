@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from chaosagent.contracts.catalogue import parse_contract
@@ -24,6 +24,7 @@ from chaosagent.testing.enumeration import drive
 from chaosagent.testing.searchers import SearcherConformance
 from chaosagent.vocabulary import Boundary, Verdict
 from tests.lab.targets.derivations import CONTRACT, Derivations, random_derivations
+from tests.thorough import cases
 
 BUDGET = 2.6
 
@@ -64,7 +65,7 @@ def check(seed: int) -> float | None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.reuse, Phase.generate))
+@cases(60)
 @given(seed=st.integers(0, 2**32))
 def test_it_finds_the_minimum_of_exhaustive_enumeration_where_provenance_is_complete(seed: int) -> None:
     try:

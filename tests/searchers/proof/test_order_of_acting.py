@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chaosagent.contracts.catalogue import parse_contract
@@ -25,6 +25,7 @@ from tests.lab.soundness.attack import Report, compare
 from tests.lab.soundness.random_programs import random_case
 from tests.lab.soundness.strange_operators import registered
 from tests.lab.targets.random_cases import needles
+from tests.thorough import cases, part_of
 
 BUDGET = 2.3
 DELAY = Choices("service.delay", {"seconds": (5.0,)})
@@ -123,7 +124,7 @@ def test_a_fault_that_lands_only_because_of_a_later_one_is_found(
 
 
 @pytest.mark.slow
-@settings(max_examples=40, suppress_health_check=list(HealthCheck), phases=(Phase.reuse, Phase.generate))
+@cases(40)
 @given(seed=st.integers(0, 2**32))
 def test_every_final_state_of_a_concurrent_program_is_found_at_its_least_cost(seed: int) -> None:
     report = Report()
@@ -139,11 +140,11 @@ def test_the_comparison_of_final_states_is_not_vacuous() -> None:
     report = Report()
 
     with registered():
-        for seed in range(20):
+        for seed in range(part_of(20)):
             compare(random_case(seed), report, seed)
 
-    assert report.programs >= 15
-    assert report.searches >= 15 * 6 * 3, "most programs have several final states"
+    assert report.programs >= part_of(15)
+    assert report.searches >= part_of(15) * 6 * 3, "most programs have several final states"
     assert not report.wrong
 
 

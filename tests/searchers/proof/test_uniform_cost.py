@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from chaosagent.canonical import Plain
@@ -41,6 +41,7 @@ from tests.lab.targets.random_cases import (
     needles,
     random_case,
 )
+from tests.thorough import cases
 
 RULES = [dict(zip(("r1", "r2", "r3"), flags, strict=True)) for flags in itertools.product((True, False), repeat=3)]
 
@@ -74,9 +75,7 @@ def check(program: Program, choices: Sequence[Choices], name: str, number: int, 
 
 
 @pytest.mark.slow
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.reuse, Phase.generate)
-)
+@cases(150)
 @given(seed=st.integers(0, 2**32))
 def test_exact_finds_the_minimum_of_exhaustive_enumeration_with_each_rule_on_and_off(seed: int) -> None:
     try:

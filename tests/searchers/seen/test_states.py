@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from chaosagent.contracts.catalogue import parse_contract
@@ -32,6 +32,7 @@ from chaosagent.testing.enumeration import drive
 from chaosagent.vocabulary import Outcome, Task
 from tests.lab.targets.programs import target_of
 from tests.lab.targets.random_cases import COST_PAIR, needles, random_case
+from tests.thorough import cases
 
 LOST = "service.lost_response(when=before)"
 MAKERS: list[Callable[..., Searcher]] = [ExactSearcher, AnytimeSearcher]
@@ -202,7 +203,7 @@ def test_equal_states_that_end_otherwise_contradict_each_other() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.reuse, Phase.generate))
+@cases(60)
 @given(seed=st.integers(0, 2**32))
 def test_what_is_foretold_of_a_schedule_is_what_its_run_does(seed: int) -> None:
     foretold_rightly(seed)
@@ -277,7 +278,7 @@ def told_of(searcher: Searcher, bench: Bench, lookahead: int) -> list[Evaluation
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.reuse, Phase.generate))
+@cases(60)
 @given(seed=st.integers(0, 2**32), make=st.sampled_from(MAKERS))
 def test_whatever_dense_runs_were_told_first_the_bound_is_that_of_enumeration(seed: int, make: Any) -> None:
     program, choices, name, number, lookahead = random_case(seed)
