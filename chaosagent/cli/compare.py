@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -11,10 +11,17 @@ from chaosagent.cli import output
 
 NOT_WORSE, WORSE, UNDETERMINED = 0, 1, 3
 
+First: TypeAlias = Annotated[
+    Path, typer.Argument(help="Folder of the earlier study, or its study file.", metavar="A", show_default=False)
+]
+Second: TypeAlias = Annotated[
+    Path, typer.Argument(help="Folder of the later study, or its study file.", metavar="B", show_default=False)
+]
+
 
 def compare(
-    first: Annotated[Path, typer.Argument(help="Folder of the earlier study.", metavar="A", show_default=False)],
-    second: Annotated[Path, typer.Argument(help="Folder of the later study.", metavar="B", show_default=False)],
+    first: First,
+    second: Second,
     *,
     by_replay: Annotated[
         bool,
@@ -63,11 +70,14 @@ def compare(
     chaosagent compare chaosagent-out/monday chaosagent-out/tuesday --out both.svg
 
     chaosagent compare before after --markdown comment.md
+
+    chaosagent compare nights/monday study.yaml
     """
     from chaosagent.api.stored.comparing import compare_studies
     from chaosagent.api.stored.comparison_page import comparison_json, comparison_markdown, comparison_page
     from chaosagent.api.stored.curve_figure import FIGURES, draw_curves
     from chaosagent.api.stored.curves import curves_of
+    from chaosagent.cli.status import folder_of
     from chaosagent.errors import UsageError
 
     figures = [] if out is None else out
@@ -77,9 +87,10 @@ def compare(
         output.check_place(path)
     if markdown is not None:
         output.check_place(markdown)
-    compared = compare_studies(first, second, by_replay=by_replay)
+    earlier, later = folder_of(first), folder_of(second)
+    compared = compare_studies(earlier, later, by_replay=by_replay)
     if figures:
-        draw_curves([curves_of(first), curves_of(second)], figures)
+        draw_curves([curves_of(earlier), curves_of(later)], figures)
     if markdown is not None:
         markdown.write_text(comparison_markdown(compared), encoding="utf-8")
     if json:

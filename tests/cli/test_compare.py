@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -135,3 +136,15 @@ def test_studies_that_weigh_cost_otherwise_cannot_be_compared(nights: Path, caps
 def test_a_folder_without_a_study_is_named(nights: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", str(nights / "naive"), str(nights / "nowhere")]) == 2
     assert "nowhere does not exist" in capsys.readouterr().err
+
+
+def test_a_study_file_stands_for_its_folder(
+    nights: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(nights / "hardened", tmp_path / "chaosagent-out" / nights.name)
+    monkeypatch.chdir(tmp_path)
+
+    code = main(["compare", str(nights / "naive"), str(nights / "study.yaml"), "--json"])
+
+    assert code == 0
+    assert json.loads(capsys.readouterr().out)["second"]["config"] == "hardened"
