@@ -177,6 +177,21 @@ class Certificate:
         return f" ({'; '.join(told)})"
 
     @property
+    def _audited(self) -> str:
+        """Say how many of the pruned were audited; what lies below them, or was pruned before, is counted apart."""
+        # A searcher that does not tell rules apart has audited nothing but what it pruned.
+        of_rules = sum(self.audited_of.values()) if self.audited_of else self.audited
+        below = max(0, self.audited - of_rules)
+        now = sum(min(count, self.pruned.get(rule, 0)) for rule, count in self.audited_of.items())
+        earlier = of_rules - now if self.audited_of else 0
+        told = [f"{of_rules - earlier} of the pruned audited"]
+        if earlier:
+            told.append(f"{earlier} pruned by earlier passes of the search")
+        if below:
+            told.append(f"{below} below pruned ones")
+        return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
+
+    @property
     def _by_chance(self) -> list[str]:
         """Say what other draws of the answers have shown, a sentence each."""
         told = [] if self.clean is None else [str(self.clean)]
@@ -222,7 +237,7 @@ class Certificate:
     def _work(self) -> list[str]:
         """Say what was run and pruned, and how the rules did, a sentence each."""
         pruned = [f"{count} pruned by {rule}" for rule, count in self.pruned.items() if count]
-        audit = f"{self.audited} of the pruned audited, " + (
+        audit = f"{self._audited}, " + (
             f"{_many(self.contradictions, 'contradiction')}: {self._switched_off}"
             if self.contradictions
             else "no contradiction"

@@ -110,6 +110,26 @@ def test_a_rule_of_which_nothing_was_audited_is_not_said_to_be() -> None:
     assert "wrong in" not in str(replace(AUDITED, audited_of={"R2": 0, "monotone": 0}))
 
 
+@pytest.mark.parametrize(
+    ("pruned", "audited", "audited_of", "told"),
+    [
+        ({"R2": 5}, 7, {"R2": 5}, "5 of the pruned audited and 2 below pruned ones, no"),
+        ({"R2": 5}, 7, {"R2": 7}, "5 of the pruned audited and 2 pruned by earlier passes of the search, no"),
+        (
+            {"R1": 5},
+            9,
+            {"R1": 2, "R3": 3},
+            "2 of the pruned audited, 3 pruned by earlier passes of the search and 4 below pruned ones, no",
+        ),
+        ({"own": 9}, 7, {}, "7 of the pruned audited, no"),
+    ],
+)
+def test_no_more_of_the_pruned_is_said_to_be_audited_than_was_pruned(
+    pruned: dict[str, int], audited: int, audited_of: dict[str, int], told: str
+) -> None:
+    assert f". {told} contradiction" in str(replace(AUDITED, pruned=pruned, audited=audited, audited_of=audited_of))
+
+
 def test_every_level_and_every_rule_is_explained() -> None:
     assert set(LEVELS) == {"C0", "C1", "C2", "C3", "C4", "S"}
     assert set(RULES) == {"R1", "R2", "R3", "monotone", "lineage"}
