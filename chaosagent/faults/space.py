@@ -6,7 +6,7 @@ Hooks are not declared but discovered: every executed run shows the places at wh
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar, cast
 from weakref import WeakValueDictionary
@@ -138,6 +138,16 @@ class Space:
         return frozenset(interface for interface, _ in self._seen)
 
     @property
+    def boundaries(self) -> frozenset[str]:
+        """The boundaries at which something was asked for so far."""
+        return frozenset(interface.partition(":")[0] for interface in self.interfaces)
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The names of the operators, each once."""
+        return tuple(dict.fromkeys(choice.operator for choice in self.choices))
+
+    @property
     def asked(self) -> tuple[tuple[str, str], ...]:
         """The interfaces and agents that were asked for so far, sorted."""
         return tuple(sorted(self._seen))
@@ -240,6 +250,20 @@ class Space:
         return any(
             _matches(interface, choice.interfaces) and _matches(agent, choice.agents) for interface, agent in self._seen
         )
+
+
+def left_out(searched: Container[str], boundaries: Collection[str]) -> list[str]:
+    """Return the registered operators that are not searched, and fit one of some boundaries.
+
+    Args:
+        searched: Names of the operators of a space.
+        boundaries: Those at which the target was seen to call something.
+    """
+    return [
+        name
+        for name in OPERATORS
+        if name not in searched and any(one.value in boundaries for one in OPERATORS.get(name).boundaries)
+    ]
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:

@@ -145,6 +145,9 @@ def test_operators_that_are_off_by_default_are_listed_as_not_tried(chaosagent: C
     assert "service.late_duplicate" in answer.json["not_tried"]
     assert not {name for name in answer.json["not_tried"] if not name.startswith("service.")}
     assert "Not tried, as these operators are off by default: service.false_success, " in page
+    report = chaosagent("report", answer.json["out"], "--json").json
+    assert report["not_tried"] == answer.json["not_tried"], "the page counts as the terminal does"
+    assert "service.lost_response" not in report["not_tried"]
 
 
 @pytest.mark.slow

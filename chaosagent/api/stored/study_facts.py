@@ -16,7 +16,7 @@ from chaosagent.api.rows import STUDY_NAME, Certificate, certificates_in, store_
 from chaosagent.api.stored.further_study import OBJECTIVE_FOLDER, belongs_to
 from chaosagent.api.stored.random_runs import random_runs_of
 from chaosagent.errors import RecordError, StoredDataError, UsageError
-from chaosagent.faults.operator import OPERATORS
+from chaosagent.faults.space import left_out
 from chaosagent.metrics.comparison import SearchKey, SearchOutcome
 from chaosagent.metrics.random_curve import RandomRuns, random_curve, with_failures, without_estimates
 from chaosagent.metrics.robustness import Curve, Survival, curve_of
@@ -32,7 +32,7 @@ from chaosagent.report.html.study_facts import (
 )
 from chaosagent.sqlite_file import SQLITE_ERRORS
 from chaosagent.study.plan import OBJECTIVE
-from chaosagent.study.store.facts import Facts, bounds_in, read_facts
+from chaosagent.study.store.facts import Facts, bounds_in, names_in, read_facts
 from chaosagent.study.store.files import FILE_NAME
 from chaosagent.study.store.lock import holder_of
 from chaosagent.study.store.progress_file import read_progress
@@ -106,6 +106,8 @@ def _of_store(folder: Path, store: ClosedStore, budget: float) -> StudyFacts:
     for schedule, count in connection.execute(_LANDED):
         for _, interface, operator in _injections(schedule):
             tried[operator, interface] += count
+    landed = {operator for operator, _ in tried}
+    operators, boundaries = names_in(facts, "operators"), names_in(facts, "boundaries")
     executions, errors = connection.execute("SELECT count(*), sum(status = 'error') FROM execution").fetchone()
     runs, _ = random_runs_of(folder, facts)
     stochastic = facts.get("stochastic") == "yes"
@@ -133,7 +135,8 @@ def _of_store(folder: Path, store: ClosedStore, budget: float) -> StudyFacts:
             for error, count, task, schedule, _ in connection.execute(_ERRORS).fetchmany(ERRORS_MAX)
         ],
         tried=dict(tried),
-        not_used=_not_used(store, {operator for operator, _ in tried}),
+        not_tried=left_out(operators, boundaries) if boundaries else None,
+        not_landed=[name for name in left_out(landed, boundaries) if name in operators],
         failing=list(_failing(connection)),
         shard=facts.get("shard", ""),
         objective=objective,
@@ -292,14 +295,6 @@ def _best_costs(connection: sqlite3.Connection) -> Iterator[tuple[int, float]]:
         if cost < best:
             best = cost
             yield run, cost
-
-
-def _not_used(store: ClosedStore, used: set[str]) -> list[str] | None:
-    """Return the operators that fit a boundary that was called, and that landed in no run; `None` if none is known."""
-    boundaries = {crossing.boundary for _, one in store.undisturbed() for crossing in one.crossings}
-    if not boundaries:
-        return None
-    return [name for name in OPERATORS if name not in used and boundaries & set(OPERATORS.get(name).boundaries)]
 
 
 def _search_count(folder: Path, at_least: int) -> int:

@@ -101,6 +101,8 @@ def numbers_of(facts: StudyFacts) -> dict[str, Plain]:
         "seconds": facts.seconds,
         "searches": facts.search_count,
         "standings": standings,
+        "not_tried": None if facts.not_tried is None else list[Plain](facts.not_tried),
+        "not_landed": list[Plain](facts.not_landed),
         "counterexamples": [one.record.id for one in facts.counterexamples],
         "causes": [cause_json(cause) for cause in view.causes],
         "random": None if facts.random is None else facts.random.to_json(),

@@ -116,8 +116,9 @@ class StudyFacts:
         seconds: Real time.
         failed: Kinds of errors, the most frequent first.
         tried: How many runs had a fault that landed, by operator and interface.
-        not_used: Operators that fit an interface that was called, and that landed in no run; `None` where it is not
-            known what was called.
+        not_tried: Operators that fit a boundary at which something was called, and are not searched; `None` where it is
+            not known what was called.
+        not_landed: Operators that are searched and fit such a boundary, and landed in no run.
         failing: The runs that break a contract.
         written: When a study that is not over has last said how far it is, in UTC.
         shard: Which part of the study the folder holds, as `2/8`; empty for all of it.
@@ -148,7 +149,8 @@ class StudyFacts:
     seconds: float = 0.0
     failed: Sequence[ErrorFact] = ()
     tried: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    not_used: Sequence[str] | None = None
+    not_tried: Sequence[str] | None = None
+    not_landed: Sequence[str] = ()
     failing: Sequence[Failing] = ()
     violation_runs: Sequence[int] = ()
     known: int = 0

@@ -99,7 +99,8 @@ class View:
     conclusion: Conclusion
     curve: CurveView | None
     standings: Sequence[tuple[Standing, int]]
-    not_used: Sequence[tuple[str, Sequence[str]]]
+    not_tried: Sequence[tuple[str, Sequence[str]]]
+    not_landed: Sequence[tuple[str, Sequence[str]]]
     cards: Sequence[Card]
     cards_left: int
     by_task: Heat | None
@@ -126,7 +127,8 @@ def view_of(facts: StudyFacts, earlier: StudyFacts | None = None) -> View:
         conclusion=conclusion,
         curve=curve_of(facts, earlier),
         standings=sorted(facts.standings().items()),
-        not_used=_families(facts.not_used or ()),
+        not_tried=_families(facts.not_tried or ()),
+        not_landed=_families(facts.not_landed),
         cards=cards,
         cards_left=max(0, len(causes) - CAUSES_MAX),
         by_task=_task_map(facts),

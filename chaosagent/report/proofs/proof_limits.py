@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from chaosagent.canonical import Plain
 from chaosagent.faults.operator import OPERATORS, searched_by_default
 from chaosagent.faults.presets import operators_of, presets_that_try
+from chaosagent.faults.space import left_out
 from chaosagent.limits import EXTENSION, RunLimits
 from chaosagent.report.notes import CutOffRuns, Notes
 from chaosagent.report.page import Cell, Page, faint, notice
@@ -227,13 +228,7 @@ def _tell_unjudged(page: Page, result: StudyResult, notes: Notes) -> None:
 
 def not_tried(plan: Plan) -> list[str]:
     """Return the operators that fit an interface that was called, and are not in the space."""
-    boundaries = {interface.partition(":")[0] for interface in plan.space.interfaces}
-    tried = {choices.operator for choices in plan.space.choices}
-    return [
-        name
-        for name in OPERATORS
-        if name not in tried and boundaries & {boundary.value for boundary in OPERATORS.get(name).boundaries}
-    ]
+    return left_out(plan.space.operators, plan.space.boundaries)
 
 
 def _tell_not_tried(page: Page, plan: Plan) -> None:

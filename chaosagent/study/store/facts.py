@@ -10,6 +10,7 @@ from pathlib import Path
 
 from chaosagent.clock import timestamp
 from chaosagent.errors import StoredDataError
+from chaosagent.faults.space import Space
 from chaosagent.sqlite_file import Checksums, new_file_id
 from chaosagent.study.plan import Plan
 from chaosagent.study.store.tables import version_of_store
@@ -23,7 +24,8 @@ class Facts(dict[str, str]):
 
     Among them: `id` of the file; `plan` and `runs`, digests of what is searched and of all that runs depend on;
     `shard`, where it holds a part of the study; `chaosagent`, who has written it; `stochastic`, `code` and `seconds`;
-    `bounds`, how the bound of the searches rose; `draw` and `differing`, how many rows these tables have; `answers`,
+    `bounds`, how the bound of the searches rose; `operators` and `boundaries`, what was searched and where the target
+    was seen to call something, as lists; `draw` and `differing`, how many rows these tables have; `answers`,
     how far the file of frozen answers was; and, once it was closed, `counts` of the other tables, so that rows that are
     missing are missed.
     """
@@ -74,6 +76,21 @@ def bounds_in(facts: Mapping[str, str]) -> list[tuple[int, float]]:
         return [(int(runs), float(bound)) for runs, bound in told if runs >= 0 and 0 <= bound < math.inf]
     except (ValueError, TypeError):  # somebody else has written it
         return []
+
+
+def space_fact(space: Space, earlier: Mapping[str, str]) -> dict[str, str]:
+    """Return what is to be kept of a space; boundaries that an earlier session has met stay."""
+    boundaries = {*space.boundaries, *names_in(earlier, "boundaries")}
+    return {"operators": json.dumps(space.operators), "boundaries": json.dumps(sorted(boundaries))}
+
+
+def names_in(facts: Mapping[str, str], key: str) -> list[str]:
+    """Return the names under a key; none where an older version has not written it."""
+    try:
+        told = json.loads(facts.get(key, "[]"))
+    except ValueError:  # somebody else has written it
+        return []
+    return [one for one in told if isinstance(one, str)] if isinstance(told, list) else []
 
 
 def write_all(connection: sqlite3.Connection, facts: Facts, *, without: Iterable[str] = ()) -> None:

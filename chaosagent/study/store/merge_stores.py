@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,7 @@ from pathlib import Path
 from chaosagent.errors import UsageError
 from chaosagent.faults.evaluation_codec import encode_shared
 from chaosagent.sqlite_file import SQLITE_ERRORS, Checksums, new_file_id, open_private
-from chaosagent.study.store.facts import ID, Facts, write_all
+from chaosagent.study.store.facts import ID, Facts, names_in, write_all
 from chaosagent.study.store.files import FILE_NAME
 from chaosagent.study.store.foreign_files import refuse_foreign_files
 from chaosagent.study.store.lock import lock_folder
@@ -163,6 +164,8 @@ def _insert(connection: sqlite3.Connection, checksums: Checksums, table: str, ro
 
 def _facts_of(stores: Sequence[ClosedStore]) -> Facts:
     first: Mapping[str, str] = stores[0].facts
-    kept = {key: first[key] for key in (*SAME, "begun", "stochastic") if key in first}
+    kept = {key: first[key] for key in (*SAME, "begun", "stochastic", "operators") if key in first}
+    met = {name for store in stores for name in names_in(store.facts, "boundaries")}
+    kept["boundaries"] = json.dumps(sorted(met))
     seconds = sum(float(store.facts.get("seconds", "0")) for store in stores)
     return Facts({**kept, ID: new_file_id(), "chaosagent": version_of_store(), "seconds": f"{seconds:.1f}"})

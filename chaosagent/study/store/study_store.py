@@ -21,7 +21,7 @@ from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyProgress, TaskResult
 from chaosagent.study.sink import Sink
 from chaosagent.study.store.committer import Committer
-from chaosagent.study.store.facts import bounds_in
+from chaosagent.study.store.facts import bounds_in, space_fact
 from chaosagent.study.store.files import FILE_NAME, check_removable, clear
 from chaosagent.study.store.finished_tasks import counts_by_task, finished_row, read_finished, sum_of
 from chaosagent.study.store.foreign_files import refuse_foreign_files
@@ -301,7 +301,7 @@ class StudyStore(Sink):
             if not self._failed:  # what failed to be written has been reported, and its transaction is gone
                 if digest:
                     self._put(digest=digest, ended=timestamp())
-                self._put(counts=counts_in(self._connection))
+                self._put(counts=counts_in(self._connection), **space_fact(self._plan.space, self._facts))
                 self._execute("COMMIT")
             committed()
         finally:

@@ -62,7 +62,7 @@ def test_a_study_without_violations_is_called_proved(robust: StudyFacts) -> None
     )
     assert robust.searches[0].text in page_of(robust), "what a proof rests on is on the page, too"
     assert 'id="broke"' not in page_of(robust)
-    assert "Every operator that fits" not in page_of(replace(robust, not_used=None))
+    assert "Every operator that fits" not in page_of(replace(robust, not_tried=None))
 
 
 def test_nothing_is_called_proved_that_certificates_do_not_prove(broken: StudyFacts, robust: StudyFacts) -> None:
