@@ -8,10 +8,9 @@ from chaosagent.api.stored.comparing import StoredStudy, StudyComparison
 from chaosagent.canonical import Plain
 from chaosagent.metrics.comparison import WORSE, Change, Difference, SearchKey, SearchOutcome
 from chaosagent.report.causes.cause import cause_json
-from chaosagent.report.causes.report_causes import HEADLINE_MAX
+from chaosagent.report.causes.report_causes import CHEAPEST, headline_cell
 from chaosagent.report.formats.github import markdown_table, markdown_text
 from chaosagent.report.page import Cell, Page, Span, bad, faint, good, notice, strong
-from chaosagent.report.printable import printable
 from chaosagent.report.story import quantity
 
 ROWS_MAX = 20
@@ -112,12 +111,12 @@ def _tell_causes(page: Page, compared: StudyComparison) -> None:
                 (
                     f"{cause.lead.cost:g}",
                     str(len(cause.findings)),
-                    printable(cause.headline, characters_max=HEADLINE_MAX),
+                    headline_cell(cause),
                     faint("-") if cause.pattern is None else cause.pattern.name,
                 )
                 for cause in causes[:ROWS_MAX]
             ]
-            page.table(("cost", "searches", "what it does", "known pattern"), rows)
+            page.table(("cost", "searches", CHEAPEST, "known pattern"), rows)
             if len(causes) > ROWS_MAX:
                 page.line(faint(f"... {len(causes) - ROWS_MAX} more (--json lists them)"), indent=2)
 

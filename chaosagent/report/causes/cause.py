@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -67,7 +68,9 @@ class Cause:
         hooks: Of the lead; each of the others has them, too, and may have more.
         differs_at: The hook of the first step that differs; `"end"` where none does.
         findings: The counterexamples; the first is the lead, a cheapest one.
-        headline: What it did to the world, in a line; the target's words may be in it.
+        headline: What the lead did to the world, in a line; the target's words may be in it.
+        others: What other runs of it did that did something else, a line each, and how many runs did so. A run that
+            breaks several contracts counts once, for the most harmful.
         pattern: The known pattern that the trace of one of them shows that has the lead's schedule; `None` for none.
     """
 
@@ -75,6 +78,7 @@ class Cause:
     differs_at: str
     findings: tuple[Finding, ...]
     headline: str = field(compare=False)
+    others: tuple[tuple[str, int], ...] = field(compare=False)
     pattern: Pattern | None = field(compare=False)
 
     @property
@@ -171,13 +175,18 @@ def _first_group(numbers: Mapping[tuple[str, frozenset[str]], int], at: str, hoo
 
 
 def _cause(differs_at: str, group: tuple[Finding, ...]) -> Cause:
-    # Of the cheapest ones that which does most harm speaks for all; they are sorted by that already.
+    # Of the cheapest ones that which does most harm comes first; they are sorted by that already.
     lead = group[0]
+    runs: dict[tuple[str, int, Schedule], Finding] = {}
+    for found in group:
+        runs.setdefault((found.task_id, found.seed, found.schedule), found)
+    headlines = Counter(headline_of(found.trace, found.nominal, found.contract) for found in runs.values())
+    (headline, _), *others = headlines.items()
     # One with other faults may show a pattern that the lead has nothing to do with.
     alike = (found for found in group if found.schedule == lead.schedule)
     patterns = (pattern_in(found.trace, found.nominal, found.contract) for found in alike)
     pattern = next((pattern for pattern in patterns if pattern is not None), None)
-    return Cause(lead.hooks, differs_at, group, headline_of(lead.trace, lead.nominal, lead.contract), pattern)
+    return Cause(lead.hooks, differs_at, group, headline, tuple(others), pattern)
 
 
 def _order(found: Finding) -> tuple[float, int, int, str, int, str, str]:
@@ -190,6 +199,7 @@ def cause_json(cause: Cause) -> dict[str, Plain]:
     pattern: Mapping[str, Plain] | None = None if cause.pattern is None else cause.pattern.to_json()
     return {
         "headline": cause.headline,
+        "others": [{"headline": headline, "runs": count} for headline, count in cause.others],
         "cost": cause.lead.cost,
         "faults": len(cause.lead.schedule),
         "hooks": list[Plain](sorted(cause.hooks)),

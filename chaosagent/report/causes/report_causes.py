@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from chaosagent.report.causes.cause import Cause, causes_of, finding_of
-from chaosagent.report.page import Cell, Page, bad, faint, notice, strong
+from chaosagent.report.page import Cell, Page, Span, Style, faint, notice, strong
 from chaosagent.report.printable import printable
 from chaosagent.report.story import quantity
 from chaosagent.study.counterexample import Counterexample
 
 ROWS_MAX = 10
 HEADLINE_MAX = 120
+CHEAPEST = "what the cheapest run does"
 
 
 def causes_in(counterexamples: Iterable[Counterexample], *, has_secrets: bool) -> list[Cause]:
@@ -35,7 +36,7 @@ def report_causes(page: Page, causes: Sequence[Cause]) -> None:
     patterns = {cause.pattern.name: cause.pattern for cause in causes if cause.pattern is not None}
     if len(causes) < total:
         page.heading(f"{quantity(len(causes), 'cause').capitalize()} of {total} counterexamples")
-        page.table(("cost", "counterexamples", "what it does", "known pattern"), map(_row, causes[:ROWS_MAX]))
+        page.table(("cost", "counterexamples", CHEAPEST, "known pattern"), map(_row, causes[:ROWS_MAX]))
         if len(causes) > ROWS_MAX:
             page.line(faint(f"... {len(causes) - ROWS_MAX} more (--json lists them)"), indent=2)
     if patterns:
@@ -46,5 +47,16 @@ def report_causes(page: Page, causes: Sequence[Cause]) -> None:
 
 def _row(cause: Cause) -> Sequence[Cell]:
     pattern: Cell = faint("-") if cause.pattern is None else cause.pattern.name
-    headline = bad(printable(cause.headline, characters_max=HEADLINE_MAX))
-    return (f"{cause.lead.cost:g}", str(len(cause.findings)), headline, pattern)
+    return (f"{cause.lead.cost:g}", str(len(cause.findings)), headline_cell(cause, Style.BAD), pattern)
+
+
+def headline_cell(cause: Cause, style: Style = Style.PLAIN) -> Cell:
+    """Return what the cheapest run of a cause does, and how many others do something else."""
+    headline = Span(printable(cause.headline, characters_max=HEADLINE_MAX), style)
+    return (headline, faint(f" ({otherwise(cause)})")) if cause.others else headline
+
+
+def otherwise(cause: Cause) -> str:
+    """Return how many runs of a cause do something else than the lead; empty where none does."""
+    count = sum(number for _, number in cause.others)
+    return f"{quantity(count, 'other run does', 'other runs do')} something else" if count else ""

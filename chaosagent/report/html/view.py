@@ -21,6 +21,7 @@ from chaosagent.trace.trace import Trace
 STORIES_MAX = 20
 CAUSES_MAX = 2_000
 MAP_ROWS_MAX = 40
+OTHERS_MAX = 5
 MATCHED_CAUSES_MAX = 50
 CERTIFICATES_MAX = 200
 BY_ITS_END = "nobody: how the run ended"
@@ -65,6 +66,8 @@ class Card:
 
     number: int
     headline: str
+    others: Sequence[tuple[str, int]]
+    others_left: int
     cost: str
     injections: Sequence[tuple[str, str]]
     contracts: Sequence[str]
@@ -181,6 +184,8 @@ def _card(
     return Card(
         number=number,
         headline=cause.headline,
+        others=cause.others[:OTHERS_MAX],
+        others_left=sum(count for _, count in cause.others[OTHERS_MAX:]),
         cost=f"{record.cost:g}",
         injections=[(str(one), one.operator.describe()) for one in in_order(record)],
         contracts=cause.contracts,

@@ -12,7 +12,7 @@ from chaosagent.contracts.contract import Nominal
 from chaosagent.faults.operator import OPERATORS
 from chaosagent.faults.schedule import parse
 from chaosagent.report.causes.calls import END, calls_in_trace, first_difference
-from chaosagent.report.causes.cause import Finding, causes_of, finding_of
+from chaosagent.report.causes.cause import Finding, cause_json, causes_of, finding_of
 from chaosagent.report.causes.headline import headline_of
 from chaosagent.report.causes.pattern import (
     ATTACKS,
@@ -23,6 +23,7 @@ from chaosagent.report.causes.pattern import (
     WAIT_WITHOUT_LIMIT,
     pattern_in,
 )
+from chaosagent.report.causes.report_causes import otherwise
 from chaosagent.report.findings import Findings
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.vocabulary import Ending
@@ -71,6 +72,22 @@ def test_one_mistake_that_breaks_two_contracts_is_one_cause(findings: Findings) 
     (cause,) = causes_of([bare, bare._replace(id="other", contract="objective")])
 
     assert cause.contracts == ("at-most-once", "objective")
+
+
+def test_the_headline_tells_of_the_lead_and_what_other_runs_do_is_told_beside_it(findings: Findings) -> None:
+    bare = finding_of(double(findings), has_secrets=False)
+    other = bare._replace(id="other", seed=1, cost=9.0, nominal=Nominal())
+    same_run = bare._replace(id="same", contract="objective")
+
+    (alone,) = causes_of([bare, same_run, bare._replace(id="alike", seed=2)])
+    (mixed,) = causes_of([bare, same_run, other, other._replace(id="again", seed=3)])
+
+    assert alone.others == ()
+    assert otherwise(alone) == ""
+    assert mixed.headline == alone.headline
+    assert [count for _, count in mixed.others] == [2]
+    assert otherwise(mixed) == "two other runs do something else"
+    assert cause_json(mixed)["others"] == [{"headline": mixed.others[0][0], "runs": 2}]
 
 
 def test_a_run_first_differs_where_the_answer_does_not_where_time_does(findings: Findings) -> None:
