@@ -283,3 +283,70 @@ def test_equal_studies_give_equal_figures(studies: Path) -> None:
     assert first.read_bytes() == second.read_bytes()
     assert "R(B): tasks that meet their objective" in first.read_text("utf-8")
     assert picture.stat().st_size > 10_000
+
+
+BY_CHANCE = '''
+import random
+
+from chaosagent import Outcome, Task, target
+
+
+@target(tasks=[Task("a"), Task("b")])
+async def shop(task, run):
+    """Asks its model, which answers by chance, what to do after a failure."""
+    bank = run.service("bank", {"pay": lambda: 1})
+    model = run.model("assistant", {"chat": lambda prompt: {"content": str(random.random()), "tool_calls": []}})
+    await model("chat", prompt="plan")
+    try:
+        await bank("pay")
+    except ConnectionError:
+        answer = await model("chat", prompt="again?")
+        return Outcome("perhaps", success=float(answer["content"]) < 0.5)
+    return Outcome("paid", success=True)
+'''
+
+
+@pytest.mark.slow
+def test_random_runs_of_a_target_that_answers_by_chance_are_taken_from_the_store(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("jinja2")
+    (folder / "agent.py").write_text(BY_CHANCE, encoding="utf-8")
+    (folder / "study.yaml").write_text(
+        "target: agent.py:shop\ncontracts: [objective]\nbudget: 1.2\noperators: [service.lost_response]\n"
+        "stochastic: true\nsearch: {confirmations: 4}\n",
+        encoding="utf-8",
+    )
+    assert main(["search", "study.yaml", "--out", "night"]) in (1, 3)
+    capsys.readouterr()
+    night = folder / "night"
+
+    lines: list[str] = []
+
+    def interrupt(line: str) -> None:
+        lines.append(line)
+        if len(lines) == 4:
+            raise KeyboardInterrupt
+
+    def rows_of(night: Path) -> list[tuple[int, str]]:
+        with open_closed_store(night / "random" / "study.db") as store:
+            return store.connection.execute("SELECT id, digest FROM execution ORDER BY id").fetchall()
+
+    monkeypatch.setattr(random_runs, "TOLD_SECONDS", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        RandomSchedules(night, 2).run(INLINE, interrupt)
+    begun = rows_of(night)
+    told, _ = curve_of(night, capsys, "--random", "2")
+    whole = rows_of(night)
+    again, _ = curve_of(night, capsys, "--random", "2")
+    drawn, _ = curve_of(night, capsys, "--no-runs")
+
+    assert told["stochastic"]
+    assert 0 < len(begun) < len(whole)
+    assert whole[: len(begun)] == begun, "what an earlier session drew is kept, though it would come out otherwise now"
+    assert rows_of(night) == whole
+    assert told["random"] == again["random"] == drawn["random"]
+    assert told["random"]["levels"][0]["interval"] == [0.0, 1.0], "of two tasks nothing is said of others"
+    assert {level["lower"] for level in told["robustness"]["levels"]} == {0.0}, "nothing is proved of chance"
+    assert main(["report", str(night), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["curve"] == told["robustness"]["levels"], "the page says the same"

@@ -20,6 +20,8 @@ from chaosagent.faults.operator import searched_by_default
 from chaosagent.metrics.comparison import Change, Comparison, SearchKey, SearchOutcome, compare
 from chaosagent.replays.outcome import ReplayOutcome
 from chaosagent.report.causes.cause import Cause, causes_of, finding_in
+from chaosagent.study.store.files import FILE_NAME
+from chaosagent.study.store.reading import facts_of_closed_store
 from chaosagent.studyfile import load_study
 from chaosagent.studyfile.settings import StudySettings
 
@@ -32,11 +34,13 @@ class StoredStudy:
         folder: Of the study.
         result: What it found and proved.
         settings: Of its study file.
+        stochastic: Answers come by chance, so nothing is proved.
     """
 
     folder: Path
     result: StudyResult
     settings: StudySettings
+    stochastic: bool
 
     @property
     def counterexamples(self) -> dict[str, Counterexample]:
@@ -118,7 +122,10 @@ def compare_studies(first: Path, second: Path, *, by_replay: bool = False) -> St
             f"{second / STUDY_NAME}: `cost` is not that of {first / STUDY_NAME}, so equal faults have other costs and "
             "nothing can be compared. Search one of them again with the weights of the other."
         )
-    outcomes = outcomes_of(before.result), outcomes_of(after.result)
+    outcomes = (
+        outcomes_of(before.result, stochastic=before.stochastic),
+        outcomes_of(after.result, stochastic=after.stochastic),
+    )
     budget = min(before.result.budget, after.result.budget)
 
     def silence(key: SearchKey, found: SearchOutcome) -> str:
@@ -134,23 +141,34 @@ def compare_studies(first: Path, second: Path, *, by_replay: bool = False) -> St
 
 
 def _stored(folder: Path) -> StoredStudy:
-    return StoredStudy(folder, load(folder), load_study(folder / STUDY_NAME).settings)
+    result = load(folder)
+    stochastic = facts_of_closed_store(folder / FILE_NAME).get("stochastic") == "yes"
+    return StoredStudy(folder, result, load_study(folder / STUDY_NAME).settings, stochastic)
 
 
-def outcomes_of(result: StudyResult) -> dict[SearchKey, SearchOutcome]:
-    """Return what each search of a study found and proved; of several counterexamples, the cheapest one."""
+def outcomes_of(result: StudyResult, *, stochastic: bool) -> dict[SearchKey, SearchOutcome]:
+    """Return what each search of a study found and proved; of several counterexamples, the cheapest one.
+
+    Args:
+        result: Of the study.
+        stochastic: Answers come by chance: what is proved holds for the frozen ones, and does not count.
+    """
     cheapest: dict[SearchKey, Counterexample] = {}
     for one in result.counterexamples:  # cheapest first
         cheapest.setdefault(SearchKey(one.task, one.seed, one.contract), one)
     return {
-        (key := SearchKey(one.task, one.seed, one.contract)): _outcome(one, cheapest.get(key), result.budget)
+        (key := SearchKey(one.task, one.seed, one.contract)): _outcome(
+            one, cheapest.get(key), result.budget, stochastic=stochastic
+        )
         for one in result.certificates
     }
 
 
-def _outcome(certificate: Certificate, found: Counterexample | None, budget: float) -> SearchOutcome:
+def _outcome(
+    certificate: Certificate, found: Counterexample | None, budget: float, *, stochastic: bool
+) -> SearchOutcome:
     cost = 0.0 if certificate.violated_nominally else certificate.cost
-    proves = certificate.level not in ("C0", "S")  # at S it is shown by clean runs, and not proved
+    proves = certificate.level not in ("C0", "S") and not stochastic  # at S clean runs show it
     below = min(certificate.lower_bound, budget) if proves and not math.isnan(certificate.lower_bound) else 0.0
     up_to = budget if certificate.safe else None
     return SearchOutcome(cost, below, up_to, "" if found is None else found.id)

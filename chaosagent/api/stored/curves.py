@@ -76,13 +76,14 @@ def curves_of(folder: Path, *, by_category: bool = False) -> StudyCurves:
         TargetError: The target cannot be loaded.
     """
     result = load(folder)
-    outcomes, budget = outcomes_of(result), result.budget
+    facts = facts_of_closed_store(folder / FILE_NAME)
+    stochastic = facts.get("stochastic") == "yes"
+    outcomes, budget = outcomes_of(result, stochastic=stochastic), result.budget
     if not outcomes:
         raise UsageError(f"{folder}: no search of this study has ended, so there is no curve. Continue with --resume.")
     against = {key: one for key, one in outcomes.items() if key.contract == OBJECTIVE}
     others = {key: one for key, one in outcomes.items() if key.contract != OBJECTIVE}
-    facts, remarks = facts_of_closed_store(folder / FILE_NAME), []
-    stochastic = facts.get("stochastic") == "yes"
+    remarks = []
     if not against:
         against, remark = _searched_afterwards(folder, facts)
         remarks.append(remark)
@@ -154,7 +155,8 @@ def _searched_afterwards(folder: Path, facts: Facts) -> tuple[dict[SearchKey, Se
         result = load(further)
     except (StoredDataError, RecordError) as error:
         return {}, f"the searches in {further} are left out: {error}"
-    return {key: one for key, one in outcomes_of(result).items() if key.contract == OBJECTIVE}, (
+    outcomes = outcomes_of(result, stochastic=facts.get("stochastic") == "yes")
+    return {key: one for key, one in outcomes.items() if key.contract == OBJECTIVE}, (
         f"the searches in {further} were interrupted" if result.interrupted else ""
     )
 
