@@ -93,6 +93,8 @@ def numbers_of(facts: StudyFacts) -> dict[str, Plain]:
     return {
         "folder": str(facts.folder),
         "state": facts.state,
+        "begun": facts.begun or None,
+        "ended": facts.ended or None,
         "verdict": view.conclusion.verdict,
         "proved_below": min(facts.proved_below(), facts.budget),
         "trials": facts.trials,

@@ -120,6 +120,8 @@ class StudyFacts:
             not known what was called.
         not_landed: Operators that are searched and fit such a boundary, and landed in no run.
         failing: The runs that break a contract.
+        begun: When the study was begun, in UTC; of one that runs or was killed, its last session.
+        ended: When it has come to its end, in UTC; empty for one that has not.
         written: When a study that is not over has last said how far it is, in UTC.
         shard: Which part of the study the folder holds, as `2/8`; empty for all of it.
         objective: The searches against the objective among them, which may have been added to the study afterwards.
@@ -157,6 +159,8 @@ class StudyFacts:
     known_cost: float | None = None
     best_costs: Sequence[tuple[int, float]] = ()
     bounds: Sequence[tuple[int, float]] = ()
+    begun: str = ""
+    ended: str = ""
     written: str = ""
     shard: str = ""
     objective: Sequence[SearchFact] = ()
@@ -167,6 +171,14 @@ class StudyFacts:
     def tasks(self) -> list[str]:
         """The tasks that were searched, sorted."""
         return sorted({one.task for one in self.searches} | {one.record.task.id for one in self.counterexamples})
+
+    @property
+    def dates(self) -> str:
+        """When the study was begun and ended, for people; empty where that is not known."""
+        begun, ended = (one.replace("T", " ").removesuffix("Z") for one in (self.begun, self.ended))
+        if not begun:
+            return ""
+        return f"{begun} to {ended} UTC" if ended else f"begun {begun} UTC"
 
     @property
     def is_over(self) -> bool:

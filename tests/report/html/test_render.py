@@ -84,6 +84,16 @@ def test_nothing_is_called_proved_that_certificates_do_not_prove(broken: StudyFa
     assert told.endswith("Two runs ended with an error; no proof reaches the cost of the cheapest.")
 
 
+def test_the_page_says_when_the_study_was_run(broken: StudyFacts) -> None:
+    dated = replace(broken, begun="2026-03-01T22:00:05Z", ended="2026-03-02T05:30:00Z")
+
+    assert re.fullmatch(r"\d{4}(-\d\d){2} \d\d:\d\d:\d\d to \d{4}(-\d\d){2} \d\d:\d\d:\d\d UTC", broken.dates)
+    assert "· ended · 2026-03-01 22:00:05 to 2026-03-02 05:30:00 UTC</p>" in page_of(dated)
+    assert replace(dated, ended="").dates == "begun 2026-03-01 22:00:05 UTC"
+    assert replace(dated, begun="").dates == ""
+    assert (numbers_of(dated)["begun"], numbers_of(dated)["ended"]) == (dated.begun, dated.ended)
+
+
 def test_no_text_of_a_target_is_markup(broken: StudyFacts) -> None:
     page = page_of(broken)
     tags = Tags(page)
