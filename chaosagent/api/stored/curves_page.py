@@ -94,7 +94,8 @@ SAMPLES = {"adversarial": "pair", "random": "run"}
 REPORT_IT = "Nothing is taken for proved in that search here. Please report this: it is an error of chaosagent."
 NOTE_RANDOM = (
     "Random schedules: the mean success of schedules that were drawn within each budget. In brackets: the 95 % "
-    "interval for more tasks like these. It is left out for fewer than five tasks, which say too little about others."
+    "interval for more tasks like these, at that budget alone. It is left out for fewer than five tasks, which say too "
+    "little about others."
 )
 NOTE = (
     "Where two values stand, R is at least the first, as proved, and at most the second, by what was found. There is "
