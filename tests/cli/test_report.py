@@ -19,7 +19,7 @@ from chaosagent.study.store.lock import lock_folder
 pytest.importorskip("jinja2", reason="needs the extra `report`")
 
 Command = Callable[..., Any]
-NUMBERS = ("trials", "executions", "errors", "causes")
+NUMBERS = ("trials", "executions", "errors", "causes", "not_tried")
 
 
 def test_a_search_writes_the_page_and_its_numbers_are_those_of_json(chaosagent: Command, folder: Path) -> None:

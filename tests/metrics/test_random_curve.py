@@ -3,19 +3,25 @@
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from chaosagent.api.stored.curves import survivals_of
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.errors import UsageError
 from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.faults.evaluation import Fingerprinting
-from chaosagent.metrics.random_curve import RandomRuns, random_curve, random_runs
-from chaosagent.metrics.robustness import adversarial_curve
+from chaosagent.metrics.comparison import SearchKey, SearchOutcome
+from chaosagent.metrics.random_curve import RandomRuns, random_curve, random_runs, with_failures
+from chaosagent.metrics.robustness import adversarial_curve, curve_of
 from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.loop.study import Study
-from chaosagent.study.plan import Plan
+from chaosagent.study.plan import OBJECTIVE, Plan
 from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Outcome, Task
 from tests.metrics.replicas import plan_for
+
+COSTS = (1.0, 2.1, 3.2)
 
 
 @target()
@@ -43,6 +49,40 @@ def test_random_schedules_break_less_than_the_cheapest() -> None:
     assert all(level.interval.low <= level.upper <= level.interval.high for level in curve.levels)
     assert curve.levels[0].interval == (1.0, 1.0), "what was run without faults is no estimate"
     assert curve.at(3.4).interval == (0.0, 1.0), "many draws on three tasks say nothing of other tasks"
+
+
+@st.composite
+def studies(draw: st.DrawFn) -> tuple[dict[SearchKey, SearchOutcome], list[RandomRuns]]:
+    """Draw what searches of some tasks found and proved, and random runs, of which some fail."""
+    tasks = [f"task-{number}" for number in range(draw(st.integers(1, 5)))]
+    against, runs = {}, []
+    for task in tasks:
+        cost = draw(st.sampled_from((None, *COSTS)))
+        below = draw(st.sampled_from((0.0, *COSTS)))
+        proved = below if cost is None else min(below, cost)
+        up_to = 4.0 if cost is None and draw(st.booleans()) else None
+        against[SearchKey(task, 0, OBJECTIVE)] = SearchOutcome(cost, proved, up_to)
+    for budget in (0.0, *COSTS):
+        for task in tasks:
+            costs = [one for one in COSTS if one <= budget]
+            failed = draw(st.integers(0, 4)) if costs else 0
+            least = draw(st.sampled_from(costs)) if failed else None
+            runs.append(RandomRuns(task, 0, budget, 4, 4, 4 - failed, "a fault" if failed else "", least))
+    return against, runs
+
+
+@given(studies())
+def test_random_schedules_never_lie_below_the_cheapest_ones(
+    drawn: tuple[dict[SearchKey, SearchOutcome], list[RandomRuns]],
+) -> None:
+    against, runs = drawn
+
+    known, _ = with_failures(against, runs)
+    worst, random = curve_of(survivals_of(known), 4.0), random_curve(runs, 4.0, stochastic=False)
+
+    for level in random.levels:
+        assert level.upper >= worst.at(level.budget).upper - 1e-9
+        assert worst.at(level.budget).lower <= worst.at(level.budget).upper
 
 
 def test_what_breaks_does_not_steer_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
