@@ -112,7 +112,7 @@ KINDS = [empty, foreign, missing, a_file, dangling, sqlite_of_others, no_sqlite,
 
 
 @pytest.mark.parametrize("spoil", KINDS)
-@pytest.mark.parametrize("verb", ["status", "merge", "resume", "shard"])
+@pytest.mark.parametrize("verb", ["status", "merge", "resume", "shard", "curve", "report", "compare"])
 def test_what_is_no_study_is_refused_and_left_as_it_is(
     place: Path, capfd: pytest.CaptureFixture[str], spoil: Callable[[Path], None], verb: str
 ) -> None:
@@ -129,6 +129,9 @@ def test_what_is_no_study_is_refused_and_left_as_it_is(
         "merge": ["merge", str(place / "whole"), str(folder), str(place / "p2")],
         "resume": ["search", study, "--resume", "--out", str(folder)],
         "shard": ["search", study, "--shard", "1/2", "--out", str(folder)],
+        "curve": ["curve", str(folder)],
+        "report": ["report", str(folder)],
+        "compare": ["compare", str(place / "p1"), str(folder)],
     }[verb]
 
     code = main(words)
