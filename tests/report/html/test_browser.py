@@ -25,8 +25,11 @@ def browser() -> Iterator[Browser]:
         yield opened
 
 
-@pytest.mark.parametrize("name", ["broken", "robust"])
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False)])
+STUDIES = ("broken", "robust", "running", "interrupted", "erred", "by_chance", "many", "long")
+
+
+@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize(("width", "dark"), [(1280, True), (390, False)])
 def test_a_page_is_quiet_alone_complete_and_fits(
     browser: Browser, name: str, *, width: int, dark: bool, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
