@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 IS_THOROUGH = os.environ.get("CHAOSAGENT_THOROUGH", "") not in ("", "0")
+only_thorough = pytest.mark.skipif(not IS_THOROUGH, reason="for `make test-thorough`")
 
 
 def part_of(count: int) -> int:

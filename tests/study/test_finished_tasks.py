@@ -36,6 +36,7 @@ from chaosagent.study.store.files import FILE_NAME
 from chaosagent.study.store.progress_file import read_progress
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
+from tests.thorough import only_thorough
 
 TASKS = ("pays", "crashes", "reads", "asks")
 
@@ -162,7 +163,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("whole")
 
 
-@pytest.mark.parametrize("points", [3, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("points", [3, pytest.param(8, marks=[pytest.mark.slow, only_thorough])])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_study_interrupted_anywhere_ends_as_one_that_was_not(
     kind: str, points: int, folder: Path, tmp_path: Path, searched: set[str]

@@ -39,6 +39,7 @@ from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.targets.loading import load_target
 from chaosagent.vocabulary import Ending
+from tests.thorough import part_of
 
 SPECS = tuple(contract.id for contract in default_contracts())
 bench = functools.partial(load_workbench, "refund", "naive", SPECS)
@@ -146,7 +147,7 @@ if __name__ == "__main__":
     tests = runpy.run_path({file!r})
     tests["run_in_processes"](Path({folder!r}), lambda _: [tests["Held"]({executions})])
 """
-KILLS = 20
+KILLS = part_of(20)
 SECONDS_MAX = 60.0
 TRIALS = """
 SELECT task, seed, contract, number, purpose, schedule, landed, status, digest, ending, steps, verdict, margin
@@ -257,7 +258,7 @@ def stored(folder: Path) -> list[object]:
 
 
 @pytest.mark.slow
-def test_a_study_killed_at_twenty_moments_ends_with_the_same_result(
+def test_a_study_killed_at_many_moments_ends_with_the_same_result(
     folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     expected, expected_rows = uninterrupted(tmp_path_factory.mktemp("uninterrupted"))
@@ -313,7 +314,7 @@ class Killer(Sink):
 
 
 @pytest.mark.slow
-def test_a_study_whose_workers_are_killed_at_twenty_moments_ends_with_the_same_result(
+def test_a_study_whose_workers_are_killed_at_many_moments_ends_with_the_same_result(
     folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     expected, expected_rows = uninterrupted(tmp_path_factory.mktemp("uninterrupted"))
