@@ -156,7 +156,7 @@ def run_study(
         if isinstance(executor, ProcessExecutor):
             stack.callback(_leave_out, printed, executor)
         records, notes = RecordSink(plan, out), Notes(task.id for task in plan.tasks)
-        sinks: list[Sink] = [store, records, notes, progress_file, *audience.sinks]
+        sinks: list[Sink] = [store, records, notes, progress_file, _RemarkSink(audience), *audience.sinks]
         if audience.display is not None:
             display = audience.display(plan)
             stack.callback(display.close)
@@ -187,6 +187,20 @@ def run_study(
         notes,
         StaleRecords(removed, records.kept, records.others, records.unwritten),
     )
+
+
+class _RemarkSink(Sink):
+    """Passes on what the runs without injections show of likely mistakes."""
+
+    def __init__(self, audience: Listeners) -> None:
+        self._audience = audience
+
+    def remarked(self, texts: Sequence[str]) -> None:
+        for text in texts:
+            if self._audience.display is None:
+                self._audience.remark(text)
+            else:  # above the display
+                self._audience.printed.show(f"chaosagent: {text}")
 
 
 def _session_end(plan: Plan) -> list[str]:

@@ -16,8 +16,16 @@ from chaosagent.execution.captured_output import redactor_of
 from chaosagent.execution.crash_location import crash_location
 from chaosagent.execution.failures import message_of
 from chaosagent.execution.run.access_watch import watch_accesses
+from chaosagent.execution.run.author_remarks import author_remarks
 from chaosagent.execution.run.doors import DoorOptions
-from chaosagent.execution.run.frozen import Answers, Frozen, FrozenAnswer, requests_digest
+from chaosagent.execution.run.frozen import (
+    DRAWING_RUNS_MAX,
+    Answers,
+    Frozen,
+    FrozenAnswer,
+    never_frozen,
+    requests_digest,
+)
 from chaosagent.execution.run.injector import Injector
 from chaosagent.execution.run.live_run import LiveRun
 from chaosagent.execution.run.network_links import close_links
@@ -44,9 +52,6 @@ from chaosagent.trace.trace import BEYOND, Trace
 from chaosagent.vocabulary import LIMITS_REACHED, ClockKind, Ending, Outcome, SystemConfig, Task, Verdict
 
 AnyRun = TypeVar("AnyRun", bound=LiveRun)
-
-DRAWING_RUNS_MAX = 20
-"""How often a run is made until it finds all answers frozen; each but the last froze some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +118,14 @@ class Execution:
         evaluation: What a searcher may know of it.
         answers: The frozen answers that it used.
         doors: What the target declares of the doors that it has opened; only of a run without injections.
+        remarks: What the author of the target should know, a few sentences each; only of a run without injections.
     """
 
     trace: Trace
     evaluation: Evaluation
     answers: tuple[FrozenAnswer, ...] = ()
     doors: Mapping[str, DoorOptions] = field(default_factory=dict, compare=False)
+    remarks: tuple[str, ...] = field(default=(), compare=False)
 
 
 def execute(
@@ -163,7 +170,7 @@ def _execute_once(experiment: Experiment, schedule: Schedule, fingerprinting: Fi
         settled = with_answers(execution, run)
         if settled is not None:
             return settled
-    raise never_frozen(experiment)
+    raise never_frozen(experiment.target.name, experiment.task.id)
 
 
 def make_run(
@@ -230,8 +237,9 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         close_unbegun(run.loop)
         close_links(run)
         raise
-    usage = usage_of(run, ending, experiment.exceeded)
+    usage, has_objective = usage_of(run, ending, experiment.exceeded), experiment.target.objective is not None
     doors = {} if schedule else {interface: door.options for interface, door in run.doors.items()}
+    remarks = () if schedule else author_remarks(ending, result, run.loop.tasks_left(), has_objective=has_objective)
     _end(experiment, run, ending)
     outcome, state = _NO_OUTCOME, None
     try:
@@ -274,7 +282,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         detail=trace.ending_detail,
         summary=summary_of(trace),
     )
-    return Execution(trace, evaluation, doors=doors)
+    return Execution(trace, evaluation, doors=doors, remarks=remarks)
 
 
 def _end(experiment: Experiment, run: LiveRun, ending: Ending) -> None:
@@ -334,14 +342,6 @@ def with_answers(execution: Execution, run: LiveRun) -> Execution | None:
         return None
     evaluation = replace(execution.evaluation, asked=requests_digest(run.frozen.used))
     return replace(execution, evaluation=evaluation, answers=tuple(run.frozen.used))
-
-
-def never_frozen(experiment: Experiment) -> TargetError:
-    """Return what is raised when the answers of a target cannot be frozen."""
-    return TargetError(
-        f"target {experiment.target.name!r}, task {experiment.task.id!r}: {DRAWING_RUNS_MAX} runs with frozen answers "
-        "asked for new ones, so its requests depend on chance, too. Draw what they hold from run.rng(label)."
-    )
 
 
 _NO_OUTCOME = Outcome(success=False)

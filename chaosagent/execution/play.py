@@ -6,15 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from chaosagent.execution.execute import (
-    DRAWING_RUNS_MAX,
     Execution,
     Experiment,
     conduct,
     execute,
     make_run,
-    never_frozen,
     with_answers,
 )
+from chaosagent.execution.run.frozen import DRAWING_RUNS_MAX, never_frozen
 from chaosagent.execution.run.injector import OnlineInjector
 from chaosagent.execution.run.live_run import LiveRun
 from chaosagent.faults.evaluation import Fingerprinting
@@ -57,4 +56,4 @@ def play(
             return execute(experiment, injector.schedule, fingerprinting=fingerprinting)
         if settled is not None:
             return replace(settled, evaluation=replace(settled.evaluation, schedule=injector.schedule))
-    raise never_frozen(experiment)
+    raise never_frozen(experiment.target.name, experiment.task.id)

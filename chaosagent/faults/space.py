@@ -5,6 +5,7 @@ Hooks are not declared but discovered: every executed run shows the places at wh
 
 from __future__ import annotations
 
+import difflib
 import fnmatch
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Mapping
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ from chaosagent.vocabulary import Boundary
 
 T = TypeVar("T")
 
+NAMES_MAX = 20
+"""So many known names are listed beside a pattern that matches none of them."""
+
 
 class Priced(NamedTuple):
     """An operator of the space and what it costs when it lands."""
@@ -46,6 +50,7 @@ class Choices:
         interfaces: Glob patterns of the interfaces on which it may act.
         agents: Glob patterns of the agents whose calls it may disturb.
         named: Whether somebody asked for this very operator, not for all of a pattern.
+        where: File and line of the entry; empty where the space was declared in code.
     """
 
     operator: str
@@ -53,6 +58,7 @@ class Choices:
     interfaces: tuple[str, ...] = ("*",)
     agents: tuple[str, ...] = ("*",)
     named: bool = False
+    where: str = ""
 
     def operators(self) -> tuple[Operator, ...]:
         """Return the operator at each combination of its levels.
@@ -90,6 +96,45 @@ class _Injections(dict[Operator, Injection]):
     def __missing__(self, operator: Operator) -> Injection:
         made = self[operator] = inject(self._hook, operator)
         return made
+
+
+class UnmatchedPattern(NamedTuple):
+    """A pattern of a space that matches no name.
+
+    Attributes:
+        where: File and line of its entry; empty where the space was declared in code.
+        operator: Of its entry.
+        key: `"interfaces"` or `"agents"`.
+        pattern: As it was given.
+        known: The names that there are, sorted.
+    """
+
+    where: str
+    operator: str
+    key: str
+    pattern: str
+    known: tuple[str, ...]
+
+    @property
+    def nearest(self) -> str:
+        """The known name that looks most like the pattern; empty where none does."""
+        return next(iter(difflib.get_close_matches(self.pattern, self.known, n=1, cutoff=0.6)), "")
+
+    @property
+    def advice(self) -> str:
+        """What to tell whoever wrote the pattern, after the runs without faults."""
+        kind = self.key.removesuffix("s")
+        named = [name for name in self.known if name]
+        hint = f" Did you mean {self.nearest!r}?" if self.nearest else ""
+        listed = ", ".join(named[:NAMES_MAX]) or "none"
+        more = f", ... {len(named) - NAMES_MAX} more" if len(named) > NAMES_MAX else ""
+        return (
+            f"{self.where or self.operator}: {self.key} {self.pattern!r} matches no {kind} of the runs without faults."
+            f"{hint} Known: {listed}{more}. If only a fault leads to such an {kind}, leave it as it is."
+        )
+
+    def __str__(self) -> str:
+        return f"{self.operator}: {self.key} {self.pattern!r}"
 
 
 class Space:
@@ -155,18 +200,8 @@ class Space:
     @property
     def unmatched(self) -> tuple[str, ...]:
         """The patterns of interfaces and agents that no place asked for so far has matched, with their operators."""
-        interfaces = [interface for interface, _ in sorted(self._seen)]
-        agents = [agent for _, agent in sorted(self._seen)]
-        return tuple(
-            f"{choice.operator}: {key} {pattern!r}"
-            for choice in self.choices
-            for key, patterns, names in (
-                ("interfaces", choice.interfaces, interfaces),
-                ("agents", choice.agents, agents),
-            )
-            for pattern in patterns
-            if pattern != "*" and not any(fnmatch.fnmatchcase(name, pattern) for name in names)
-        )
+        interfaces = [interface for interface, _ in self._seen]
+        return tuple(map(str, self.unmatched_among(interfaces, [agent for _, agent in self._seen])))
 
     @property
     def idle(self) -> tuple[str, ...]:
@@ -183,6 +218,25 @@ class Space:
                 interface.partition(":")[0] in boundaries and _matches(interface, choice.interfaces)
                 for interface in self.interfaces
             )
+        )
+
+    def unmatched_among(self, interfaces: Iterable[str], agents: Iterable[str]) -> tuple[UnmatchedPattern, ...]:
+        """Return the patterns that match none of some names, in the order of the declaration.
+
+        Args:
+            interfaces: Names of interfaces.
+            agents: Names of agents.
+        """
+        by_interface, by_agent = tuple(sorted(set(interfaces))), tuple(sorted(set(agents)))
+        return tuple(
+            UnmatchedPattern(choice.where, choice.operator, key, pattern, names)
+            for choice in self.choices
+            for key, patterns, names in (
+                ("interfaces", choice.interfaces, by_interface),
+                ("agents", choice.agents, by_agent),
+            )
+            for pattern in patterns
+            if pattern != "*" and not any(fnmatch.fnmatchcase(name, pattern) for name in names)
         )
 
     def at(self, boundary: Boundary, interface: str, agent: str) -> tuple[Priced, ...]:

@@ -23,6 +23,9 @@ class Sink:
     def examined(self, nature: Determinism) -> None:
         """Take whether the target is deterministic; told once, before the searches begin."""
 
+    def remarked(self, texts: Sequence[str]) -> None:
+        """Take what the runs without injections show of likely mistakes in study or target; before the searches."""
+
     def executed(self, at: TaskSeed, evaluation: Evaluation) -> None:
         """Take one run that searches wait for, as soon as it has ended or is known from an earlier session."""
 
@@ -64,6 +67,10 @@ class Sinks(Sink):
     def examined(self, nature: Determinism) -> None:
         for sink in self._sinks:
             sink.examined(nature)
+
+    def remarked(self, texts: Sequence[str]) -> None:
+        for sink in self._sinks:
+            sink.remarked(texts)
 
     def executed(self, at: TaskSeed, evaluation: Evaluation) -> None:
         for sink in self._sinks:

@@ -286,7 +286,7 @@ def _choices(entry: object, keys: Keys, located: Located) -> list[Choices]:
     named = "*" not in name and not is_preset
     if len(names) == 1 and name not in OPERATORS and "*" not in name and not is_preset:
         raise UnknownNameError("operator", name, (*OPERATORS, *PRESETS), where)
-    return [Choices(one, _levels(one, given, keys, located), interfaces, agents, named=named) for one in names]
+    return [Choices(one, _levels(one, given, keys, located), interfaces, agents, named, where) for one in names]
 
 
 def _levels(

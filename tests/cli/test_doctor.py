@@ -277,3 +277,12 @@ def test_a_toxiproxy_that_is_there_is_asked_its_version(chaosagent: Command, tox
     version = "of unknown version, as `go install` builds it" if toxiproxy.version == "git" else toxiproxy.version
     assert (answer.code, remark["level"]) == (0, "good")
     assert remark["text"].startswith(f"{version}, ")
+
+
+def test_a_missing_outcome_and_a_task_left_behind_are_pointed_out(look: Callable[..., Any]) -> None:
+    code, told = look("import asyncio\nawait bank('pay', key='a')\nkept = asyncio.create_task(asyncio.sleep(9))")
+
+    hints = [remark["text"] for remark in told["default"] if remark["level"] == "hint"]
+    assert code == 0
+    assert any(hint.startswith("the target returned nothing, which counts as") for hint in hints)
+    assert any("sleep, created at looked_at.py:11 in agent. Await or cancel" in hint for hint in hints)

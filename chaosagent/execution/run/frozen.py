@@ -12,13 +12,23 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from chaosagent.canonical import Plain, pack, plain
-from chaosagent.errors import ChaosAgentError, UsageError
+from chaosagent.errors import ChaosAgentError, TargetError, UsageError
 from chaosagent.execution.failures import exception_of, failure_of
 from chaosagent.execution.run.actor import INSIDE
 from chaosagent.faults.crossing import Request, Response
 from chaosagent.faults.dry import pack_request, pack_response, unpack_response
 
 KEY_BYTES = 32
+DRAWING_RUNS_MAX = 20
+"""How often a run is made until it finds all answers frozen; each but the last froze some."""
+
+
+def never_frozen(target: str, task: str) -> TargetError:
+    """Return what is raised when the answers of a target cannot be frozen, by the names of target and task."""
+    return TargetError(
+        f"target {target!r}, task {task!r}: {DRAWING_RUNS_MAX} runs with frozen answers asked for new ones, so its "
+        "requests depend on chance, too. Draw what they hold from run.rng(label)."
+    )
 
 
 class Answers(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import inspect
 import pickle
@@ -20,6 +21,7 @@ from chaosagent.execution.hidden_state.chance_watch import watch_chance
 from chaosagent.execution.hidden_state.file_watch import watch_files
 from chaosagent.execution.hidden_state.module_state import changed_between, state_of_modules
 from chaosagent.execution.play import play
+from chaosagent.execution.run.author_remarks import noted_origins
 from chaosagent.execution.run.frozen import Answers, AnswersInMemory, FrozenAnswer, answers_of, key_of
 from chaosagent.execution.run.injector import OnlineInjector
 from chaosagent.execution.trace_checks import judge
@@ -108,6 +110,9 @@ class Workbench:
     _nominal: dict[tuple[str, int, bool, int], Nominal] = field(default_factory=dict)
     _modules: Mapping[str, bytes] | None = None
     _written: dict[str, dict[WrittenFile, None]] = field(default_factory=dict)
+    _interfaces: set[str] = field(default_factory=set)
+    _agents: set[str] = field(default_factory=set)
+    _remarks: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def bare(self, task_id: str, seed: int, answering: Answering = Answering.LIVE, world: int = 0) -> Experiment:
         """Return a task and seed without what its nominal run did.
@@ -138,7 +143,24 @@ class Workbench:
         self, experiment: Experiment, schedule: Schedule, fingerprinting: Fingerprinting = Fingerprinting.OFF
     ) -> Execution:
         """Run an experiment as it is, in a process of its own where each run has one; errors are raised."""
-        return self._made(experiment, lambda: self._noting_files(experiment, schedule, fingerprinting))
+        with contextlib.nullcontext() if schedule else noted_origins():
+            execution = self._made(experiment, lambda: self._noting_files(experiment, schedule, fingerprinting))
+        if not schedule:
+            self._remarks.setdefault(experiment.task.id, {}).update(dict.fromkeys(execution.remarks))
+            places = [crossing.place for crossing in execution.evaluation.crossings]
+            self._interfaces.update(execution.doors, (place.interface for place in places))
+            self._agents.update(place.agent for place in places)
+        return execution
+
+    @property
+    def interfaces(self) -> frozenset[str]:
+        """The interfaces that runs without injections have opened here, whether or not they called them."""
+        return frozenset(self._interfaces)
+
+    @property
+    def agents(self) -> frozenset[str]:
+        """The agents that have acted in these runs."""
+        return frozenset(self._agents)
 
     def note_written(self, task_id: str, files: Iterable[WrittenFile]) -> None:
         """Remember files that runs of a task have written: often only the first run does."""
@@ -147,6 +169,10 @@ class Workbench:
     def written_in(self, task_id: str) -> tuple[WrittenFile, ...]:
         """Return the files that noted runs of a task have written, here and where others have noted them."""
         return tuple(self._written.get(task_id, ()))
+
+    def remarks_on(self, task_id: str) -> tuple[str, ...]:
+        """Return what the author of the target should know after the runs of a task without injections."""
+        return tuple(self._remarks.get(task_id, ()))
 
     def _noting_files(self, experiment: Experiment, schedule: Schedule, fingerprinting: Fingerprinting) -> Execution:
         with watch_files() as written:

@@ -117,6 +117,8 @@ def preflight(place: PreflightSetup) -> Iterator[Remark]:
                 job = Job(task, place.seed, EMPTY, fingerprinting=Fingerprinting.STATE, watched=True)
                 runs[task] = place.here.execute(job)
             yield from _of_run(task, runs[task])
+            for text in place.here.remarks_on(task):
+                yield Remark(Level.HINT, task, text)
             yield from _reads(task, runs[task].evaluation.reads)
             if written := runs[task].evaluation.written:
                 text = f"writes {listed_files(written)}; no file is reset between runs"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from chaosagent.canonical import DIGEST_BYTES
@@ -222,6 +222,19 @@ class Study:
         self._evaluator.answering = self._afresh.answering = nature.answering
         self._reporter.progress.stochastic = nature.stochastic
         self._sinks.examined(nature)
+        self._remark(dict.fromkeys(at.task_id for at in places))
+
+    def _remark(self, task_ids: Iterable[str]) -> None:
+        """Tell what the runs without injections show of likely mistakes: a search may take hours."""
+        bench, remarks = self._workbench, dict[str, list[str]]()
+        if bench.interfaces:  # without any, the target calls no door, which is reported by itself
+            unmatched = self._plan.space.unmatched_among(bench.interfaces, bench.agents)
+            remarks.update((one.advice, []) for one in unmatched)  # one entry may stand for many operators
+        for task_id in task_ids:
+            for text in bench.remarks_on(task_id):
+                remarks.setdefault(text, []).append(task_id)
+        if remarks:
+            self._sinks.remarked([_of_tasks(ids) + text for text, ids in remarks.items()])
 
     def _make_groups(self) -> list[SearchGroup]:
         """Return the searches by task and seed; soft contracts are checked in every run, but not searched."""
@@ -374,3 +387,11 @@ class Study:
         left = len(self._groups) - len(self._checked)
         work = Work(self._tallies.values(), self._errors, active, broken, self._finisher.costs, left)
         self._reporter.report(work, self._levels, doing=doing)
+
+
+def _of_tasks(task_ids: Sequence[str]) -> str:
+    """Return which tasks a remark is of, as the beginning of it; empty where it is of none."""
+    if not task_ids:
+        return ""
+    more = f" and {len(task_ids) - 1} more" if len(task_ids) > 1 else ""
+    return f"task {task_ids[0]!r}{more}: "
