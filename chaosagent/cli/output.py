@@ -32,6 +32,11 @@ def answer_json(data: Mapping[str, Plain], *, on_one_line: bool = False) -> None
     print(json.dumps(data, indent=None if on_one_line else 2, ensure_ascii=True, allow_nan=False), flush=on_one_line)
 
 
+def answer_lines(text: str) -> None:
+    """Print lines for a program, as they are; whoever waits for them reads them at once."""
+    print(text, flush=True)
+
+
 def remark(text: str) -> None:
     """Say something beside the answer, on stderr."""
     lines = text.split("\n")

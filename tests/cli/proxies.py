@@ -10,11 +10,12 @@ SECONDS_MAX = 120.0
 
 
 def exported(running: subprocess.Popen[str], variable: str) -> str:
-    """Return the address that a proxy says on stderr, once it listens."""
-    assert running.stderr is not None
+    """Return the address that a proxy prints on stdout, on stderr with `--json`, once it listens."""
+    stream = running.stderr if "--json" in running.args else running.stdout  # type: ignore[operator]  # a list
+    assert stream is not None
     said = ""
     while (found := re.search(rf"export {variable}=(\S+)", said)) is None:
-        line = running.stderr.readline()
+        line = stream.readline()
         assert line, said
         said += line
     return found[1]

@@ -90,7 +90,7 @@ def test_a_session_is_recorded_and_answers_again(tmp_path: Path, reserved_port: 
 
     assert [answer.json() for answer in second] == [answer.json() for answer in first]
     assert code == 0
-    assert json.loads(said[said.index("{") :])["difference"] is None
+    assert json.loads(said[said.index("{") : said.rindex("}") + 1])["difference"] is None
 
 
 def test_a_replay_ends_at_the_first_other_request(tmp_path: Path) -> None:

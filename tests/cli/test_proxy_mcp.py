@@ -99,24 +99,26 @@ def _proxy(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str],
     running = subprocess.Popen(
         [sys.executable, "-m", "chaosagent", "proxy", *options],
         cwd=folder,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "SHOP_KEY": "sk-secret"},
     )
     try:
         assert running.stderr is not None
-        said = ""
-        while "Ctrl-C" not in said:
-            line = running.stderr.readline()
-            assert line, said
-            said += line
-        found = (shlex.split(line)[1].partition("=") for line in said.splitlines() if line.startswith("export "))
+        assert running.stdout is not None
+        said = running.stderr.readline()
+        assert "Ctrl-C" in said
+        assert "export" not in said
+        exports = os.read(running.stdout.fileno(), 65_536).decode()  # all were written before, in one piece
+        found = (shlex.split(line)[1].partition("=") for line in exports.splitlines())
         yield running, {name: value for name, _, value in found}
     finally:
         running.kill()
         running.wait()
-        if running.stderr is not None:
-            running.stderr.close()
+        for stream in (running.stdout, running.stderr):
+            if stream is not None:
+                stream.close()
 
 
 def _ended(running: subprocess.Popen[str], number: int = signal.SIGINT) -> tuple[int, str]:

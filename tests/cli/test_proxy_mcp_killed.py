@@ -52,7 +52,7 @@ def shop() -> Iterator[str]:
 def test_sigkill_loses_nothing_that_an_mcp_server_answered(tmp_path: Path, shop: str, kill_at: int) -> None:
     command = [sys.executable, "-m", "chaosagent", "proxy", "--mcp", f"shop={shop}", "--record", "s.replay"]
     answered = []
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as running:
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as running:
         address = exported(running, "SHOP_MCP_URL")
         with httpx.Client(trust_env=False, timeout=SECONDS_MAX) as client:
             for number in range(kill_at):

@@ -89,7 +89,8 @@ def proxy(
 ) -> int:
     """Stand between an agent in any language and its model, services and MCP servers: record, disturb, memoise, replay.
 
-    Prints the variables to set for the agent, such as OPENAI_BASE_URL, and runs until Ctrl-C. Their addresses hold a
+    Prints the variables to set for the agent, such as OPENAI_BASE_URL, as `export` lines on stdout (on stderr with
+    --json) and all else on stderr, and runs until Ctrl-C. Their addresses hold a
     token that changes with every session, so that no page in a browser can use the proxy; clients take such an address
     as their base_url. Requests with an Origin, or for another host than 127.0.0.1 and localhost, are refused.
 
@@ -131,7 +132,7 @@ def proxy(
         body_mb=body_mb,
         total_mb=total_mb,
     )
-    return _told(serve_session(wish, output.remark), json=json)
+    return _told(serve_session(wish, output.remark, output.remark if json else output.answer_lines), json=json)
 
 
 def _told(end: SessionEnd, *, json: bool) -> int:

@@ -137,12 +137,13 @@ class SessionEnd:
         }
 
 
-def serve_session(wish: ProxyOptions, tell: Callable[[str], None]) -> SessionEnd:
+def serve_session(wish: ProxyOptions, tell: Callable[[str], None], announce: Callable[[str], None]) -> SessionEnd:
     """Serve until the session is ended, and return what came of it.
 
     Args:
         wish: What was asked for.
         tell: Is called with what is worth knowing meanwhile.
+        announce: Is called with the lines that set the agent's variables in a shell, once they can be used.
 
     Raises:
         UsageError: A URL is none, the port is taken, the schedule cannot be read, two options exclude each other, or
@@ -161,7 +162,7 @@ def serve_session(wish: ProxyOptions, tell: Callable[[str], None]) -> SessionEnd
     bound = bound_socket(wish.port)
     limits = wish.body_limits if known is None else _bodies_of(known)
     with contextlib.closing(bound):
-        session = Session(behind, bound, lambda variables: _announce(variables, tell), tell, limits)
+        session = Session(behind, bound, lambda variables: _announce(variables, tell, announce), tell, limits)
         experiment = _experiment(session)
         if known is None:
             return _recorded(replace(experiment, answers=answers), schedule, wish, tell)
@@ -272,9 +273,9 @@ class _Keeper:
             self._tell(f"chaosagent: {why}")
 
 
-def _announce(variables: Mapping[str, str], tell: Callable[[str], None]) -> None:
-    lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
-    tell("\n".join(["the proxy listens; for the agent:", "", *lines, "", "Ctrl-C ends it."]))
+def _announce(variables: Mapping[str, str], tell: Callable[[str], None], announce: Callable[[str], None]) -> None:
+    announce("\n".join(f"export {name}={shlex.quote(value)}" for name, value in variables.items()))
+    tell("chaosagent: the proxy listens; set these variables for the agent. Ctrl-C ends it.")
 
 
 def _cut_off(experiment: Experiment) -> Trace:
