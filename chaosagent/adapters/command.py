@@ -15,14 +15,17 @@ A study file names it as `target: agent.py:agent`; without any Python, as `targe
 What the process is told: `OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL` (`<NAME>_BASE_URL` of any other model) and
 `<SERVICE>_URL`, which are addresses of this run's proxy; of an MCP server (`mcp={"bank": McpServer("node bank.mjs")}`),
 what its client is given in the server's place: `<SERVER>_MCP_COMMAND`, a command to start, and `<SERVER>_MCP_URL`, if
-the server has a URL; the task, as JSON, in `CHAOSAGENT_TASK` and on stdin, with `CHAOSAGENT_CONFIG` beside it. What it
-tells: the last line of stdout, if it is a JSON object, has the fields of `chaosagent.Outcome` (`message`, `success`,
-`claims`, `state`, `refused`); otherwise all of stdout is the final message. Another exit code than 0 is a crash.
+the server has a URL; the task, as JSON, in `CHAOSAGENT_TASK` and on stdin, with `CHAOSAGENT_CONFIG` beside it;
+`CHAOSAGENT_SEED`, and `CHAOSAGENT_RUN_ID`, 32 hexadecimal digits that follow from task, configuration and seed: ids and
+random numbers that are derived from them repeat, under every schedule. What it tells: the last line of stdout, if it is
+a JSON object, has the fields of `chaosagent.Outcome` (`message`, `success`, `claims`, `state`, `refused`); otherwise
+all of stdout is the final message. Another exit code than 0 is a crash.
 
 Pinned, so that a run repeats: ids and times in what models answer are made anew; calls at the same time are put into an
 order; the port of the proxy and the token in its addresses are taken out of what crosses and of what the process says.
 Not pinned: what the process draws by itself, such as random numbers, times and ids of its own, as far as it shows them
-to a model, a service or in its outcome. An idempotency key in a header does not cross, one in a body does.
+to a model, a service or in its outcome: derive these from `CHAOSAGENT_RUN_ID`, or leave them out. An idempotency key in
+a header does not cross, one in a body does.
 
 The process runs in a session of its own, which is killed when the run ends, for whatever reason.
 """
@@ -43,7 +46,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from chaosagent.adapters.mcp.server import McpServer
-from chaosagent.canonical import Plain, plain
+from chaosagent.canonical import Plain, digest_of, plain
 from chaosagent.errors import TargetError, UsageError
 from chaosagent.proxy.concurrency import AgentProcesses
 from chaosagent.proxy.proxy import Backends, Proxy
@@ -59,6 +62,8 @@ OUTPUT_MAX = 1_000_000
 """Bytes of stdout and stderr that are kept, the last ones."""
 
 COMPLAINT_MAX = 300
+RUN_ID_DIGITS = 32
+"""As many hexadecimal digits as a UUID has."""
 END_SECONDS = 1.0
 """How long a process may go on when its run is over."""
 
@@ -100,6 +105,11 @@ class Command:
     seconds_max: float = SECONDS_MAX
     files: tuple[Path, ...] = ()
 
+    @property
+    def is_command(self) -> bool:
+        """Whether advice to its author must do without Python: always."""
+        return True
+
     async def __call__(self, task: Task, run: Run) -> Outcome:
         """Run the process once.
 
@@ -111,6 +121,10 @@ class Command:
         async with proxy.open() as variables:
             try:
                 ended = await self._ended(task, run, proxy, variables)
+            except CommandFailed as error:
+                for text in proxy.world_errors.tracebacks:
+                    error.add_note(text)
+                raise
             finally:
                 if proxy.troubles.unreachable:  # whatever the process made of it
                     raise TargetError(proxy.troubles.unreachable[0])
@@ -124,7 +138,12 @@ class Command:
         """Return what the process has said when it ended well."""
         told = json.dumps({"id": task.id, "input": plain(task.input)}, default=repr)
         config = json.dumps({"name": run.config.name, "settings": plain(run.config.settings)}, default=repr)
-        own = {"CHAOSAGENT_TASK": told, "CHAOSAGENT_CONFIG": config, "CHAOSAGENT_SEED": str(run.seed)}
+        own = {
+            "CHAOSAGENT_TASK": told,
+            "CHAOSAGENT_CONFIG": config,
+            "CHAOSAGENT_SEED": str(run.seed),
+            "CHAOSAGENT_RUN_ID": digest_of([task.id, run.config.digest, run.seed])[:RUN_ID_DIGITS],
+        }
         environment = {**os.environ, **self.environment, **variables, **own}
         with contextlib.ExitStack() as open_files:
             # Files, and not pipes, which would be held open by whatever the process has started and left behind.
@@ -140,6 +159,9 @@ class Command:
             proxy.together.busy = AgentProcesses(process.pid).busy
             try:
                 code = await self._waited(process, proxy)
+            except CommandFailed as error:
+                _note_stderr(error, complained)
+                raise
             finally:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(process.pid, signal.SIGKILL)
@@ -147,7 +169,9 @@ class Command:
             if code:
                 complaint = proxy.neutral(_complaint(_last_of(complained)))
                 how = f"exit code {code}" if code > 0 else f"killed by signal {-code}"
-                raise CommandFailed(f"{how}{': ' if complaint else ''}{complaint}")
+                failed = CommandFailed(f"{how}{': ' if complaint else ''}{complaint}")
+                _note_stderr(failed, complained)
+                raise failed
             return _last_of(said)
 
     async def _started(
@@ -255,6 +279,13 @@ def _last_of(file: IO[bytes]) -> str:
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - OUTPUT_MAX))
     return file.read().decode("utf-8", "replace")
+
+
+def _note_stderr(error: CommandFailed, file: IO[bytes]) -> None:
+    """Add all of stderr to an error as a note, which reaches no trace."""
+    text = _last_of(file).strip()
+    if text:
+        error.add_note(f"stderr of the command\n{text}")
 
 
 def _complaint(text: str) -> str:

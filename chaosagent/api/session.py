@@ -199,8 +199,9 @@ class _RemarkSink(Sink):
         for text in texts:
             if self._audience.display is None:
                 self._audience.remark(text)
-            else:  # above the display
-                self._audience.printed.show(f"chaosagent: {text}")
+                continue
+            for line in f"chaosagent: {text}".split("\n"):  # above the display
+                self._audience.printed.show(line)
 
 
 def _session_end(plan: Plan) -> list[str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 READY, TO_MEND = 0, 1
 SECONDS_MAX = 30.0
-"""Real time of one run; a search gives more, but whoever asks for a doctor waits."""
+"""Real time of one run by default; a search gives more, but whoever asks for a doctor waits."""
 
 
 def doctor(
@@ -38,13 +38,17 @@ def doctor(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Give each run a process of its own, as `fresh: true` in a study file does.")
     ] = False,
+    wall_seconds: Annotated[
+        float, typer.Option(help="Real time that one run may take; a search allows run.wall_seconds.", min=0.1)
+    ] = SECONDS_MAX,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Look at a target before it is searched, and at what is installed.
 
     Runs every task without injections, several times here and in another process with another hash seed, and names the
-    first difference with its likely cause (clock, uuid, random numbers, order of a set, threads) and the remedy. Says
-    which boundaries are crossed, what the target could declare, and which optional tools are found.
+    first difference with its likely cause (clock, uuid, random numbers, order of a set, threads) and the remedy. Of a
+    run that crashes it prints the last step and, of a command, all of stderr. Says which boundaries are crossed, what
+    the target could declare, and which optional tools are found.
 
     Exit code: 0 the target can be searched, 1 something must be fixed first.
 
@@ -59,7 +63,7 @@ def doctor(
 
     with output.stdout_for_answers(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "coroutine .* was never awaited")  # the remarks say it, once
-        remarks = list(_remarks(target, config, task, seed, fresh=fresh))
+        remarks = list(_remarks(target, config, task, seed, fresh=fresh, wall_seconds=wall_seconds))
         remarks += _installed(
             network=any("network:" in remark.text or "Toxiproxy" in remark.text for remark in remarks)
         )
@@ -71,7 +75,7 @@ def doctor(
 
 
 def _remarks(
-    reference: str, config: str | None, tasks: list[str] | None, seed: int, *, fresh: bool
+    reference: str, config: str | None, tasks: list[str] | None, seed: int, *, fresh: bool, wall_seconds: float
 ) -> Iterator[Remark]:
     from chaosagent.contracts.catalogue import default_contracts
     from chaosagent.execution.workers.second_process import open_second_process
@@ -88,7 +92,7 @@ def _remarks(
     chosen = found.config(config, "--config").name if config else next(iter(found.configs))
     names = [found.task(name, "--task").id for name in tasks] if tasks else list(found.tasks)
     specs = tuple(contract.id for contract in default_contracts())
-    limits = RunLimits(wall_seconds_max=SECONDS_MAX)
+    limits = RunLimits(wall_seconds_max=wall_seconds)
     setup = WorkerSetup(reference, str(folder), chosen, specs, limits, fresh=fresh)
     here = setup()
     kind = "a plain function" if found.synchronous else "an asynchronous function"

@@ -349,7 +349,7 @@ _asked, _position = attrgetter("asked"), attrgetter("position")
 
 
 class _Played(NamedTuple):
-    """How a target ended, one line on that, what it returned, and where it crashed."""
+    """How a target ended, one line on that, what it returned or raised, and where it crashed."""
 
     ending: Ending
     detail: str
@@ -372,7 +372,7 @@ def _play(experiment: Experiment, run: LiveRun) -> _Played:
         played = _Played(Ending.CRASHED, str(error))
     except BaseException as error:  # whatever else a target raises is a verdict on it
         detail = f"{type(error).__name__}: {message_of(error)}"
-        played = _Played(Ending.CRASHED, detail, crashed_at=crash_location(error))
+        played = _Played(Ending.CRASHED, detail, error, crash_location(error))
     if run.recorder.inconclusive:  # also when the target has swallowed it, as with the others
         return _Played(Ending.INCONCLUSIVE, run.recorder.inconclusive)
     if loop.stopped is not None:

@@ -58,6 +58,7 @@ from chaosagent.proxy.upstream import (
     base_url,
     cookie_behind,
 )
+from chaosagent.proxy.world_errors import WorldErrors
 from chaosagent.targets.target import Run
 
 if TYPE_CHECKING:
@@ -130,6 +131,7 @@ class Proxy:
 
     Attributes:
         troubles: What went wrong behind the proxy.
+        world_errors: What went wrong in the functions behind it.
         over: Set when the run can go no further, whatever the agent still wants.
         together: Lets calls in.
     """
@@ -143,7 +145,7 @@ class Proxy:
         self._models: dict[str, ModelDoor] = {}
         self._services: dict[str, ServiceDoor] = {}
         self._mcp: dict[str, Joined] = {}
-        self.troubles = UpstreamErrors()
+        self.troubles, self.world_errors = UpstreamErrors(), WorldErrors()
         self.over = asyncio.Event()
         self.together = CallOrder(behind.together_seconds if run.clock.of_study else 0.0)
 
@@ -217,7 +219,9 @@ class Proxy:
             self._models[name] = ModelDoor(
                 self._run,
                 name,
-                Server(name, place, self.troubles, client) if isinstance(place, str) else Scripted(place),
+                Server(name, place, self.troubles, client)
+                if isinstance(place, str)
+                else Scripted(place, self.world_errors),
                 together=together,
                 neutral=self.neutral,
                 with_prompts=self._behind.prompts,
@@ -232,7 +236,9 @@ class Proxy:
     def _service_door(self, name: str, service: Service, together: CallOrder, client: Client) -> ServiceDoor:
         place = service.upstream
         server = Server(name, place, self.troubles, client) if isinstance(place, str) else None
-        return ServiceDoor(self._run, name, service, server=server, together=together, neutral=self.neutral)
+        return ServiceDoor(
+            self._run, name, service, server=server, together=together, neutral=self.neutral, errors=self.world_errors
+        )
 
     # ------------------------------------------------------------------ what is answered over HTTP
 

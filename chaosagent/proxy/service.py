@@ -24,6 +24,7 @@ from chaosagent.proxy.parse_json import UncrossableError, parse_json
 from chaosagent.proxy.routes import SAFE, Routes, check_operation, fill_path, names_in
 from chaosagent.proxy.upstream import Headers, Reply, Server, call_function
 from chaosagent.proxy.withheld import is_secret, restored, withheld
+from chaosagent.proxy.world_errors import WorldErrors
 from chaosagent.targets.call_handler import handed_over, through
 from chaosagent.targets.target import Door, Run
 from chaosagent.vocabulary import StatusError
@@ -116,6 +117,7 @@ class ServiceDoor:
         server: Where its requests go; `None` when functions stand in its place.
         together: Lets calls in.
         neutral: Takes out of plain data what differs from run to run.
+        errors: Takes what functions behind the door raise.
     """
 
     def __init__(
@@ -127,7 +129,9 @@ class ServiceDoor:
         server: Server | None,
         together: CallOrder,
         neutral: Callable[[Any], Any],
+        errors: WorldErrors,
     ) -> None:
+        self._errors = errors
         self._name, self._server, self._together, self._neutral = name, server, together, neutral
         self._service = service
         self._reset: asyncio.Future[Any] | None = None
@@ -184,7 +188,8 @@ class ServiceDoor:
         if function is None:
             listed = ", ".join(sorted(self.handlers)) or "none"
             raise StatusError(NOT_FOUND, f"{self._name} has no {operation}; its operations are {listed}")
-        return await call_function(function, arguments)  # type: ignore[no-any-return]  # the crossing checks it
+        with self._errors.noted(f"{self._name} {operation}"):
+            return await call_function(function, arguments)  # type: ignore[no-any-return]  # the crossing checks it
 
     async def _sent(self, call: Call, operation: str, given: dict[str, Any], inside: _Inside) -> Reply:
         assert self._server is not None

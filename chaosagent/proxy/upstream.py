@@ -24,6 +24,7 @@ from chaosagent.proxy.parse_json import UncrossableError, parse_json
 from chaosagent.proxy.server import EXTRA
 from chaosagent.proxy.sse import BrokenStreamError, read_events
 from chaosagent.proxy.withheld import shown_url
+from chaosagent.proxy.world_errors import WorldErrors
 from chaosagent.targets.target import Run
 from chaosagent.vocabulary import StatusError
 
@@ -284,15 +285,17 @@ class Scripted:
     Args:
         function: Takes the request, as its API has it, and returns a text or a mapping with `content` and
             `tool_calls` (mappings with `name` and `arguments`); asynchronous or not.
+        errors: Takes what it raises.
     """
 
-    def __init__(self, function: Callable[[Mapping[str, Any]], Any]) -> None:
-        self._function = function
+    def __init__(self, function: Callable[[Mapping[str, Any]], Any], errors: WorldErrors) -> None:
+        self._function, self._errors = function, errors
 
     async def ask(self, dialect: Dialect, request: Mapping[str, Any], headers: Headers) -> Body:  # noqa: ARG002
         """See `ModelUpstream`."""
-        found = self._function(request)
-        answer = await found if inspect.isawaitable(found) else found
+        with self._errors.noted("the function in place of the model"):
+            found = self._function(request)
+            answer = await found if inspect.isawaitable(found) else found
         return dialect.body_of({"content": answer} if isinstance(answer, str) else answer, "upstream")
 
 

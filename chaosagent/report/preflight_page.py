@@ -19,7 +19,10 @@ def preflight_page(title: str, remarks: Sequence[Remark]) -> Page:
     """
     page = Page().line(strong(title))
     for remark in remarks:
-        page.line(_MARKS[remark.level], strong(remark.about), f": {remark.text}", hang=4)
+        text, *further = remark.text.split("\n")
+        page.line(_MARKS[remark.level], strong(remark.about), f": {text}", hang=4)
+        for line in further:
+            page.line(line, indent=6, hang=0)
         if remark.remedy:
             page.line(remark.remedy, indent=4, hang=0)
     broken, better = (sum(remark.level is level for remark in remarks) for level in (Level.BAD, Level.HINT))

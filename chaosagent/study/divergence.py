@@ -227,6 +227,26 @@ def listed_files(written: Sequence[WrittenFile]) -> str:
     return ", ".join(map(str, written[:FILES_SHOWN])) + more
 
 
+_OF_RUN_ID = "CHAOSAGENT_RUN_ID, which is the same in every repeat of a run"
+_FOR_COMMANDS = {
+    f"draw it from run.rng(label), {OR_PIN}": f"derive it from {_OF_RUN_ID}",
+    f"draw from run.rng(label), {OR_PIN}": f"derive them from {_OF_RUN_ID}",
+    f"ask run.clock.now(), {OR_PIN}": "leave it out of what the program sends and says",
+    "not drawn from run.rng(label)": "not derived from CHAOSAGENT_RUN_ID",
+    "wait with run.clock.sleep": "let nothing that the program sends depend on it",
+    "in a module's variable; make the world within the function": "in a file or a server; start each run afresh",
+    "in a module's variable": "in a file or a server",
+}
+"""What to do about chance where Python's doors are out of reach, by what Python code is advised."""
+
+
+def for_command(advice: str) -> str:
+    """Return advice on a likely cause as whoever wrote a command in any language can follow it."""
+    for python, command in _FOR_COMMANDS.items():
+        advice = advice.replace(python, command)
+    return advice
+
+
 def listed_variables(names: Sequence[str]) -> str:
     """Return the names of variables in one phrase, and how many more there are."""
     more = f" and {len(names) - VARIABLES_SHOWN} more" if len(names) > VARIABLES_SHOWN else ""

@@ -143,6 +143,47 @@ def test_a_crash_tells_the_exit_code_and_the_error() -> None:
     )
 
 
+def test_all_of_stderr_and_the_traceback_of_what_stands_behind_reach_its_author_and_no_trace() -> None:
+    def broken() -> dict[str, Callable[..., Any]]:
+        def refund(order: str) -> int:
+            return int(order)
+
+        return {"POST /refunds": refund}
+
+    argv = [sys.executable, "-c", AGENT]
+    system = command(argv, models={"openai": lambda _: "yes"}, services={"shop": Service(broken)}, tasks=[TASK])
+
+    execution = _executed(system)
+
+    stderr, raised = execution.remarks
+    assert stderr.startswith("stderr of the command\nTraceback (most recent call last):\n")
+    assert stderr.endswith("urllib.error.HTTPError: HTTP Error 500: Internal Server Error")
+    assert raised.startswith("shop POST /refunds raised\nTraceback (most recent call last):\n")
+    assert "return int(order)" in raised
+    assert "Traceback" not in execution.trace.ending_detail
+    assert len(raised.splitlines()) < 8  # from where it leaves chaosagent
+
+
+def test_a_run_that_does_not_end_in_time_tells_what_was_said_until_then() -> None:
+    program = "import sys, time; print('waiting for a key', file=sys.stderr, flush=True); time.sleep(60)"
+
+    assert _executed(_agent(program, seconds_max=0.5)).remarks == ("stderr of the command\nwaiting for a key",)
+
+
+def test_every_repeat_of_a_run_has_its_id_and_other_runs_have_others() -> None:
+    told = _agent("import os; print(os.environ['CHAOSAGENT_RUN_ID'])")
+    config = SystemConfig("other")
+
+    def ran(task: str = "one", config: SystemConfig | None = None, seed: int = 1, schedule: str = "") -> str:
+        delta = parse(schedule) if schedule else EMPTY
+        return execute(Experiment(told, Task(task), config or SystemConfig(), seed), delta).trace.outcome.message
+
+    same = {ran(), ran(), ran(schedule="service:shop[1] error_status(status=503)")}
+    assert len(same) == 1
+    assert len(same | {ran("two"), ran(config=config), ran(seed=2)}) == 4
+    assert all(len(one) == 32 for one in same)
+
+
 def test_what_it_says_is_the_message_where_it_is_no_object() -> None:
     trace = _executed(_agent("print('all'); print('done')")).trace
 

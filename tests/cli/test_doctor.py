@@ -286,3 +286,39 @@ def test_a_missing_outcome_and_a_task_left_behind_are_pointed_out(look: Callable
     assert code == 0
     assert any(hint.startswith("the target returned nothing, which counts as") for hint in hints)
     assert any("sleep, created at looked_at.py:11 in agent. Await or cancel" in hint for hint in hints)
+
+
+@pytest.mark.proxy
+@pytest.mark.slow
+def test_a_command_that_crashes_shows_its_last_step_and_all_of_stderr(folder: Path, chaosagent: Command) -> None:
+    pytest.importorskip("uvicorn")
+    (folder / "agent.py").write_text(
+        "import os, sys, urllib.request\n"
+        "print('first line', file=sys.stderr)\n"
+        "urllib.request.urlopen(os.environ['SHOP_URL'] + '/orders')\n"
+    )
+    (folder / "shop.py").write_text("def make():\n    return {'GET /orders': lambda: {}['nothing']}\n")
+    (folder / "agent.yaml").write_text(
+        f"command: {sys.executable} agent.py\nservices: {{shop: {{upstream: 'scripted:shop.py:make'}}}}\n"
+        "tasks: [{id: one}]\n"
+    )
+
+    answer = chaosagent("doctor", "agent.yaml", "--wall-seconds", "20")
+
+    assert answer.code == 1
+    assert "the run ends in crashed after step 0, service:shop GET /orders, which failed (nothing)" in answer.out
+    assert "first line" in answer.out
+    assert "shop GET /orders raised" in answer.out
+    assert "KeyError: 'nothing'" in answer.out
+
+
+def test_a_command_that_draws_by_chance_is_advised_without_python(folder: Path, chaosagent: Command) -> None:
+    pytest.importorskip("uvicorn")
+    (folder / "agent.yaml").write_text(
+        f"command: [{sys.executable}, -c, 'import uuid; print(uuid.uuid4())']\ntasks: [{{id: one}}]\n"
+    )
+
+    told = chaosagent("doctor", "agent.yaml").out
+
+    assert "derive it from CHAOSAGENT_RUN_ID, which is the same in every repeat of a run" in told
+    assert "run.rng" not in told

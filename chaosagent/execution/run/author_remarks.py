@@ -18,6 +18,9 @@ CALLERS_MAX = 12
 TASKS_MAX = 3
 """So many tasks are named."""
 
+NOTE_MAX = 20_000
+"""Characters of a note on a crash that are kept, the last ones."""
+
 _PACKAGE = Path(errors.__file__).parent
 _RETURN = "Return Outcome(message, success=...), so that it is known whether the task was done."
 
@@ -40,10 +43,12 @@ def author_remarks(
 
     Args:
         ending: How the run ended.
-        result: What the target returned.
+        result: What the target returned; of a crash, the exception.
         tasks: Those that had not ended then, in the order of making.
         has_objective: The target has an objective.
     """
+    if ending is Ending.CRASHED:
+        return tuple(str(note)[-NOTE_MAX:] for note in getattr(result, "__notes__", ()))
     if ending is not Ending.FINISHED:
         return ()
     remarks: list[str] = []

@@ -27,7 +27,8 @@ def never_frozen(target: str, task: str) -> TargetError:
     """Return what is raised when the answers of a target cannot be frozen, by the names of target and task."""
     return TargetError(
         f"target {target!r}, task {task!r}: {DRAWING_RUNS_MAX} runs with frozen answers asked for new ones, so its "
-        "requests depend on chance, too. Draw what they hold from run.rng(label)."
+        "requests depend on chance, too. Draw what they hold from run.rng(label); in a command, derive it from "
+        "CHAOSAGENT_RUN_ID."
     )
 
 

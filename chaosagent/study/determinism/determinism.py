@@ -15,7 +15,7 @@ from chaosagent.faults.difference import difference_in_calls
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.faults.written_file import WrittenFile
-from chaosagent.study.divergence import likely_cause
+from chaosagent.study.divergence import for_command, likely_cause
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.trace.diff import Difference, first_difference
 
@@ -135,6 +135,7 @@ class _Unlike(NamedTuple):
     reads: tuple[ChanceRead, ...]
     changed: tuple[str, ...]
     written: tuple[WrittenFile, ...]
+    is_command: bool
 
     def error(self) -> StudyError:
         """Return what refuses the target, with the likely cause and the remedy."""
@@ -150,6 +151,8 @@ class _Unlike(NamedTuple):
             changed=self.changed,
             written=self.written,
         )
+        if self.is_command:
+            cause = for_command(cause)
         chance = "" if is_frozen else f" {SAY_STOCHASTIC}"
         return StudyError(
             f"task {self.at.task_id!r}, seed {self.at.seed}: the target is not deterministic{frozen}, so nothing found "
@@ -206,7 +209,16 @@ def _compared(at: TaskSeed, workbench: Workbench, told: Evaluation | None, answe
         return None
     again = workbench.evaluate(job._replace(watched=True, surveyed=True))
     changed = sorted({*again.changed, *(() if told is None else told.changed)})
-    return _Unlike(at, difference, in_one_process, answering, again.reads, tuple(changed), again.written)
+    return _Unlike(
+        at,
+        difference,
+        in_one_process,
+        answering,
+        again.reads,
+        tuple(changed),
+        again.written,
+        is_command=bool(getattr(workbench.target.run, "is_command", False)),
+    )
 
 
 def _differing_here(workbench: Workbench, bare: Experiment) -> Difference | None:

@@ -32,6 +32,7 @@ from chaosagent.faults.schedule import EMPTY
 from chaosagent.study.determinism.determinism import Determinism, examine
 from chaosagent.study.divergence import INTO_A_FRESH_FOLDER, REMEDIES, listed_files
 from chaosagent.study.task_seed import TaskSeed
+from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Boundary, ClockKind, Ending, Verdict
 
 DOORS = "Give it doors: run.service(...), run.model(...) and so on, or an adapter; see README.md."
@@ -141,7 +142,9 @@ def _of_run(task: str, run: Execution) -> Iterator[Remark]:
     trace = run.trace
     if trace.ending is not Ending.FINISHED:
         where = f", at {trace.crashed_at}" if trace.crashed_at else ""
-        text = f"without any injection the run ends in {trace.ending.value}: {trace.ending_detail}{where}"
+        text = (
+            f"without any injection the run ends in {trace.ending.value}{_after(trace)}: {trace.ending_detail}{where}"
+        )
         remedy = "Fix the target first: a search would find nothing but this."
         if _COROUTINE.search(trace.ending_detail):
             remedy = f"What a call returns is used without having been awaited. {AWAIT}"
@@ -158,6 +161,15 @@ def _of_run(task: str, run: Execution) -> Iterator[Remark]:
     if trace.outcome.success is None:
         remedy = "Return Outcome(success=...), or give the target an objective; R(B) needs it."
         yield Remark(Level.HINT, task, "nothing says whether the outcome is right", remedy)
+
+
+def _after(trace: Trace) -> str:
+    """Return the last step of a run, as where it failed; empty where there is none."""
+    if not trace.steps:
+        return ""
+    step = trace.steps[-1]
+    failed = f", which failed ({step.failure.message or step.failure.kind})" if step.failure is not None else ""
+    return f" after step {step.index}, {step.interface} {step.operation}{failed}"
 
 
 def _reads(task: str, reads: Sequence[ChanceRead]) -> Iterator[Remark]:
