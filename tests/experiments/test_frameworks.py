@@ -275,3 +275,42 @@ def test_a_desk_works_without_what_was_added(desk: Desk, tmp_path: Path, monkeyp
 def _without_added(text: str) -> str:
     """Return the text of a module without the lines that are there for the doors."""
     return "".join(line for line in text.splitlines(keepends=True) if not line.rstrip().endswith("# added"))
+
+
+NEEDS = {
+    "autogen": "autogen",
+    "crewai": "crewai",
+    "langgraph": "langgraph",
+    "ledger": "dev",
+    "mcp": "mcp",
+    "openai_agents": "openai-agents",
+    "pydantic_ai": "pydantic-ai",
+    "smolagents": "smolagents",
+}
+WITHOUT = """
+import sys
+
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("agents", "autogen_agentchat", "crewai", "langchain", "mcp", "pydantic_ai", "redis", "smolagents"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Nothing())
+from chaosagent.errors import MissingExtraError
+from chaosagent.studyfile import load_study, plan_of
+from pathlib import Path
+for study in sys.argv[1:]:
+    try:
+        plan_of(load_study(Path(study)))
+    except MissingExtraError as error:
+        print(error.extra)
+"""
+
+
+@pytest.mark.slow
+def test_an_example_without_its_framework_names_the_extra() -> None:
+    studies = [str(EXPERIMENTS / folder / "study.yaml") for folder in NEEDS]
+
+    ended = subprocess.run([sys.executable, "-c", WITHOUT, *studies], capture_output=True, text=True, check=True)
+
+    assert ended.stdout.split() == list(NEEDS.values())
