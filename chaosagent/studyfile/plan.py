@@ -43,11 +43,13 @@ def plan_of(study: StudyFile) -> Plan:
     """
     settings, located = study.settings, study.located
     make_importable(study.folder)
+    reference = _target_of(study)
+    _make_target_importable(reference)
     before = threads_of_others()
     target = study.objects.get(settings.target)
     with watch_files(databases_only=True) as opened:
         if not isinstance(target, Target):
-            target = load_target(settings.target, where=located.where("target"), folder=study.folder)
+            target = load_target(reference, where=located.where("target"), folder=study.folder)
     if settings.fresh or target.fresh:
         refuse_threads(before, target.name)
     config = next(iter(target.configs)) if settings.config is None else settings.config
@@ -55,7 +57,7 @@ def plan_of(study: StudyFile) -> Plan:
     space = space_of(study)
     return Plan(
         target=target,
-        target_reference=portable_reference(settings.target, study.folder),
+        target_reference=portable_reference(reference, study.folder),
         config=target.config(config, located.where("config")),
         tasks=tuple(
             target.task(name, located.where("tasks", index)) for index, name in enumerate(_tasks(study, target))
@@ -136,6 +138,7 @@ class WorkerSetup:
     def __call__(self) -> Workbench:
         """Return the workbench, in the process in which it is needed."""
         make_importable(Path(self.folder))
+        _make_target_importable(self.target_reference)
         return load_workbench(
             self.target_reference,
             self.config,
@@ -150,7 +153,7 @@ class WorkerSetup:
 def worker_setup(study: StudyFile, plan: Plan) -> WorkerSetup:
     """Return what a worker process needs to run the trials of a study file."""
     return WorkerSetup(
-        study.settings.target,
+        _target_of(study),
         str(study.folder),
         plan.config.name,
         plan.contract_specs,
@@ -158,6 +161,37 @@ def worker_setup(study: StudyFile, plan: Plan) -> WorkerSetup:
         plan.answers,
         plan.fresh,
     )
+
+
+def _target_of(study: StudyFile) -> str:
+    """Return the reference of the target, with an absolute path if its file lies only in the working directory.
+
+    Beside the study comes first, so that a study means the same wherever it is searched from.
+
+    Raises:
+        UsageError: It names a file that is in neither place.
+    """
+    reference = study.settings.target
+    is_command = reference.endswith(COMMAND_FILES)
+    place = reference if is_command else reference.rpartition(":")[0]
+    here = Path.cwd()
+    if reference in study.objects or not place.endswith((".py", *COMMAND_FILES)):
+        return reference
+    if here == study.folder or (study.folder / place).is_file():
+        return reference
+    if (here / place).is_file():
+        return f"{here / place}{reference.removeprefix(place)}"
+    raise UsageError(
+        f"{study.located.where('target')}: there is no file {study.folder / place}, and none of that name in the "
+        f"working directory, {here}."
+    )
+
+
+def _make_target_importable(reference: str) -> None:
+    """Let what lies beside a target's file be imported during runs, too, where that is not the study's folder."""
+    path = Path(reference.rpartition(":")[0])
+    if path.is_absolute():
+        make_importable(path.parent)
 
 
 def _tasks(study: StudyFile, target: Target) -> tuple[str, ...]:
