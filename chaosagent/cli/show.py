@@ -25,7 +25,9 @@ def show(
         ),
     ],
     *,
-    whole: Annotated[bool, typer.Option("--all", help="Show every step of the trace.")] = False,
+    whole: Annotated[
+        bool, typer.Option("--all", help="Show every step of the trace, with all of its request and answer.")
+    ] = False,
     spans: Annotated[
         Path | None,
         typer.Option(

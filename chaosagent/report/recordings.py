@@ -52,7 +52,8 @@ def nominal_story(record: ReplayRecord, path: Path | None = None, *, whole: bool
     page.line(faint(f"target {record.target_name}, configuration {record.config.name}, seed {record.seed}"))
     steps = quantity(len(trace.steps), "step").capitalize()
     page.gap().line(f"{steps}. It is a recording and no finding: a later run is to end in the same way.")
-    describe_trace(page, trace, range(len(trace.steps) if whole else min(len(trace.steps), STEPS_SHOWN)))
+    count = len(trace.steps) if whole else min(len(trace.steps), STEPS_SHOWN)
+    describe_trace(page, trace, range(count), whole=whole)
     page.heading("How the task ended")
     page.line(f"{trace.ending.value}{OBJECTIVE[trace.outcome.success]}", indent=2)
     for effect in trace.effects:
@@ -87,7 +88,7 @@ def session_story(record: ReplayRecord, path: Path | None = None, *, whole: bool
         if not landed:
             page.line(notice("nothing of it landed"), indent=2)
     shown = range(len(steps)) if whole else window_of(record.trace, -1) or range(min(len(steps), STEPS_SHOWN))
-    describe_trace(page, record.trace, shown)
+    describe_trace(page, record.trace, shown, whole=whole)
     if path is not None:
         page.heading("Let it answer again")
         page.line(name(f"chaosagent proxy --replay {shlex.quote(str(path))}"), indent=2)

@@ -9,6 +9,8 @@ from chaosagent.study.store.progress_file import LevelSnapshot, Snapshot
 
 BAR = 20
 DAY, YEAR = 86_400, 365 * 86_400
+MINUTES_ALONE = 600
+"""Below so many seconds the seconds count: a limit of 150 s is not two minutes."""
 FOUND_SHOWN = 20
 
 
@@ -155,6 +157,9 @@ def readable(seconds: float) -> str:
     """Return a time for people."""
     if seconds < 90:
         return f"{seconds:.0f} s"
+    if seconds < MINUTES_ALONE:
+        minutes, rest = divmod(round(seconds), 60)
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     if seconds < 5_400:
         return f"{seconds / 60:.0f} min"
     if seconds < 2 * DAY:

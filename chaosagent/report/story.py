@@ -34,7 +34,7 @@ def story_of(record: ReplayRecord, path: Path | None = None, *, whole: bool = Fa
     Args:
         record: The counterexample.
         path: Where it is stored, for the commands at the end.
-        whole: Show every step of the trace and not only those around injections and the violation.
+        whole: Show every step of the trace and not only those around injections and the violation, and cut nothing.
     """
     page = Page()
     violation = violation_of(record)
@@ -44,8 +44,9 @@ def story_of(record: ReplayRecord, path: Path | None = None, *, whole: bool = Fa
     _tell_schedule(page, record)
     broken_at = -1 if violation is None else violation.step
     shown = range(len(record.trace.steps)) if whole else window_of(record.trace, broken_at)
-    describe_trace(page, record.trace, shown, None if violation is None else (record.contract, violation))
-    _tell_end(page, record)
+    broken = None if violation is None else (record.contract, violation)
+    describe_trace(page, record.trace, shown, broken, whole=whole)
+    _tell_end(page, record, whole=whole)
     _tell_effects(page, record)
     _tell_necessity(page, record)
     page.heading("What is shown" if record.stochastic else "What is proved")
@@ -132,7 +133,14 @@ def in_order(record: ReplayRecord) -> list[Injection]:
 # ---------------------------------------------------------------------- the trace
 
 
-def describe_trace(page: Page, trace: Trace, shown: Sequence[int], broken: tuple[str, Violation] | None = None) -> None:
+def describe_trace(
+    page: Page,
+    trace: Trace,
+    shown: Sequence[int],
+    broken: tuple[str, Violation] | None = None,
+    *,
+    whole: bool = False,
+) -> None:
     """Tell some steps of a trace.
 
     Args:
@@ -140,12 +148,13 @@ def describe_trace(page: Page, trace: Trace, shown: Sequence[int], broken: tuple
         trace: Of the run.
         shown: Indices of the steps, in their order.
         broken: The contract that is told to be broken, and where.
+        whole: Cut no request and no answer.
     """
     page.heading(f"What happened: {len(shown)} of {len(trace.steps)} steps")
     before = -1
     for index in shown:
         _tell_gap(page, index - before - 1)
-        _tell_step(page, trace.steps[index])
+        _tell_step(page, trace.steps[index], whole=whole)
         if broken is not None and index == broken[1].step:
             _tell_broken(page, trace, *broken)
         before = index
@@ -166,11 +175,11 @@ def _tell_gap(page: Page, count: int) -> None:
         page.line(faint(f"... {count} more {'step' if count == 1 else 'steps'} (--all shows them)"), indent=9)
 
 
-def _tell_step(page: Page, step: Step) -> None:
+def _tell_step(page: Page, step: Step, *, whole: bool) -> None:
     hit = step.landed is not None and step.landed.landing is Landing.LANDED
     marker = notice("! ") if hit else "  "
     when = f"{step.arrived_at:g} s"
-    page.line(marker, faint(f"{step.index:>4}  {when:>7}  "), *_action(step), indent=2, hang=17)
+    page.line(marker, faint(f"{step.index:>4}  {when:>7}  "), *_action(step, whole=whole), indent=2, hang=17)
     if step.landed is not None:
         verb = "injected: " if hit else "injected, without any change: "
         page.line(notice(verb), f"{step.landed.operator}, {step.landed.description}", indent=19)
@@ -181,36 +190,38 @@ def _tell_step(page: Page, step: Step) -> None:
         page.line(strong("committed: "), describe_effect(effect), indent=19)
 
 
-def _action(step: Step) -> list[str | Span]:
+def _action(step: Step, *, whole: bool) -> list[str | Span]:
     who = f"{step.agent}: " if step.agent else ""
     if step.kind is StepKind.NOTE:
-        return [who, "notes ", strong(step.operation), f" {_arguments(step)}"]
-    asked: list[str | Span] = [who, name(f"{step.interface}[{_count(step)}]"), f" {step.operation}({_arguments(step)})"]
+        return [who, "notes ", strong(step.operation), f" {_arguments(step, whole=whole)}"]
+    request = f" {step.operation}({_arguments(step, whole=whole)})"
+    asked: list[str | Span] = [who, name(f"{step.interface}[{_count(step)}]"), request]
     if step.kind is StepKind.LATE:
         return [*asked, faint("  reaches the world late; nobody waits for it")]
-    return [*asked, " → ", *_told(step)]
+    return [*asked, " → ", *_told(step, whole=whole)]
 
 
 def _count(step: Step) -> str:
     return f"{step.occurrence}.{step.attempt}" if step.attempt else f"{step.occurrence}"
 
 
-def _arguments(step: Step) -> str:
+def _arguments(step: Step, *, whole: bool) -> str:
     inside = ", ".join(f"{key}={compact(value)}" for key, value in step.arguments.items())
-    return printable(inside, characters_max=ARGUMENTS_MAX, in_the_middle=True)
+    return printable(inside, characters_max=None if whole else ARGUMENTS_MAX, in_the_middle=True)
 
 
-def _told(step: Step) -> list[str | Span]:
+def _told(step: Step, *, whole: bool = False) -> list[str | Span]:
+    answer_max = None if whole else ANSWER_MAX
     if step.kind is StepKind.CANCELLED:
         return [notice("given up before an answer came")]
     failure = step.failure
     if failure is None:
-        told = printable(compact(step.answer), characters_max=ANSWER_MAX, in_the_middle=True)
+        told = printable(compact(step.answer), characters_max=answer_max, in_the_middle=True)
         why = f", a failed call: {step.soft_error}"
-        return [told, notice(printable(why, characters_max=ANSWER_MAX))] if step.soft_error else [told]
+        return [told, notice(printable(why, characters_max=answer_max))] if step.soft_error else [told]
     status = f" {failure.status}" if failure.status is not None else ""
     message = f": {failure.message}" if failure.message else ""
-    return [bad(f"{failure.kind}{status}"), printable(message, characters_max=ANSWER_MAX)]
+    return [bad(f"{failure.kind}{status}"), printable(message, characters_max=answer_max)]
 
 
 def compact(value: Plain) -> str:
@@ -230,11 +241,11 @@ def _tell_broken(page: Page, trace: Trace, contract: str, violation: Violation) 
 # ---------------------------------------------------------------------- the end
 
 
-def _tell_end(page: Page, record: ReplayRecord) -> None:
+def _tell_end(page: Page, record: ReplayRecord, *, whole: bool) -> None:
     trace, outcome = record.trace, record.trace.outcome
     page.line(faint(f"{'end':>6}           "), _ending_of(trace), indent=2, hang=17)
     if outcome.message:
-        message = printable(outcome.message, characters_max=MESSAGE_MAX)
+        message = printable(outcome.message, characters_max=None if whole else MESSAGE_MAX)
         page.line(faint("final message: "), f'"{message}"', indent=19)
     for claim in outcome.claims:
         page.line(faint("it claims: "), describe_effect(Effect(claim.kind, claim.identity)), indent=19)

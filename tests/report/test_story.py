@@ -15,6 +15,7 @@ from chaosagent.report.page import Look
 from chaosagent.report.recordings import STEPS_SHOWN, session_story
 from chaosagent.report.story import compact, in_order, quantity, story_json, story_of, violation_of, window_of
 from chaosagent.study.certificate import RULES
+from chaosagent.testing.steps import make_step
 from chaosagent.vocabulary import Ending
 
 
@@ -68,6 +69,21 @@ def test_only_steps_that_matter_are_shown_and_the_others_counted(record: ReplayR
     assert "What happened: 14 of 14 steps" in whole
     assert "more steps" not in whole
     assert whole.count("service:log[") == 12
+
+
+def test_payloads_are_cut_unless_all_is_asked_for(record: ReplayRecord) -> None:
+    text, answer = f"{'x' * 500}END", f"{'y' * 500}{chr(27)}END"
+    step = make_step(7, "service:log", "write", arguments={"text": text}, answer=answer)
+    steps = (*record.trace.steps[:7], step, *record.trace.steps[8:])
+    outcome = replace(record.trace.outcome, message="z" * 2_000)
+    long = replace(record, trace=replace(record.trace, steps=steps, outcome=outcome))
+
+    short, whole = story_of(long).text(), story_of(long, whole=True).text()
+
+    assert "more characters" in short
+    assert "more characters" not in whole
+    assert f'write(text="{text}") → "{answer}"'.replace(chr(27), "\\u001b") in whole
+    assert "z" * 2_000 in whole
 
 
 def test_the_window_holds_injections_effects_and_the_violation(record: ReplayRecord) -> None:
