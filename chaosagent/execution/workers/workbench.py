@@ -6,7 +6,7 @@ import contextlib
 import enum
 import inspect
 import pickle
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -35,6 +35,9 @@ from chaosagent.targets.loading import load_target
 from chaosagent.targets.target import Target
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Ending, Outcome, SystemConfig
+
+SEEDS_SHOWN = 8
+"""So many equal seeds are named."""
 
 
 class Answering(enum.Enum):
@@ -113,6 +116,7 @@ class Workbench:
     _interfaces: set[str] = field(default_factory=set)
     _agents: set[str] = field(default_factory=set)
     _remarks: dict[str, dict[str, None]] = field(default_factory=dict)
+    _seeds: dict[str, dict[int, str]] = field(default_factory=dict)
 
     def bare(self, task_id: str, seed: int, answering: Answering = Answering.LIVE, world: int = 0) -> Experiment:
         """Return a task and seed without what its nominal run did.
@@ -147,6 +151,9 @@ class Workbench:
             execution = self._made(experiment, lambda: self._noting_files(experiment, schedule, fingerprinting))
         if not schedule:
             self._remarks.setdefault(experiment.task.id, {}).update(dict.fromkeys(execution.remarks))
+            seeds = self._seeds.setdefault(experiment.task.id, {})
+            if experiment.seed not in seeds and not experiment.world:
+                seeds[experiment.seed] = replace(execution.trace, seed=0).digest
             places = [crossing.place for crossing in execution.evaluation.crossings]
             self._interfaces.update(execution.doors, (place.interface for place in places))
             self._agents.update(place.agent for place in places)
@@ -172,7 +179,7 @@ class Workbench:
 
     def remarks_on(self, task_id: str) -> tuple[str, ...]:
         """Return what the author of the target should know after the runs of a task without injections."""
-        return tuple(self._remarks.get(task_id, ()))
+        return (*self._remarks.get(task_id, ()), *_equal_seeds(self._seeds.get(task_id, {})))
 
     def _noting_files(self, experiment: Experiment, schedule: Schedule, fingerprinting: Fingerprinting) -> Execution:
         with watch_files() as written:
@@ -267,6 +274,21 @@ class Workbench:
         except Exception as error:  # the worker is a seam: a fault of the harness is an outcome with what is known
             text = f"{type(error).__name__}: {error}"
         return failed_evaluation(begun[-1].schedule if begun else job.schedule, text)
+
+
+def _equal_seeds(digests: Mapping[int, str]) -> Iterator[str]:
+    """Yield a remark for each group of seeds whose runs without injections differ in nothing but the seed.
+
+    It is advice and no rule: code that only a fault leads to, such as a retry, may still draw from the seed.
+    """
+    for digest in dict.fromkeys(digests.values()):
+        equal = sorted(seed for seed, one in digests.items() if one == digest)
+        if len(equal) > 1:
+            listed = ", ".join(map(str, equal[:SEEDS_SHOWN])) + (" and more" if len(equal) > SEEDS_SHOWN else "")
+            yield (
+                f"{len(equal)} seeds give the same run without faults: {listed}. If nothing behind a fault depends on "
+                f"the seed either, one of them finds as much in less time: `seeds: [{equal[0]}]`."
+            )
 
 
 def run_experiment(
