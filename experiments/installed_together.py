@@ -11,9 +11,10 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
+
+from chaosagent.clock import timestamp
 
 EXTRAS = (
     *("dojo", "langgraph", "openai-agents", "pydantic-ai", "autogen"),
@@ -92,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FileNotFoundError:
         print("uv is not installed; `pip install uv` brings it.", file=sys.stderr)
         return 2
-    made = f"Resolved on {datetime.now(UTC).date()} for Python {options.python}, each with the extra `{BASE}`:"
+    made = f"Resolved on {timestamp()[:10]} for Python {options.python}, each with the extra `{BASE}`:"
     text = f"{made}\n\n{table(EXTRAS, reasons)}"
     if options.write is None:
         print(text)
