@@ -9,25 +9,22 @@
 | a list of these | that one of them matches; an empty list matches nothing |
 
 The text of an answer in parts, as protocols for tools have it, is that of its parts, that of an HTTP response its body;
-of any other data it is the JSON. Patterns come from files of strangers, so they are matched in linear time, by the
-engine that pydantic brings along: it has neither look-around nor references back.
+of any other data it is the JSON. Patterns come from files of strangers, so they are matched in linear time, see
+`chaosagent.effects.linear_pattern`.
 """
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard, cast
+from typing import Protocol, TypeAlias, TypeGuard, cast
 
 from chaosagent.canonical import Plain, plain
+from chaosagent.effects.linear_pattern import LinearPattern, linear_pattern
 from chaosagent.errors import UsageError
-
-if TYPE_CHECKING:
-    from pydantic_core import SchemaValidator
 
 Test: TypeAlias = Callable[[Mapping[str, Plain], Plain], bool]
 Loader: TypeAlias = Callable[[str, str], object]
@@ -35,9 +32,8 @@ Loader: TypeAlias = Callable[[str, str], object]
 ConditionForm: TypeAlias = "str | Mapping[str, Plain] | Test | Sequence[ConditionForm]"
 """What users write for a condition."""
 
-PATTERN_MAX = 1_000
 TEXT_MAX = 1_000_000
-"""Characters of a pattern, and of a text that it is matched with."""
+"""Characters of a text that a pattern is matched with."""
 KEYS = ("exit_code", "function", "is", "json", "text")
 NONZERO = "nonzero"
 FORMS = "a pattern, {json: PATH, is: VALUE}, {exit_code: nonzero}, {function: FILE.py:NAME}, or a list of these"
@@ -69,15 +65,15 @@ class TextCondition:
     """Matches answers in whose text a regular expression matches somewhere.
 
     Attributes:
-        pattern: The regular expression, in the syntax of Rust's crate `regex`.
+        pattern: The regular expression.
     """
 
-    pattern: str
+    pattern: LinearPattern
 
     def why(self, arguments: Mapping[str, Plain], answer: Plain) -> str:  # noqa: ARG002  # the protocol's
         """See `Condition`."""
-        text = text_of(answer)[:TEXT_MAX].encode("utf-8", "replace").decode()  # the engine refuses lone surrogates
-        return f"it matches {self.pattern!r}" if _engine(self.pattern).isinstance_python(text) else ""
+        text = text_of(answer)[:TEXT_MAX]
+        return f"it matches {self.pattern.pattern!r}" if self.pattern.matches(text) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,26 +285,7 @@ def _is_http(answer: Plain) -> TypeGuard[Mapping[str, Plain]]:
 
 
 def _text_condition(pattern: str, where: str) -> TextCondition:
-    if not pattern or len(pattern) > PATTERN_MAX:
-        raise UsageError(
-            f"{where}: the pattern {pattern!r:.80} has {len(pattern)} characters; give 1 to {PATTERN_MAX}."
-        )
-    try:
-        _engine(pattern)
-    except Exception as error:  # the engine's own class is no public one
-        why = str(error).strip().rpartition("\n")[2].removeprefix("error: ")
-        raise UsageError(
-            f"{where}: the pattern {pattern!r:.80} cannot be used: {why}. Correct it, or give a function of arguments "
-            "and answer."
-        ) from error
-    return TextCondition(pattern)
-
-
-@functools.lru_cache(maxsize=1024)
-def _engine(pattern: str) -> SchemaValidator:
-    from pydantic_core import SchemaValidator, core_schema  # 20 ms, and few runs need it
-
-    return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
+    return TextCondition(linear_pattern(pattern, where, "Correct it, or give a function of arguments and answer."))
 
 
 def _path(given: object, where: str) -> tuple[str | int, ...]:

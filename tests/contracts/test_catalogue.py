@@ -86,7 +86,7 @@ def test_final_contracts_of_containment_are_entries_too() -> None:
         ({"contract": "ordering", "first": [], "then": "a"}, "first must have 1 or more entries"),
         ({"contract": "termination", "severity": "loud"}, r"termination\(severity='loud'\)"),
         ({"contract": "termination", "steps_max": "many"}, r"termination\(steps_max='many'\)"),
-        ({"contract": "no-leak", "patterns": ["("]}, "'\\(' is no regular expression"),
+        ({"contract": "no-leak", "patterns": ["("]}, "the pattern '\\(' cannot be used: unclosed group"),
         ({"contract": "no-leak", "patterns": {"a": 1}}, "patterns must be a text or a list of texts"),
         ({"contract": "progress", "window": 1}, "window must be a whole number, 2 or more"),
         ({"contract": "role-boundary", "allowed": ["a"]}, "allowed must be a mapping from roles"),

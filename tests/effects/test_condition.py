@@ -86,7 +86,7 @@ def test_any_text_is_a_pattern_or_is_refused_by_name(pattern: str, answer: Plain
     [
         ("(", "the pattern '\\(' cannot be used: unclosed group"),
         ("(?=a)", "look-around"),
-        ("a{1000}{1000}{100}", "cannot be used"),
+        ("a{1000}{1000}{100}", "with its repetitions written out"),
         ("a" * 1001, "has 1001 characters; give 1 to 1000"),
         ("", "has 0 characters"),
         (7, "7 is no condition. Write a pattern"),

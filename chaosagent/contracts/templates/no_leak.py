@@ -3,12 +3,12 @@
 Source: base template "no leak". What leaves: the arguments of actions that commit a high-impact effect, of
 message-like operations of services, of doors that declare `egress` and of interfaces that are named, and the final
 message. An action that the
-mediator blocked did not leave; of a rewritten one its new arguments did.
+mediator blocked did not leave; of a rewritten one its new arguments did. Patterns may come from a stranger's record, so
+they are matched in linear time, see `chaosagent.effects.linear_pattern`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import HOLDS, End, Monitor, Reading, Setting, violated
 from chaosagent.contracts.pattern import StepPattern, commits, step_pattern
 from chaosagent.contracts.settings import BROKEN, ContractSettings, check_texts, settle
-from chaosagent.errors import UsageError
+from chaosagent.effects.linear_pattern import LinearPattern, linear_pattern
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Mediation
 
@@ -27,6 +27,8 @@ OUTWARD = tuple(
 )
 """Patterns of operations that by their name tell somebody outside something."""
 
+REMEDY = "Correct it, or check it in a function with @chaosagent.contract."
+
 _NUMBERS = (int, float)
 _LISTS = (list, tuple)
 
@@ -36,7 +38,8 @@ class NoLeak(ContractSettings):
     """A canary of the task's labels, or a match of a pattern, in what leaves the target is a violation.
 
     Attributes:
-        patterns: Regular expressions of what must not leave, besides the canaries.
+        patterns: Regular expressions of what must not leave, besides the canaries; without look-around and
+            backreferences.
         interfaces: Step patterns of further ways out, such as `"service:http.*"`.
         outward: Step patterns of message-like operations.
     """
@@ -50,25 +53,25 @@ class NoLeak(ContractSettings):
         ContractSettings.__post_init__(self)
         for name in ("patterns", "interfaces", "outward"):
             settle(self, **{name: check_texts(self.id, name, getattr(self, name))})
-        for pattern in self.patterns:
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise UsageError(f"{self.id}(patterns=...): {pattern!r} is no regular expression: {error}.") from error
+        self._linear_patterns()
         step_pattern(self.outward + self.interfaces)
 
     def monitor(self, setting: Setting) -> Monitor:
         """Return a fresh check for one run."""
         canaries = tuple(canary for canary in setting.task.labels.canaries if canary)
-        return _NoLeakMonitor(canaries, self.patterns, step_pattern(self.outward + self.interfaces))
+        return _NoLeakMonitor(canaries, self._linear_patterns(), step_pattern(self.outward + self.interfaces))
+
+    def _linear_patterns(self) -> tuple[LinearPattern, ...]:
+        where = f"{self.id}(patterns=...)"
+        return tuple(linear_pattern(pattern, where, REMEDY) for pattern in self.patterns)
 
 
 class _NoLeakMonitor:
     __slots__ = ("_broken", "_canaries", "_idle", "_leaves", "_patterns")
 
-    def __init__(self, canaries: tuple[str, ...], patterns: tuple[str, ...], leaves: StepPattern) -> None:
+    def __init__(self, canaries: tuple[str, ...], patterns: tuple[LinearPattern, ...], leaves: StepPattern) -> None:
         self._canaries = canaries
-        self._patterns = tuple(re.compile(pattern) for pattern in patterns)
+        self._patterns = patterns
         self._leaves = leaves
         self._idle = not canaries and not patterns
         self._broken = False
@@ -98,7 +101,7 @@ class _NoLeakMonitor:
                 if canary in text:
                     return f"canary {number}"
             for pattern in self._patterns:
-                if pattern.search(text):
+                if pattern.matches(text):
                     return f"a match of {pattern.pattern!r}"
         return ""
 

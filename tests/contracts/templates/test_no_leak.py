@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import Reading
 from chaosagent.contracts.templates.no_leak import NoLeak
+from chaosagent.errors import UsageError
 from chaosagent.testing.steps import make_end, make_note, make_setting, make_step, watch
 from chaosagent.trace.step import Decision, Step, StepKind
 from chaosagent.vocabulary import Effect, Impact, Labels, Mediation, Outcome, Verdict
 
 SECRET = "XYZ-1"
+SECONDS_MAX = 2.0
 LABELS = Labels(canaries=("QQQ", SECRET))
 
 
@@ -88,3 +92,25 @@ def test_an_empty_canary_is_no_canary() -> None:
     step = make_step(0, "service:mail", "send", arguments={"a": "b"})
 
     assert watch(NoLeak(), [step], setting=make_setting(labels=Labels(canaries=("",))))[-1].verdict is Verdict.HOLDS
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(a*)*b"])
+def test_a_pattern_that_makes_other_engines_backtrack_forever_ends_at_once(pattern: str) -> None:
+    step = make_step(0, "service:mail", "send", arguments={"text": "a" * 50_000 + "!"})
+    begun = time.perf_counter()
+
+    said(step, NoLeak(patterns=(pattern,)))
+
+    assert time.perf_counter() - begun < SECONDS_MAX
+
+
+@pytest.mark.parametrize("pattern", [r"(?<!\d)\d{16}", r"(a)\1", "(?=a)b"])
+def test_a_pattern_that_takes_more_than_linear_time_is_refused_with_what_to_write_instead(pattern: str) -> None:
+    with pytest.raises(UsageError, match=r"without look-around and backreferences.* with @chaosagent\.contract"):
+        NoLeak(patterns=(pattern,))
+
+
+def test_a_text_with_a_lone_surrogate_is_searched_too() -> None:
+    last = said(make_step(0, "service:mail", "send", arguments={"text": "\ud800 key-1"}), NoLeak(patterns=("key-\\d",)))
+
+    assert last.verdict is Verdict.VIOLATED
