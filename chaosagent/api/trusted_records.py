@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from importlib.machinery import all_suffixes
 from pathlib import Path, PurePosixPath
 
 from chaosagent.canonical import Plain
@@ -21,22 +22,21 @@ def refuse_foreign_code(record: ReplayRecord, *, trusts_target: bool, remedy: st
         remedy: The option or parameter that names the target.
 
     Raises:
-        RecordError: The record names its target or a contract by an absolute path, by one with `..`, or by what is no
-            name of a module.
+        RecordError: The record names its target or a contract by an absolute path, by one with `..`, by one that a
+            symbolic link leads outside, or by what is no name of a module.
     """
-    reference = record.target_reference
-    is_file = reference.endswith(COMMAND_FILES)
-    place = reference if is_file else reference.rpartition(":")[0]
-    if not trusts_target and (is_file or ":" in reference) and not stays_inside(place):
+    outside = "" if trusts_target else _outside(record.target_reference)
+    if outside:
         raise RecordError(
-            f"the record names its target as {reference!r}, outside the working directory; a record alone does not get "
+            f"the record names its target as {record.target_reference!r}, {outside}; a record alone does not get "
             f"such code imported. If you trust it, name the target with {remedy}."
         )
     for contract in _named_contracts(record.contract_specs):
-        if not stays_inside(contract.partition(":")[0]):
+        outside = leads_outside(contract.partition(":")[0])
+        if outside:
             raise RecordError(
-                f"the record names a contract as {contract!r}, outside the working directory; such code is never "
-                "imported. Search again for a record of your own."
+                f"the record names a contract as {contract!r}, {outside}; such code is never imported. Search "
+                "again for a record of your own."
             )
 
 
@@ -51,13 +51,19 @@ def refuse_foreign_reference(reference: str, folder: Path, remedy: str) -> None:
     Raises:
         UsageError: The target is such code.
     """
-    is_file = reference.endswith(COMMAND_FILES)
-    place = reference if is_file else reference.rpartition(":")[0]
-    if (is_file or ":" in reference) and not stays_inside(place):
+    outside = _outside(reference)
+    if outside:
         raise UsageError(
-            f"{folder}: its target is {reference!r}, outside the working directory; a folder alone does not get "
+            f"{folder}: its target is {reference!r}, {outside}; a folder alone does not get "
             f"such code imported. Go to the directory that the target lies in, or {remedy}."
         )
+
+
+def _outside(reference: str) -> str:
+    """Return where a target lies, for messages, empty for one in the working directory or a registered one."""
+    is_file = reference.endswith(COMMAND_FILES)
+    place = reference if is_file else reference.rpartition(":")[0]
+    return leads_outside(place) if is_file or ":" in reference else ""
 
 
 def refuse_other_target(record: ReplayRecord, target: Target | ChaosAgentError, remedy: str) -> None:
@@ -72,12 +78,37 @@ def refuse_other_target(record: ReplayRecord, target: Target | ChaosAgentError, 
         )
 
 
-def stays_inside(place: str) -> bool:
-    """Return whether a place is a relative file without `..`, or the name of a module."""
-    if place.endswith((".py", *COMMAND_FILES)):
-        path = PurePosixPath(place)
-        return not path.is_absolute() and ".." not in path.parts
-    return all(part.isidentifier() for part in place.split("."))
+def leads_outside(place: str) -> str:
+    """Return why a place is not trusted; empty for a relative file without `..` and for the name of a module.
+
+    Whatever of it lies in the working directory must lie there once symbolic links are followed, too.
+
+    Args:
+        place: A file, or the dotted name of a module.
+    """
+    is_file = place.endswith((".py", *COMMAND_FILES))
+    path = PurePosixPath(place)
+    if (path.is_absolute() or ".." in path.parts) if is_file else not all(map(str.isidentifier, place.split("."))):
+        return "outside the working directory"
+    here = Path.cwd().resolve()
+    for candidate in [Path(place)] if is_file else _files_of(place):
+        try:
+            found = (here / candidate).resolve()
+        except (OSError, RuntimeError, ValueError) as error:  # links in a circle, and names that no file can have
+            return f"which cannot be followed ({error})"
+        if not found.is_relative_to(here):
+            return f"which a symbolic link leads outside the working directory, to {found}"
+    return ""
+
+
+def _files_of(module: str) -> Iterator[Path]:
+    """Yield what is executed on import of a module in the working directory, whether it is there or not."""
+    folder = Path()
+    for name in module.split("."):
+        yield from (folder / f"{name}{suffix}" for suffix in all_suffixes())
+        folder /= name
+        yield folder
+        yield from (folder / f"__init__{suffix}" for suffix in all_suffixes())
 
 
 def _named_contracts(entry: Plain) -> Iterator[str]:
