@@ -61,7 +61,8 @@ from chaosagent.replays.sections import (
     write_step,
     write_verdict,
 )
-from chaosagent.replays.typed import ITEMS_MAX, Section
+from chaosagent.replays.typed import ITEMS_MAX, Section, refuse
+from chaosagent.trace.tagged import has_surrogates
 from chaosagent.trace.trace import ContractVerdict, Trace
 from chaosagent.vocabulary import LIMITS_REACHED, Ending, Labels, SystemConfig, Task, Verdict
 
@@ -292,9 +293,11 @@ def read_sections(sections: Plain, version: int) -> ReplayRecord:
 
 
 def _read_task(task: Section) -> Task:
-    labels = task.section("labels")
+    labels, name = task.section("labels"), task.text("id")
+    if has_surrogates(name):
+        refuse("record.task.id", "a text without lone surrogates", name)
     return Task(
-        id=task.text("id"),
+        id=name,
         input=task.raw("input"),
         category=task.text("category"),
         untrusted=task.texts("untrusted"),

@@ -25,7 +25,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from chaosagent.adapters.command import SECONDS_MAX, command
@@ -42,6 +41,7 @@ from chaosagent.proxy.upstream import answers_in, base_url, canned_model
 from chaosagent.targets.references import load_object
 from chaosagent.targets.target import Target
 from chaosagent.vocabulary import Labels, SystemConfig, Task
+from chaosagent.yaml_file import quote_value, read_yaml
 
 SCRIPTED, CANNED = "scripted:", "canned:"
 
@@ -125,18 +125,21 @@ def load_command(file: Path, where: str = "") -> Target:
     tasks = [
         Task(task.id, task.input, task.category, tuple(task.untrusted), _labels(task.labels)) for task in said.tasks
     ]
-    return command(
-        said.command,
-        models=models,
-        services=services,
-        mcp=mcp,
-        tasks=tasks,
-        configs=[SystemConfig(config.name, config.settings) for config in said.configs],
-        name=said.name or folder.name,
-        folder=folder,
-        objective=objective,
-        **said.model_dump(include={"environment", "secrets", "prompts", "pure", "together_seconds", "seconds_max"}),
-    )
+    try:
+        return command(
+            said.command,
+            models=models,
+            services=services,
+            mcp=mcp,
+            tasks=tasks,
+            configs=[SystemConfig(config.name, config.settings) for config in said.configs],
+            name=said.name or folder.name,
+            folder=folder,
+            objective=objective,
+            **said.model_dump(include={"environment", "secrets", "prompts", "pure", "together_seconds", "seconds_max"}),
+        )
+    except UsageError as error:
+        raise UsageError(f"{file}: {error}") from error
 
 
 def model_of(place: str, folder: Path, where: str) -> str | Callable[[Mapping[str, Any]], Any]:
@@ -165,22 +168,21 @@ def service_of(place: str, folder: Path, where: str) -> str | Callable[[], Mappi
 def _read(file: Path, where: str) -> _CommandFile:
     prefix = f"{where}: " if where else ""
     try:
-        found = yaml.safe_load(file.read_text("utf-8"))
-    except OSError as error:
-        raise UsageError(f"{prefix}{file} cannot be read: {error.strerror}.") from error
-    except (ValueError, yaml.YAMLError) as error:
-        raise UsageError(f"{prefix}{file} is no YAML: {error}") from error
-    if not isinstance(found, dict) or "command" not in found:
+        located = read_yaml(file, "description of a command")
+    except UsageError as error:
+        raise UsageError(f"{prefix}{error}") from error
+    if "command" not in located.data:
         raise UsageError(f"{prefix}{file} describes no command: it needs a key `command`, such as `node agent.mjs`.")
     try:
-        return _CommandFile.model_validate(found)
+        return _CommandFile.model_validate(located.data)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
+        place, line = ".".join(str(part) for part in first["loc"]), located.where(*first["loc"])
         if first["type"] == "extra_forbidden":
             known = _keys_at(first["loc"][:-1])
-            raise UnknownNameError("key", str(first["loc"][-1]), known, f"{prefix}{file}: {place}") from error
-        raise UsageError(f"{prefix}{file}: {place}: {first['msg']}.") from error
+            raise UnknownNameError("key", str(first["loc"][-1]), known, f"{prefix}{line}: {place}") from error
+        allowed = first["msg"].replace("Input should be", "it must be")
+        raise UsageError(f"{prefix}{line}: {place} is {quote_value(first['input'])}; {allowed}.") from error
 
 
 def _keys_at(path: tuple[int | str, ...]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import cast
 
 from chaosagent.canonical import Plain
 from chaosagent.errors import UnknownNameError, UsageError
-from chaosagent.studyfile.located import DEPTH_MAX, VALUES_MAX, quote_value
+from chaosagent.yaml_file import DEPTH_MAX, VALUES_MAX, quote_value
 
 PLACE_MAX = 200
 NUMBER_BITS_MAX = 4_096

@@ -26,11 +26,11 @@ from chaosagent.replays.store import read_record
 from chaosagent.report.page import Page, folded_html, page_html, table_html
 from chaosagent.report.trace_checks_page import trace_checks_page
 from chaosagent.studyfile.checks import load_checks, parse_checks
-from chaosagent.studyfile.located import Located, quote_value
 from chaosagent.trace.genai import ImportedRun, StepPlace, run_of
 from chaosagent.trace.genai_content import Gaps
 from chaosagent.trace.otlp import SourcePlace
 from chaosagent.trace.span_files import Reading, read_groups
+from chaosagent.yaml_file import Located, quote_value
 
 if TYPE_CHECKING:
     from chaosagent.api.rows import Frame

@@ -17,9 +17,9 @@ from chaosagent.contracts.settings import ContractSettings
 from chaosagent.errors import UsageError
 from chaosagent.faults.operator import Operator, parameters_of
 from chaosagent.faults.space import Choices
-from chaosagent.studyfile.located import quote_value
 from chaosagent.targets.naming import reference_of
 from chaosagent.targets.target import Target
+from chaosagent.yaml_file import quote_value
 
 ContractEntry: TypeAlias = "Contract | str | Mapping[str, Plain]"
 OperatorEntry: TypeAlias = "Operator | type[Operator] | Choices | str | Mapping[str, Plain]"

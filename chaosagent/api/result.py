@@ -15,7 +15,7 @@ from chaosagent.errors import UsageError
 from chaosagent.limits import RUNS_MAX
 from chaosagent.report.page import Page, folded_html, page_html, table_html
 from chaosagent.report.printable import printable
-from chaosagent.studyfile.located import quote_value
+from chaosagent.yaml_file import quote_value
 
 if TYPE_CHECKING:
     from chaosagent.api.rows import Frame

@@ -26,8 +26,8 @@ from chaosagent.report.page import notice
 from chaosagent.study.result import SearchResult, StudyProgress
 from chaosagent.study.sink import Sink
 from chaosagent.studyfile import StudyFile
-from chaosagent.studyfile.located import quote_value
 from chaosagent.targets.target import Target
+from chaosagent.yaml_file import quote_value
 
 ExecutorName: TypeAlias = Literal["inline", "process", "ray"]
 

@@ -15,8 +15,8 @@ from chaosagent.api.entries import ContractEntry, Entries, OperatorEntry
 from chaosagent.canonical import Plain
 from chaosagent.errors import UsageError
 from chaosagent.studyfile import StudyFile, load_study, parse_study
-from chaosagent.studyfile.located import Located
 from chaosagent.targets.target import Target
+from chaosagent.yaml_file import Located
 
 StudyPath: TypeAlias = "str | Path"
 _OURS = ("chaosagent", "dataclasses")

@@ -90,7 +90,8 @@ def _remarks(
     make_importable(folder)
     found = load_target(reference, where="chaosagent doctor")
     chosen = found.config(config, "--config").name if config else next(iter(found.configs))
-    names = [found.task(name, "--task").id for name in tasks] if tasks else list(found.tasks)
+    where = "--task" if tasks else "chaosagent doctor"
+    names = [found.task(name, where).id for name in tasks or found.tasks]
     specs = tuple(contract.id for contract in default_contracts())
     limits = RunLimits(wall_seconds_max=wall_seconds)
     setup = WorkerSetup(reference, str(folder), chosen, specs, limits, fresh=fresh)

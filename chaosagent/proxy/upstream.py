@@ -319,12 +319,12 @@ def answers_in(file: Path, where: str) -> list[Any]:
     Raises:
         UsageError: There is no such file, or it holds no list of texts and mappings.
     """
-    import yaml
+    from chaosagent.yaml_file import read_yaml_values  # with PyYAML, which few proxies need
 
     try:
-        found = yaml.safe_load(file.read_text("utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise UsageError(f"{where}: answers cannot be read from {file}: {error}") from error
+        found = read_yaml_values(file, "file of answers")
+    except UsageError as error:
+        raise UsageError(f"{where}: {error}") from error
     if not isinstance(found, list) or not found or not all(isinstance(answer, str | dict) for answer in found):
         raise UsageError(
             f"{where}: {file} must hold a list of answers: texts, or mappings with `content` and `tool_calls`."

@@ -26,11 +26,11 @@ from chaosagent.replays.today import is_broken
 from chaosagent.searchers.random import RandomSearcher
 from chaosagent.study.plan import Plan
 from chaosagent.study.searcher import Problem
-from chaosagent.studyfile.located import quote_value
 from chaosagent.studyfile.plan import plan_of
 from chaosagent.targets.target import Target
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Effect, Landing, Outcome
+from chaosagent.yaml_file import quote_value
 
 ABREAST = 16
 PLACE = re.compile(r"\A.*?\.py:\d+: ")

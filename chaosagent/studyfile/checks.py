@@ -32,11 +32,11 @@ from chaosagent.effects.rule import effect_rule_from
 from chaosagent.errors import UnknownNameError, UsageError
 from chaosagent.execution.trace_checks import Checks
 from chaosagent.importable import make_importable
-from chaosagent.studyfile.located import Keys, Located, quote_value, read_yaml
 from chaosagent.studyfile.settings import StudySettings
 from chaosagent.targets.references import load_object
 from chaosagent.trace.genai_content import ToolRules
 from chaosagent.vocabulary import Labels
+from chaosagent.yaml_file import Keys, Located, quote_value, read_yaml
 
 KEYS = ("canaries", "contracts", "effects", "egress", "failed_when", "forbidden", "read_only")
 DEFAULT = "default"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from chaosagent.errors import UsageError
 from chaosagent.studyfile.file import StudyFile, load_study
-from chaosagent.studyfile.located import quote_value
+from chaosagent.yaml_file import quote_value
 
 DIFFERENCES_MAX = 5
 WITHOUT_EFFECT = frozenset({"search.seconds", "search.until", "search.speculate", "search.error_share"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,8 +14,8 @@ from pydantic_core import ErrorDetails
 
 from chaosagent.canonical import Plain
 from chaosagent.errors import UsageError
-from chaosagent.studyfile.located import Keys, Located, quote_value, read_yaml
 from chaosagent.studyfile.settings import CostSettings, RunSettings, SearchSettings, StudySettings
+from chaosagent.yaml_file import Keys, Located, quote_value, read_yaml
 
 COMPLAINTS_MAX = 5
 
@@ -180,8 +181,18 @@ def _complaint(located: Located, detail: ErrorDetails) -> str:
         nearest = difflib.get_close_matches(str(keys[-1]), known, n=1, cutoff=0.4)
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
         return f"{where}: unknown key {quote_value(key)}.{hint} Known: {', '.join(known)}."
-    hint = " Write it in brackets: [...]." if detail["type"] == "list_type" else ""
+    hint = " Write it in brackets: [...]." if detail["type"] == "list_type" else _hint_in_sixties(detail["input"])
     return f"{where}: {_counted_from_one(keys)} is {quote_value(detail['input'])}; {_allowed(detail)}.{hint}"
+
+
+def _hint_in_sixties(value: object) -> str:
+    """Return what to write in the place of `1:59:59`, which some readers of YAML take for a number."""
+    if not isinstance(value, str) or re.fullmatch(r"\d{1,4}(:[0-5]?\d){1,2}", value) is None:
+        return ""
+    number = 0
+    for part in value.split(":"):
+        number = 60 * number + int(part)
+    return f" Write one number, such as {number} for {value} in its smallest unit."
 
 
 def _counted_from_one(keys: Keys) -> str:

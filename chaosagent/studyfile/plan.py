@@ -25,10 +25,10 @@ from chaosagent.study.plan import Plan
 from chaosagent.study.searcher import factory_of
 from chaosagent.study.searcher_settings import check_settings, settings_of
 from chaosagent.studyfile.file import StudyFile
-from chaosagent.studyfile.located import Keys, Located, quote_value
 from chaosagent.targets.loading import COMMAND_FILES, load_target
 from chaosagent.targets.target import Target
 from chaosagent.vocabulary import Boundary, Severity
+from chaosagent.yaml_file import Keys, Located, quote_value
 
 ELSEWHERE = "For one elsewhere, install it or put its folder on PYTHONPATH, and write module:Class."
 

@@ -13,15 +13,13 @@ from chaosagent.study.searcher import DEFAULT_SEARCHER
 
 
 def _time_of_day(value: object) -> object:
-    """Return a time of day as text; YAML reads 18:00 without quotes as a number of minutes."""
-    if isinstance(value, int) and 60 <= value < 24 * 60:
-        value = f"{value // 60:02}:{value % 60:02}"
+    """Return a time of day."""
     if isinstance(value, str) and re.fullmatch(r"([01]?[0-9]|2[0-3]):[0-5][0-9]", value) is None:
         raise ValueError("it must be a time of day, such as '08:00'")
     return value
 
 
-Seed = Annotated[int, Field(ge=0)]
+Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Probability = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 TimeOfDay = Annotated[str, BeforeValidator(_time_of_day)]

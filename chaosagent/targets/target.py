@@ -13,7 +13,7 @@ from chaosagent.canonical import Plain
 from chaosagent.clock import Clock
 from chaosagent.effects.failed_when import FailedWhenForm
 from chaosagent.effects.rule import EffectRule
-from chaosagent.errors import TargetError, UnknownNameError
+from chaosagent.errors import TargetError, UnknownNameError, UsageError
 from chaosagent.governance.mediator import Mediator
 from chaosagent.vocabulary import ClockKind, Effect, Outcome, SystemConfig, Task
 
@@ -264,15 +264,17 @@ class Target:
     synchronous: bool = field(default=False)
 
     def task(self, task_id: str, where: str = "") -> Task:
-        """Return a task by id; `UnknownNameError` offers the nearest."""
+        """Return a task by id; `UnknownNameError` offers the nearest, `UsageError` refuses what no file can hold."""
         if task_id not in self.tasks:
             raise UnknownNameError(f"task of target {self.name}:", task_id, self.tasks, where)
+        _refuse_lone_surrogates("task", task_id, where)
         return self.tasks[task_id]
 
     def config(self, name: str, where: str = "") -> SystemConfig:
-        """Return a configuration by name; `UnknownNameError` offers the nearest."""
+        """Return a configuration by name; errors as `task`."""
         if name not in self.configs:
             raise UnknownNameError(f"configuration of target {self.name}:", name, self.configs, where)
+        _refuse_lone_surrogates("configuration", name, where)
         return self.configs[name]
 
 
@@ -368,6 +370,18 @@ def fresh(of: Target) -> Target:
     if not isinstance(of, Target):
         raise TargetError(f"@fresh was given {type(of).__name__}, not a target. Write it above @target, not below.")
     return replace(of, fresh=True)
+
+
+def _refuse_lone_surrogates(kind: str, name: str, where: str) -> None:
+    """Refuse a name that no file can hold."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        prefix = f"{where}: " if where else ""
+        raise UsageError(
+            f"{prefix}the name of the {kind} {name!r} has a lone surrogate, which no file can hold. Rename it in the "
+            "target."
+        ) from None
 
 
 def _refuse_twice(kind: str, target_name: str, names: list[str]) -> None:

@@ -320,7 +320,7 @@ def test_a_file_describes_a_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "complaint"),
     [
-        ({"modles": {}}, "agent.yaml: modles: unknown key 'modles'. Did you mean 'models'"),
+        ({"modles": {}}, "agent.yaml:1: modles: unknown key 'modles'. Did you mean 'models'"),
         (
             {"services": {"shop": {"upstream": "http://x", "effect": {}}}},
             "unknown key 'effect'. Did you mean 'effects'",
@@ -330,10 +330,11 @@ def test_a_file_describes_a_command(tmp_path: Path) -> None:
             {"models": {"openai": "scripted:world.py:modle"}},
             "unknown attribute of world.py 'modle'. Did you mean 'model'",
         ),
+        ({"services": {"shop": {"upstream": "http://x", "routes": ["x"]}}}, "agent.yaml: 'x' is no operation"),
         ({"models": {"openai": "scripted:other.py:model"}}, "there is no file"),
-        ({"models": {"openai": "canned:answers.yaml"}}, "answers cannot be read from"),
-        ({"command": []}, "agent.yaml: command"),
-        ({"seconds_max": -1}, "agent.yaml: seconds_max: Input should be greater than 0"),
+        ({"models": {"openai": "canned:answers.yaml"}}, "answers.yaml does not exist. Name a file of answers"),
+        ({"command": []}, "agent.yaml:1: command is []; "),
+        ({"seconds_max": -1}, "agent.yaml:1: seconds_max is -1; it must be greater than 0"),
     ],
 )
 def test_a_file_that_says_something_else_is_refused(tmp_path: Path, said: dict[str, Any], complaint: str) -> None:
@@ -343,7 +344,7 @@ def test_a_file_that_says_something_else_is_refused(tmp_path: Path, said: dict[s
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"missing\.yaml cannot be read: No such file"):
+    with pytest.raises(UsageError, match=r"missing\.yaml does not exist\. Name a description of a command"):
         load_target("missing.yaml", folder=tmp_path)
 
 

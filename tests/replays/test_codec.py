@@ -314,6 +314,13 @@ def test_a_contract_without_verdict_is_refused(record: ReplayRecord) -> None:
         decode(sealed(pack({**body_of(record), "contract": "no-such"})), "x")
 
 
+def test_a_task_whose_name_no_file_can_hold_is_refused(record: ReplayRecord) -> None:
+    packed = msgpack.packb(put(body_of(record), ("task", "id"), "\ud800"), unicode_errors="surrogatepass")
+
+    with pytest.raises(RecordError, match=r"record\.task\.id must be a text without lone surrogates"):
+        decode(sealed(packed), "x")
+
+
 def test_an_operator_that_is_not_installed_is_named(record: ReplayRecord) -> None:
     schedule = body_of(record)["schedule"].replace("service.lost_response", "service.gremlin")
 

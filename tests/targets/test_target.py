@@ -109,3 +109,12 @@ def test_settings_that_are_no_plain_data_are_refused() -> None:
 def test_effects_are_declared_by_the_arguments_that_make_them_the_same() -> None:
     assert effect("order", "amount") == EffectOf(("order", "amount"), Impact.HIGH, "")
     assert effect(impact=Impact.HARMLESS, kind="ticket") == EffectOf((), Impact.HARMLESS, "ticket")
+
+
+def test_a_name_that_no_file_can_hold_is_refused_where_it_is_asked_for() -> None:
+    odd = target(name="odd", tasks=[Task("\ud800")], configs=[SystemConfig("\udfff")])(shop)
+
+    with pytest.raises(UsageError, match=r"study\.yaml:1: the name of the task .* has a lone surrogate, .* Rename"):
+        odd.task("\ud800", "study.yaml:1")
+    with pytest.raises(UsageError, match=r"the name of the configuration '\\udfff' has a lone surrogate"):
+        odd.config("\udfff")

@@ -21,8 +21,8 @@ from chaosagent.limits import RUNS_MAX
 from chaosagent.replays.outcome import DEFAULT_RUNS_MAX, RunsMax
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.report.page import Page, folded_html, page_html, table_html
-from chaosagent.studyfile.located import quote_value
 from chaosagent.targets.target import Target
+from chaosagent.yaml_file import quote_value
 
 if TYPE_CHECKING:
     from chaosagent.api.rows import Frame

@@ -17,8 +17,8 @@ from chaosagent.study.store.facts import Facts
 from chaosagent.study.store.files import FILE_NAME
 from chaosagent.study.store.reading import facts_of_closed_store, journal_of, open_closed_store
 from chaosagent.studyfile import StudyFile, load_study, parse_study
-from chaosagent.studyfile.located import read_yaml
 from chaosagent.targets.code import changed_code
+from chaosagent.yaml_file import read_yaml
 
 OBJECTIVE_FOLDER, RANDOM_FOLDER = "objective", "random"
 SAME = ("config", "tasks", "seeds", "budget", "operators", "cost", "run", "fresh")

@@ -1,4 +1,8 @@
-"""YAML whose values know the line they stand on."""
+"""YAML whose values know the line they stand on.
+
+It is read as YAML 1.2 where YAML 1.1 surprises: `1:59:59` is a text, not the number 7199. Two escapes that make one
+character, as JSON writes it, are that character.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,8 @@ VALUES_MAX = 20_000
 YAML_TAG = "tag:yaml.org,2002:"
 TAGS = frozenset({"map", "seq", "str", "int", "float", "bool", "null", "timestamp", "binary"})
 SHOWN_MAX = 80
+DIGITS_MAX = 300
+"""Characters of a number; more fit in no `float`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,22 +112,40 @@ def read_yaml(path: Path, kind: str) -> Located:
     """
     if path.suffix.partition(":")[0] == ".py":  # a program, or a target in one as study files name it
         raise UsageError(f"{path} is Python; name a {kind}, and in it the target: `target: {_target_in(path)}`.")
+    text, data, lines = _read(path, kind)
+    if not isinstance(data, dict):
+        raise UsageError(f"{path} holds {_kind_of(data)}; a {kind} is a mapping: lines of `key: value`.")
+    return Located(str(path), text, data, lines)
+
+
+def read_yaml_values(path: Path, kind: str) -> Plain:
+    """Read a YAML file that may hold anything but nothing.
+
+    Args:
+        path: Of the file.
+        kind: What it should be, as messages name it.
+
+    Raises:
+        UsageError: As `read_yaml`, but for the mapping.
+    """
+    return _read(path, kind)[1]
+
+
+def _read(path: Path, kind: str) -> tuple[str, Plain, Mapping[Keys, int]]:
+    """Return the text of a file, what it says, and on which lines."""
     text = _text_of(path, kind)
     try:
         loader = _BoundedLoader(text)
         loader.file = str(path)
         node = loader.get_single_node()
         if node is None:
-            raise UsageError(f"{path} is empty. A {kind} needs at least the key 'target'.")
+            raise UsageError(f"{path} is empty; name a {kind}.")
         builder = _Builder(loader, str(path))
-        data = builder.build(node, ())
+        return text, builder.build(node, ()), builder.lines
     except yaml.YAMLError as error:
         raise UsageError(_complaint(path, error)) from error
     except RecursionError:
         raise UsageError(f"{path} is no {kind}: its values are nested too deeply.") from None
-    if not isinstance(data, dict):
-        raise UsageError(f"{path} holds {_kind_of(data)}; a {kind} is a mapping: lines of `key: value`.")
-    return Located(str(path), text, data, builder.lines)
 
 
 def _target_in(path: Path) -> str:
@@ -194,8 +218,22 @@ class _Builder:
 
     def _constructed(self, node: yaml.Node) -> object:
         line = node.start_mark.line + 1
+        if node.tag in _NUMBERS:
+            if len(node.value) > DIGITS_MAX:
+                raise UsageError(
+                    f"{self._file}:{line}: {quote_value(node.value)}: a number has at most {DIGITS_MAX} digits. Write "
+                    "a smaller one."
+                )
+            if ":" in node.value:  # YAML 1.1 counts it in sixties
+                return node.value
         try:
-            return self._loader.construct_object(node)
+            value = self._loader.construct_object(node)
+            return _whole_text(value) if isinstance(value, str) else value
+        except UnicodeError:
+            raise UsageError(
+                f"{self._file}:{line}: {quote_value(node.value)} has a lone surrogate, which no file can hold. Write "
+                "the character that is meant."
+            ) from None
         except ValueError as error:  # such as a date that does not exist
             raise UsageError(f"{self._file}:{line}: {quote_value(node.value)}: {error}. Put it in quotes.") from error
         except (LookupError, AttributeError) as error:  # PyYAML's, of `!!bool maybe`, `!!int ""` and `!!timestamp x`
@@ -223,6 +261,15 @@ class _Builder:
             self.lines[(*keys, key)] = line
             built[key] = self.build(value_node, (*keys, key))
         return built
+
+
+def _whole_text(text: str) -> str:
+    """Return a text in which two surrogates that belong together are the character that they stand for.
+
+    Raises:
+        UnicodeError: One of them is alone.
+    """
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16")
 
 
 def _complaint(path: Path, error: yaml.YAMLError) -> str:
@@ -273,5 +320,6 @@ def _is_huge(value: object) -> bool:
     return bool(left)
 
 
+_NUMBERS = (f"{YAML_TAG}int", f"{YAML_TAG}float")
 _WORDS: Mapping[object, str] = {None: "empty", True: "true", False: "false"}
 _READ_AS: Mapping[type, str] = {date: "a date", datetime: "a date and time", bytes: "binary data"}
