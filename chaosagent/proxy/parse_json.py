@@ -33,17 +33,29 @@ class TooManyItemsError(UncrossableError):
         super().__init__(f"it has more than {JSON_ITEMS_MAX:,} items. Send less, or a text")
 
 
+class LongNumberError(ValueError):
+    """JSON with a number of more digits than Python reads; where any bytes may cross, it can cross as such."""
+
+    def __init__(self) -> None:
+        super().__init__("it has a number of thousands of digits. Send it as a text")
+
+
 def parse_json(text: str | bytes) -> Any:
     """Return the data that JSON describes.
 
     Raises:
         UncrossableError: It nests deeper than `JSON_DEPTH_MAX` levels, or has more than `JSON_ITEMS_MAX` items.
-        ValueError: It is not JSON, or holds a number of more digits than Python reads.
+        LongNumberError: It holds a number of more digits than Python reads.
+        ValueError: It is not JSON.
     """
     try:
         found = json.loads(text)
     except RecursionError:
         raise TooDeepError from None
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise
+    except ValueError as error:
+        raise LongNumberError from error
     check_shape(found)
     return found
 

@@ -42,7 +42,7 @@ from chaosagent.proxy.dialect import Body, Dialect
 from chaosagent.proxy.failing import ErrorAnswer, error_answer, service_error
 from chaosagent.proxy.messages import Messages
 from chaosagent.proxy.model import ModelDoor
-from chaosagent.proxy.parse_json import UncrossableError, parse_json
+from chaosagent.proxy.parse_json import LongNumberError, UncrossableError, parse_json
 from chaosagent.proxy.responses import Responses
 from chaosagent.proxy.server import EXTRA, LOOPBACK, Connections, bound_socket, serving
 from chaosagent.proxy.service import Call, Handlers, Service, ServiceDoor, refuse_unnamed
@@ -271,7 +271,7 @@ class Proxy:
         wanted, why = None, "the body is no JSON object"
         try:
             wanted = parse_json(await request.body())
-        except UncrossableError as refused:
+        except (UncrossableError, LongNumberError) as refused:
             why = f"the body cannot cross: {refused}."
         except ValueError:
             pass

@@ -181,6 +181,17 @@ def test_a_body_that_nests_too_deeply_is_a_bad_request_and_nothing_else_ends(nam
     assert asked.trace.ending is Ending.FINISHED
 
 
+@pytest.mark.parametrize("name", [name for name in PATHS if name != "service"])
+def test_a_number_of_100_000_digits_is_a_bad_request_and_a_lone_surrogate_crosses(name: str) -> None:
+    odd = b'{"model": "m", "messages": [{"role": "user", "content": "\\ud800"}], "max_tokens": 1}'
+    asked = ask(BEHIND, _posting(PATHS[name], b'{"seed": ' + b"9" * 100_000 + b"}", odd))
+
+    refused, answered = asked.told
+    assert (refused.status_code, answered.status_code) == (400, 200)
+    assert "a number of thousands of digits. Send it as a text" in refused.json()["error"]["message"]
+    assert asked.trace.ending is Ending.FINISHED
+
+
 def _message(text: str) -> bytes:
     call = {"id": "c", "type": "function", "function": {"name": "get", "arguments": text}}
     return json.dumps({"choices": [{"message": {"role": "assistant", "tool_calls": [call]}}]}).encode()

@@ -30,6 +30,6 @@ def test_data_below_the_limit_are_refused_and_at_the_limit_taken(levels: int, pa
 
 @pytest.mark.parametrize("text", ["{oops", "", "9" * 5_000, b"\xff"])
 def test_what_is_not_json_is_no_matter_of_depth(text: str | bytes) -> None:
-    with pytest.raises(ValueError, match=r"Expecting|Exceeds the limit|can't decode") as raised:
+    with pytest.raises(ValueError, match=r"Expecting|number of thousands of digits|can't decode") as raised:
         parse_json(text)
     assert not isinstance(raised.value, TooDeepError)
