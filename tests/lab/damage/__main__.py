@@ -1,4 +1,7 @@
-"""Damages stores and files of answers: `python -m tests.lab.damage --stores 2000 --answers 2000`."""
+"""Damages all that is read from files, and prints how that ended.
+
+`python -m tests.lab.damage --records 20000 --studies 5000 --spans 5000 --stores 2000 --answers 2000`
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,9 @@ from collections.abc import Callable, Iterable
 
 from tests.lab.damage.attack import attack_answers, attack_store
 from tests.lab.damage.outcome import Case, Outcome
+from tests.lab.damage.records import attack_record
+from tests.lab.damage.spans import attack_spans
+from tests.lab.damage.studies import attack_study
 
 SHOWN = 300
 
@@ -17,6 +23,9 @@ SHOWN = 300
 def main() -> int:
     """Damage files, and print how they ended; exit code 1 if any ended wrongly."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=2000)
+    parser.add_argument("--studies", type=int, default=500)
+    parser.add_argument("--spans", type=int, default=500)
     parser.add_argument("--stores", type=int, default=200)
     parser.add_argument("--answers", type=int, default=200)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
@@ -26,6 +35,9 @@ def main() -> int:
     wrong = 0
     with multiprocessing.Pool(asked.jobs) as pool:
         attacks: list[tuple[str, Callable[[int], Case], int]] = [
+            ("records", attack_record, asked.records),
+            ("study files", attack_study, asked.studies),
+            ("files of spans", attack_spans, asked.spans),
             ("stores", attack_store, asked.stores),
             ("files of answers", attack_answers, asked.answers),
         ]

@@ -20,7 +20,7 @@ from chaosagent.study.store.study_store import StudyStore
 from tests.lab.damage import answer_files
 from tests.lab.damage.damaged_bytes import damage_bytes
 from tests.lab.damage.damaged_rows import damage_rows
-from tests.lab.damage.outcome import Case, outcome_of
+from tests.lab.damage.outcome import Case, outcome_and_leaks
 from tests.lab.damage.stores import PLANS, Template, essence, rows_in, run, templates
 
 PRIVATE = ("study.db", "answers.db", "memo.db")
@@ -96,7 +96,7 @@ def _dumped(path: Path) -> list[str]:
 
 
 def _case(number: int, damage: str, use: str, folder: Path, work: Callable[[], str]) -> Case:
-    outcome, detail, leaked = outcome_of(work)
+    outcome, detail, leaked = outcome_and_leaks(work)
     readable = sorted(
         path.name
         for path in folder.iterdir()

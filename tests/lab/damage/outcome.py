@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import gc
+import signal
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -12,14 +13,22 @@ from typing import Any
 
 from chaosagent.errors import ChaosAgentError
 
+CPU_SECONDS_MAX, SECONDS_MAX = 5, 60
+"""Of the processor, which a busy machine does not use up; and of real time, for what waits."""
+
 
 class Outcome(enum.Enum):
-    """`SAME` and `REFUSED` are right; `CHANGED` is a damaged value that was believed, `CRASHED` another exception."""
+    """How it ended.
+
+    `SAME` and `REFUSED` are right; `SAME` of a file without checksum says that it was read. `CHANGED` is a damaged
+    value that was believed, `CRASHED` another exception, `HUNG` one that did not end.
+    """
 
     SAME = "same"
     REFUSED = "refused"
     CHANGED = "changed"
     CRASHED = "crashed"
+    HUNG = "hung"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +56,11 @@ class Case:
     @property
     def is_wrong(self) -> bool:
         """Whether anything is wrong with it."""
-        return self.outcome in {Outcome.CHANGED, Outcome.CRASHED} or self.leaked > 0 or bool(self.readable_by)
+        return (
+            self.outcome in {Outcome.CHANGED, Outcome.CRASHED, Outcome.HUNG}
+            or self.leaked > 0
+            or bool(self.readable_by)
+        )
 
 
 @dataclass(slots=True)
@@ -84,22 +97,56 @@ def connections_counted() -> Iterator[Connections]:
         sqlite3.connect = connect
 
 
-def outcome_of(use: Callable[[], str]) -> tuple[Outcome, str, int]:
+class HungError(BaseException):
+    """Something took too long."""
+
+
+@contextlib.contextmanager
+def hang_limit() -> Iterator[None]:
+    """Raise `HungError` in what takes too long; for the main thread."""
+
+    def stop(*_: object) -> None:
+        raise HungError
+
+    limits = [
+        (signal.SIGPROF, signal.ITIMER_PROF, CPU_SECONDS_MAX),
+        (signal.SIGALRM, signal.ITIMER_REAL, SECONDS_MAX),
+    ]
+    before = [signal.signal(number, stop) for number, _, _ in limits]
+    for _, timer, seconds in limits:
+        signal.setitimer(timer, seconds)
+    try:
+        yield
+    finally:
+        for (number, timer, _), handler in zip(limits, before, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)
+
+
+def outcome_of(use: Callable[[], str]) -> tuple[Outcome, str]:
     """Use a damaged file.
 
     Args:
         use: Returns what changed, empty when nothing did.
 
     Returns:
-        How it ended, the message or what changed, and how many connections stayed open.
+        How it ended, and the message or what changed.
     """
-    with connections_counted() as counts:
-        try:
+    try:
+        with hang_limit():
             changed = use()
-            outcome, detail = (Outcome.CHANGED, changed) if changed else (Outcome.SAME, "")
-        except ChaosAgentError as error:
-            outcome, detail = Outcome.REFUSED, f"{type(error).__name__}: {error}"
-        except Exception as error:  # what is counted here
-            outcome, detail = Outcome.CRASHED, f"{type(error).__name__}: {error}"
+    except HungError:
+        return Outcome.HUNG, f"more than {CPU_SECONDS_MAX} s of the processor or {SECONDS_MAX} s"
+    except ChaosAgentError as error:
+        return Outcome.REFUSED, f"{type(error).__name__}: {error}"
+    except Exception as error:  # what is counted here
+        return Outcome.CRASHED, f"{type(error).__name__}: {error}"
+    return (Outcome.CHANGED, changed) if changed else (Outcome.SAME, "")
+
+
+def outcome_and_leaks(use: Callable[[], str]) -> tuple[Outcome, str, int]:
+    """Use a damaged file as `outcome_of` does, and return how many connections to SQLite stayed open, too."""
+    with connections_counted() as counts:
+        outcome, detail = outcome_of(use)
         gc.collect()
     return outcome, detail, counts.opened - counts.closed
