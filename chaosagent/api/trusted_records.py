@@ -7,10 +7,13 @@ from importlib.machinery import all_suffixes
 from pathlib import Path, PurePosixPath
 
 from chaosagent.canonical import Plain
+from chaosagent.effects.linear_pattern import linear_pattern
 from chaosagent.errors import ChaosAgentError, RecordError, UsageError
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.targets.loading import COMMAND_FILES
 from chaosagent.targets.target import Target
+
+NO_LEAK = "no-leak"
 
 
 def refuse_foreign_code(record: ReplayRecord, *, trusts_target: bool, remedy: str = "--target") -> None:
@@ -38,6 +41,19 @@ def refuse_foreign_code(record: ReplayRecord, *, trusts_target: bool, remedy: st
                 f"the record names a contract as {contract!r}, {outside}; such code is never imported. Search "
                 "again for a record of your own."
             )
+
+
+def refuse_unusable_patterns(record: ReplayRecord) -> None:
+    """Refuse a record with a contract whose pattern could take for ever, or is none.
+
+    Raises:
+        RecordError: The message says which.
+    """
+    for pattern in _patterns(record.contract_specs):
+        try:
+            linear_pattern(pattern, "a contract of the record", "Search again for a record with another one.")
+        except UsageError as error:
+            raise RecordError(str(error)) from error
 
 
 def refuse_foreign_reference(reference: str, folder: Path, remedy: str) -> None:
@@ -109,6 +125,19 @@ def _files_of(module: str) -> Iterator[Path]:
         folder /= name
         yield folder
         yield from (folder / f"__init__{suffix}" for suffix in all_suffixes())
+
+
+def _patterns(entry: Plain) -> Iterator[str]:
+    """Yield the regular expressions of entries, of those inside of others, too."""
+    if isinstance(entry, list | tuple):
+        for inside in entry:
+            yield from _patterns(inside)
+    elif isinstance(entry, Mapping):
+        given = entry.get("patterns") if entry.get("contract") == NO_LEAK else None
+        listed = given if isinstance(given, list | tuple) else [given]
+        yield from (pattern for pattern in listed if isinstance(pattern, str))
+        for setting in ("requires", "final"):
+            yield from _patterns(entry.get(setting))
 
 
 def _named_contracts(entry: Plain) -> Iterator[str]:

@@ -130,6 +130,17 @@ def test_a_record_alone_gets_nothing_imported_from_outside(
     assert chaosagent("replay", stranger, "--target", "agent.py:shop").code == 1
 
 
+@pytest.mark.parametrize("pattern", ["(?=a)b", "(a{0,300}){0,300}b"])
+def test_a_pattern_that_may_take_for_ever_is_refused(chaosagent: Command, records: Path, pattern: str) -> None:
+    leak = {"contract": "no-leak", "id": "theirs", "patterns": [pattern]}
+    stranger = rewritten(records, contract_specs=("at-most-once", {"contract": "containment", "final": [leak]}))
+
+    answer = chaosagent("replay", stranger, "--mode", "both")
+
+    assert answer.code == 2
+    assert f"a contract of the record: the pattern {pattern!r}" in answer.out
+
+
 def test_a_refused_record_does_not_keep_others_from_being_replayed(chaosagent: Command, records: Path) -> None:
     rewritten(records, target_reference="/tmp/trap.py:shop")
 

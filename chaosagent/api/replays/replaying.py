@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chaosagent.api.replays.replayed import ReplayedRecord
-from chaosagent.api.trusted_records import refuse_foreign_code, refuse_other_target
+from chaosagent.api.trusted_records import (
+    refuse_foreign_code,
+    refuse_other_target,
+    refuse_unusable_patterns,
+)
 from chaosagent.errors import ChaosAgentError, RecordError, StudyError, TargetError, UsageError
 from chaosagent.execution.workers.workbench import load_workbench
 from chaosagent.importable import make_importable
@@ -156,6 +160,7 @@ class Replayer:
         try:
             record = one.read()
             refuse_foreign_code(record, trusts_target=given is not None, remedy=self._words.target)
+            refuse_unusable_patterns(record)
             loaded = _target_of(record, path, given, self._targets, self._words.target)
             refuse_other_target(record, loaded, self._words.target)
             review = _reviewed(path, record, is_replaced=accept) if one.has_file else Review()
