@@ -31,6 +31,7 @@ from chaosagent.searchers.tpe import TpeSearcher
 from chaosagent.seeds import Streams
 from chaosagent.study.searcher import SEARCHERS, Proposal, SearcherFactory, SearchProgress
 from chaosagent.testing.searchers import SearcherConformance
+from tests.thorough import IS_THOROUGH
 
 FOLDER = Path(__file__).parents[2] / "searchers"
 
@@ -89,7 +90,7 @@ class TestHypothesis(SearcherConformance):
     """An engine that drives; it takes long for each trial."""
 
     make = HypothesisSearcher
-    trials_max = 30
+    trials_max = 30 if IS_THOROUGH else 10
 
 
 class TestDiversity(SearcherConformance):
