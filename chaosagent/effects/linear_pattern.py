@@ -1,8 +1,7 @@
 """Regular expressions out of files of strangers, matched in time that grows with the text and never explodes.
 
-The engine is Rust's crate `regex`, which pydantic brings along: it has neither look-around nor backreferences, and `$`
-matches only at the very end. Its time also grows with the size of a pattern with all repetitions written out, so that
-is limited, too.
+The engine is Rust's crate `regex`, which pydantic brings along: it has neither look-around nor backreferences. Its
+time also grows with the size of a pattern with all repetitions written out, so that is limited, too.
 """
 
 from __future__ import annotations
@@ -36,8 +35,14 @@ class LinearPattern:
     pattern: str
 
     def matches(self, text: str) -> bool:
-        """Whether it matches somewhere in a text; a lone surrogate counts as a question mark."""
-        return _engine(self.pattern).isinstance_python(text.encode("utf-8", "replace").decode())
+        """Whether it matches somewhere in a text; a lone surrogate counts as a question mark.
+
+        As in Python, `$` also matches before a line break at the very end.
+        """
+        engine, text = _engine(self.pattern), text.encode("utf-8", "replace").decode()
+        if engine.isinstance_python(text):
+            return True
+        return "$" in self.pattern and text.endswith("\n") and engine.isinstance_python(text[:-1])
 
 
 def linear_pattern(pattern: str, where: str, remedy: str) -> LinearPattern:
