@@ -143,6 +143,11 @@ class LiveDisplay(_NewsDisplay):
         )
 
 
+def _rounded(rate: float) -> str:
+    """Return a rate with digits that count: a slow target makes less than one run a second."""
+    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
+
+
 def summary_of(progress: StudyProgress, plan: Plan) -> str:
     """Return how far a study is in one line."""
     doing = _doing(progress)
@@ -163,7 +168,7 @@ def space_lines(progress: StudyProgress, plan: Plan, rate: float) -> list[str]:
         reach.append((level.cost, (reach[-1][1] if reach else 0) + level.schedules))
         lines.append(
             f"cost {range_of(level.cost, plan.budget)}: at least {level.schedules:,} schedules; to run all up to there "
-            f"takes {readable(reach[-1][1] / rate)} at {rate:,.0f} runs a second"
+            f"takes {readable(reach[-1][1] / rate)} at {_rounded(rate)} runs a second"
         )
     if lines:
         lines.append("that is a rough guide: rules prove many schedules without a run, and faults lead to more calls")

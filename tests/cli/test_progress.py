@@ -134,6 +134,15 @@ def test_limits_that_end_a_session_before_a_level_of_cost_is_through_are_told(pl
     assert "ends" not in told(trials_max=10**6, seconds_max=4_000.0)
 
 
+@pytest.mark.parametrize(("rate", "shown"), [(0.318, "0.32"), (4.0, "4"), (1234.5, "1,234")])
+def test_a_rate_is_told_with_digits_that_count(plan: Plan, rate: float, shown: str) -> None:
+    progress = StudyProgress(searches=4, levels=(Level(1, 100, 0, 0),))
+
+    (line, *_) = space_lines(progress, plan, rate=rate)
+
+    assert line.endswith(f"at {shown} runs a second")
+
+
 def test_the_live_display_counts_seconds_without_changing_what_others_are_told(
     plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
