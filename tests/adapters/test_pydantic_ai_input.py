@@ -65,9 +65,11 @@ class TestWithTheFramework:
         with pytest.raises(TargetError, match="declared read-only and has effects"):
             _opened([_agent()], effects={"get_order": effect("order")}, read_only=["get_order"])
 
-    def test_an_agent_without_doors_is_refused(self) -> None:
-        with pytest.raises(TargetError, match=r"agent 'clerk' has no doors: give it `capabilities=\[doors\]`"):
-            _opened([_agent(capabilities=[])])
+    def test_no_agent_and_one_with_two_doors_are_refused(self) -> None:
+        from chaosagent.adapters.pydantic_ai import doors
+
+        with pytest.raises(TargetError, match=r"agent 'clerk' has two doors: give it `capabilities=\[doors\]` once"):
+            _opened([_agent(capabilities=[doors, doors])])
         with pytest.raises(TargetError, match="there is no agent"):
             _opened([])
 

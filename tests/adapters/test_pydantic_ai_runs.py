@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -16,12 +18,14 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from chaosagent.adapters.pydantic_ai import doors, through_doors
+from chaosagent.adapters.pydantic_ai.given_doors import given_doors
+from chaosagent.effects.rule import effect
 from chaosagent.execution.exact_replay import serve
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.faults.schedule import parse
 from chaosagent.targets.target import Run, Target, target
-from chaosagent.vocabulary import Outcome, SystemConfig, Task
+from chaosagent.vocabulary import Ending, Outcome, SystemConfig, Task
 
 
 async def _words(_: Any, __: AgentInfo) -> Any:
@@ -57,6 +61,52 @@ def test_a_stream_tells_the_answer_that_crossed_and_a_broken_one_breaks_off() ->
     assert _executed(streaming).trace.outcome.message == "It is on its way."
     broken = _executed(streaming, "model:m[1]@clerk truncated_stream(share=0.75)")
     assert broken.trace.outcome.message == "It is"
+
+
+def _asking(tools: Sequence[Any] = (), **options: Any) -> Agent[None, str]:
+    return Agent(FunctionModel(_decide, model_name="m"), name="clerk", tools=tools, **options)
+
+
+async def pay(order: str) -> str:
+    """Pay an order back."""
+    return f"paid {order}"
+
+
+@pytest.mark.parametrize("at_run", [False, True])
+def test_an_agent_of_somebody_else_crosses_doors_in_the_block_and_is_as_it_was_behind_it(at_run: bool) -> None:
+    theirs, with_doors = _asking([pay]), _asking([pay], capabilities=[doors])
+    options: dict[str, Any] = {"capabilities": [doors]} if at_run else {}
+
+    def asking(agent: Agent[None, str], **options: Any) -> Target:
+        @target
+        async def asked(_: Task, run: Run) -> Outcome:
+            with through_doors(run, [agent], effects={"pay": effect("order")}):
+                return Outcome((await agent.run("Pay A", **options)).output, success=True)
+
+        return asked
+
+    trace = _executed(asking(theirs, **options)).trace
+
+    assert [step.interface for step in trace.steps].count("service:pay") == 1
+    assert trace.outcome.message == "done"
+    assert trace.steps == _executed(asking(with_doors)).trace.steps
+    assert "iter" not in vars(theirs)
+    assert asyncio.run(theirs.run("Pay A")).output == "done"
+    lost = _executed(asking(theirs), "service:pay[1]@clerk service.lost_response(when=after)").trace
+    assert lost.ending is Ending.CRASHED
+
+
+def test_blocks_that_overlap_keep_the_doors_until_the_last_one_ends() -> None:
+    theirs, capability = _asking(), object()
+    first, second = given_doors([theirs], capability), given_doors([theirs], capability)
+
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+
+    assert "iter" in vars(theirs)
+    second.__exit__(None, None, None)
+    assert "iter" not in vars(theirs)
 
 
 def _paying(failures: int) -> Target:

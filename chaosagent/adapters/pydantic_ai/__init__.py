@@ -1,8 +1,7 @@
 """Agents of pydantic-ai: their models, tools, hand-offs and conversations cross doors.
 
-    from chaosagent.adapters.pydantic_ai import doors, through_doors
-
-    support = Agent(model, name="support", tools=[get_order, refund], capabilities=[doors])
+    from chaosagent.adapters.pydantic_ai import through_doors
+    from my_agents import support    # Agent(model, name="support", tools=[get_order, refund])
 
     @chaosagent.target(tasks=[...])
     async def desk(task, run):
@@ -10,7 +9,10 @@
             result = await support.run(task.input["question"])
         return chaosagent.Outcome(result.output, success=True)
 
-Outside such a block `doors` adds nothing. Each agent's calls carry its name, `service:refund[1]@support`:
+The agents stay as they are: within the block each of their runs is given a capability, and afterwards nothing is left
+of it. An agent may also have it from the start, `Agent(..., capabilities=[doors])`, to say where among its other
+capabilities it stands; outside of a run `doors` adds nothing. Each agent's calls carry its name,
+`service:refund[1]@support`:
 
 * a tool is `service:<tool>`, operation `call`. It is entered at the function itself: within the tool's time limit, and
   where what it raises is the tool's own failure for the framework, for its retries and for other capabilities;
@@ -28,10 +30,11 @@ tool calls are renamed by first appearance, and those that the framework makes u
 `call-1` in its `RunContext`. Parallel tool calls are asked in the order of the model's message, which is the
 framework's own. In virtual time, synchronous tools run in one thread in the order of asking
 (`Agent.using_thread_executor`: the loop knows nothing of the threads that are taken otherwise), and `timeout=` of a run
-is counted by the run's clock. Nothing of the framework is replaced: what is set stands in context variables.
+is counted by the run's clock. Of the framework nothing is replaced; of an agent without doors the method by which its
+runs begin is, within the block.
 
 What a tool returns reaches the agent as the model is shown it: a pydantic model is a mapping there. Not seen are output
-functions, tools that the provider runs itself, and realtime sessions. List `doors` last among the capabilities.
+functions, tools that the provider runs itself, and realtime sessions. An agent that has `doors` itself lists them last.
 """
 
 from __future__ import annotations
@@ -70,7 +73,7 @@ def through_doors(
 
     Args:
         run: The run of an asynchronous target.
-        agents: All agents of the target, each with `doors` among its capabilities.
+        agents: All agents of the target, also those that hand-offs and tools lead to.
         handoffs: Tools that hand on to another agent.
         options: What is known about the tools, see `ToolOptions`. The exception classes of pydantic-ai are known and
             need not stand in `errors`.
@@ -78,7 +81,7 @@ def through_doors(
     Raises:
         MissingExtraError: pydantic-ai is not installed.
         UsageError: It is of a version that nothing was tried with.
-        TargetError: There is no agent, one of them has no doors, or two share a name; or the target is synchronous.
+        TargetError: There is no agent, one of them has two doors, or two share a name; or the target is synchronous.
         UnknownNameError: There is no such option, or something is said of a tool that no agent has.
     """
     FRAMEWORK.check()

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
+from contextlib import ExitStack
 from contextvars import ContextVar, Token
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,7 @@ from chaosagent.adapters.core.toolbox import as_listed
 from chaosagent.adapters.doors import Tools, refuse_twice
 from chaosagent.adapters.pydantic_ai.agent_run import AgentRun
 from chaosagent.adapters.pydantic_ai.errors import OWN
+from chaosagent.adapters.pydantic_ai.given_doors import given_doors
 from chaosagent.adapters.pydantic_ai.model import behind_door
 from chaosagent.adapters.pydantic_ai.store import StoreBehindDoor
 from chaosagent.adapters.pydantic_ai.tools import NamedTools, ToolsBehindDoors
@@ -54,7 +56,7 @@ class AgentDoors(Checkpointed):
     """
 
     def __init__(self, run: Run, agents: Sequence[Any], tools: Tools, handoffs: Sequence[str]) -> None:
-        _check_agents(agents)
+        self._without_doors = _without_doors(agents)
         _check_tools(agents, tools, handoffs)
         check_loop("pydantic-ai")
         self.run, self.handoffs = run, frozenset(handoffs)
@@ -63,12 +65,14 @@ class AgentDoors(Checkpointed):
         self.threads = InTurn()
         self.at_work: dict[str, OneAgentRun] = {}
         self._token: Token[AgentDoors | None] | None = None
+        self._given = ExitStack()
 
     def kept(self) -> Plain:
         return {name: agent_run.kept for name, agent_run in self.at_work.items()}
 
     def __enter__(self) -> AgentDoors:
         self._token = _ACTIVE.set(self)
+        self._given.enter_context(given_doors(self._without_doors, DOORS))
         self.threads = InTurn()  # those of an earlier block have ended with it
         return self
 
@@ -77,6 +81,7 @@ class AgentDoors(Checkpointed):
     ) -> None:
         if self._token is not None:
             _ACTIVE.reset(self._token)
+        self._given.close()
         self.threads.shutdown()
 
     def memory(self, store: ConversationStore, name: str = "conversations") -> ConversationStore:
@@ -185,16 +190,27 @@ class InTurn(Executor):
         return function(*args, **kwargs)
 
 
-def _check_agents(agents: Sequence[Any]) -> None:
+def _without_doors(agents: Sequence[Any]) -> list[Any]:
+    """Return the agents that have no doors of their own.
+
+    Raises:
+        TargetError: There is no agent, two share a name, or one has two doors.
+    """
     if not agents:
         raise TargetError("through_doors(run, agents): there is no agent, so that nothing would cross. Name them all.")
     refuse_twice("agents", [agent.name for agent in agents if agent.name is not None])
+    without: list[Any] = []
     for agent in agents:
         held: list[Any] = []
         agent.root_capability.apply(held.append)
-        if sum(isinstance(capability, Doors) for capability in held) != 1:
-            count = "two" if DOORS in held else "no"
-            raise TargetError(f"agent {agent.name!r} has {count} doors: give it `capabilities=[doors]`, once.")
+        count = sum(isinstance(capability, Doors) for capability in held)
+        if count > 1:
+            raise TargetError(
+                f"agent {agent.name!r} has two doors: give it `capabilities=[doors]` once, or not at all."
+            )
+        if not count:
+            without.append(agent)
+    return without
 
 
 def _check_tools(agents: Sequence[Any], tools: Tools, handoffs: Iterable[str]) -> None:
