@@ -19,7 +19,7 @@ def _time_of_day(value: object) -> object:
     return value
 
 
-Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Seed = Annotated[int, Field(ge=0, lt=10**100)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Probability = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 TimeOfDay = Annotated[str, BeforeValidator(_time_of_day)]

@@ -16,7 +16,7 @@ from chaosagent.study.plan import Plan
 from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Claim, Outcome, Task
 
-HOSTILE = "\x1b[2J\u202e\ud800\x07"
+HOSTILE = "\x1b[2J\u202e\x07"
 
 
 @target(name="shop", tasks=[Task(f"late{HOSTILE}"), Task("calm")])

@@ -44,6 +44,7 @@ TASKS = ("pays", "crashes", "reads", "asks")
 @chaosagent.target(tasks=[chaosagent.Task(name, input={"order": name}) for name in TASKS])
 async def desk(task: chaosagent.Task, run: chaosagent.Run) -> chaosagent.Outcome:
     """Pay, crash without a fault, read only, or end beyond a limit behind a fault, as the task says."""
+    run.note("drawn", number=run.rng("number").random())  # so that seeds differ, and nothing is remarked of them
     shop = run.service("shop", {"look": lambda order: {"order": order, "by": ["a", {"b": 1}]}}, read_only=True)
     bank = run.service("bank", {"pay": lambda order: order}, effects={"pay": chaosagent.effect("order", kind="paid")})
     try:
