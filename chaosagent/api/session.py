@@ -79,7 +79,7 @@ class WorkerSettings:
             return ProcessExecutor(setup, workers=self.size, limits=limits)
         from chaosagent.execution.workers.ray_pool import RayExecutor
 
-        return RayExecutor(setup, workers=self.size, limits=limits, address=self.ray_address)
+        return RayExecutor(setup, workers=self.size, limits=limits, address=self.ray_address, warn=warn)
 
 
 INLINE = WorkerSettings()
