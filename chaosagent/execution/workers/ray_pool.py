@@ -14,7 +14,6 @@ import logging
 import os
 import pickle
 import signal
-import socket
 import sys
 import threading
 from collections import deque
@@ -26,6 +25,7 @@ from chaosagent.clock import monotonic
 from chaosagent.errors import ChaosAgentError, StudyError
 from chaosagent.execution.workers.executor import Finished
 from chaosagent.execution.workers.process_pool import DEATHS_MAX, START_SECONDS_MAX, STARTS_MAX, ProcessExecutor
+from chaosagent.execution.workers.ray_address import check_answers
 from chaosagent.execution.workers.workbench import Job, Workbench, failed_evaluation
 from chaosagent.execution.workers.worker import Batch
 from chaosagent.extras import require
@@ -39,34 +39,14 @@ BATCHES_AHEAD = 2
 LONG_SECONDS = 0.1
 """Jobs that take longer do not wait behind another where an actor may come free earlier."""
 OBJECT_STORE_BYTES = 80_000_000
-ANSWER_SECONDS_MAX = 5.0
 LISTEN_SECONDS_MAX = 1.0
 NODES_SECONDS = 2.0
 """Real seconds between two looks at which nodes of the cluster are alive."""
+ESSENTIAL = frozenset({"gcs_server", "raylet"})
+RESTARTS_MAX = 3
+"""How often a study starts a Ray of its own again."""
 
 logger = logging.getLogger(__name__)
-
-
-def check_answers(address: str) -> None:
-    """Refuse the address of a Ray cluster where nobody listens; Ray itself tries for a minute, and fills the screen.
-
-    Args:
-        address: `host:port`, `ray://host:port`; anything else, such as `auto`, is left to Ray.
-
-    Raises:
-        StudyError: Nobody listens there.
-    """
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdecimal():
-        return
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_SECONDS_MAX).close()
-    except (OSError, OverflowError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise StudyError(
-            f"Ray does not answer at {address} ({why}). Start a cluster there with `ray start --head`, or correct the "
-            "address."
-        ) from error
 
 
 class WorkerActor:
@@ -153,9 +133,11 @@ class RayExecutor:
         self._failed_starts = 0
         self._seconds_per_job = BATCH_SECONDS / 8
         self._ours = not self._ray.is_initialized()
+        self._is_local = self._ours and not address
+        self._restarts = 0
         self._connect(max(1, workers), address)
-        self._kind = self._ray.remote(num_cpus=1)(WorkerActor)
-        self._actors = [self._start() for _ in range(max(1, workers))]
+        self._actors: list[_Actor] = []
+        self._start_all(max(1, workers))
         self._await_first()
 
     @property
@@ -205,6 +187,27 @@ class RayExecutor:
             raise StudyError(f"Ray cannot be reached at {address or 'this machine'}: {first}") from error
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, before)  # Ray takes it for itself; what it does is for the study to say
+
+    def _start_all(self, count: int) -> None:
+        self._kind = self._ray.remote(num_cpus=1)(WorkerActor)
+        self._actors = [self._start() for _ in range(count)]
+
+    def _restart(self) -> None:
+        """Start this study's own Ray again, and have what its actors had run there; no job is blamed."""
+        count = len(self._actors)
+        unfinished = [entry for actor in self._actors for _, batch in actor.batches for entry in batch]
+        self._restarts += 1
+        if self._restarts > RESTARTS_MAX:
+            self.close()
+            raise StudyError(
+                f"Ray on this machine died {self._restarts} times. Look for the reason in its folder of logs, "
+                "/tmp/ray/session_latest/logs, or use --executor process; then repeat the command with --resume."
+            )
+        self._warn(f"Ray on this machine died and is started again; runs that are repeated: {len(unfinished)}")
+        self._waiting.extendleft(reversed(unfinished))
+        self._ray.shutdown()
+        self._connect(count, "")
+        self._start_all(count)
 
     def _start(self) -> _Actor:
         handle = self._kind.remote(self._setup, self._limits)
@@ -292,6 +295,8 @@ class RayExecutor:
         actor.batches.append((actor.handle.run.remote([job for _, job in batch]), batch))
 
     def _listen(self) -> None:
+        if self._is_local and _is_broken(self._ray):
+            self._restart()
         pending = {actor.awaited: actor for actor in self._actors if actor.awaited is not None}
         done, _ = self._ray.wait(list(pending), num_returns=1, timeout=LISTEN_SECONDS_MAX)
         for reference in done:
@@ -357,6 +362,17 @@ class RayExecutor:
         del self._deaths[ticket]
         told = failed_evaluation(job.schedule, f"the actor died: {cause}, and so did {DEATHS_MAX} of them")
         self._finished.append(Finished(ticket, told))
+
+
+def _is_broken(ray: Any) -> bool:
+    """Whether a process has ended without which the Ray that this process has started does no work.
+
+    Ray's own calls do not tell: without its control store they wait for a minute, and then end this process.
+    """
+    node = getattr(ray._private.worker, "_global_node", None)
+    if node is None:
+        return True
+    return any(str(kind) in ESSENTIAL for kind, _ in node.dead_processes())
 
 
 def _reason(error: Exception) -> str:

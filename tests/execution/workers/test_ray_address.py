@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from chaosagent.errors import StudyError
-from chaosagent.execution.workers.ray_pool import check_answers
+from chaosagent.execution.workers.ray_address import check_answers
 
 
 @pytest.mark.parametrize("form", ["127.0.0.1:{}", "ray://127.0.0.1:{}"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -95,3 +97,36 @@ def test_a_target_that_cannot_be_loaded_is_told_at_once() -> None:
 
     with pytest.raises(ChaosAgentError, match="unknown target 'no-such-target'"):
         RayExecutor(setup, workers=1)
+
+
+LOSING = """
+import functools
+from chaosagent.execution.workers.ray_pool import RayExecutor
+from chaosagent.execution.workers.workbench import Job, load_workbench
+from chaosagent.faults.schedule import EMPTY
+from chaosagent.targets.loading import load_target
+
+setup, task_id = functools.partial(load_workbench, "refund", "naive", ()), next(iter(load_target("refund").tasks))
+pool = RayExecutor(setup, workers=1, warn=print)
+import ray
+(raylet,) = ray._private.worker._global_node.all_processes["raylet"]
+raylet.process.kill()
+raylet.process.wait()
+for ticket in range(20):
+    pool.submit(ticket, Job(task_id, ticket, EMPTY))
+finished = dict(pool.next_finished() for _ in range(20))
+here = setup()
+print("equal:", finished == {ticket: here.evaluate(Job(task_id, ticket, EMPTY)) for ticket in range(20)})
+pool.close()
+print("left:", ray.is_initialized())
+"""
+
+
+def test_a_ray_of_our_own_that_loses_its_raylet_is_started_again() -> None:
+    pytest.importorskip("ray", reason="the extra ray is not installed")
+
+    done = subprocess.run([sys.executable, "-c", LOSING], capture_output=True, text=True, timeout=150, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert "Ray on this machine died and is started again" in done.stdout
+    assert done.stdout.splitlines()[-2:] == ["equal: True", "left: False"]
