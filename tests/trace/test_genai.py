@@ -160,7 +160,8 @@ def test_an_effect_is_committed_by_a_call_that_does_not_fail() -> None:
     assert not run.gaps.effects
     unrecorded = read(ROOT, span(1, 0, attributes=REFUND), rules=rules)
     assert unrecorded.trace.effects == ()
-    assert (unrecorded.gaps.effects, unrecorded.gaps.arguments, unrecorded.gaps.contents) == ("refund", "refund", True)
+    assert unrecorded.gaps.effects == "arguments of refund were"
+    assert (unrecorded.gaps.arguments, unrecorded.gaps.contents) == ("refund", True)
 
 
 def test_one_call_that_two_tracers_saw_is_one_step() -> None:

@@ -369,10 +369,10 @@ def _is_broken(ray: Any) -> bool:
 
     Ray's own calls do not tell: without its control store they wait for a minute, and then end this process.
     """
-    node = getattr(ray._private.worker, "_global_node", None)
-    if node is None:
-        return True
-    return any(str(kind) in ESSENTIAL for kind, _ in node.dead_processes())
+    worker = getattr(getattr(ray, "_private", None), "worker", None)
+    dead_processes = getattr(getattr(worker, "_global_node", None), "dead_processes", None)  # not in every Ray
+    has_died = dead_processes is not None and any(str(kind) in ESSENTIAL for kind, _ in dead_processes())
+    return has_died or not ray.is_initialized()
 
 
 def _reason(error: Exception) -> str:
