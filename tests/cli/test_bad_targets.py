@@ -166,7 +166,7 @@ def test_where_a_target_crashes_is_told_beside_the_reason(chaosagent: Command, b
 
 @pytest.mark.slow
 def test_polling_without_ever_waiting_is_a_verdict(chaosagent: Command, bad: Callable[..., None]) -> None:
-    bad("await service('get')\nwhile True:\n    await asyncio.sleep(0)")
+    bad("await service('get')\nwhile True:\n    await asyncio.sleep(0)", "run: {turns: 10_000}\n")
 
     answer = chaosagent(*SEARCH)
 

@@ -90,7 +90,7 @@ class TestHypothesis(SearcherConformance):
     """An engine that drives; it takes long for each trial."""
 
     make = HypothesisSearcher
-    trials_max = 30 if IS_THOROUGH else 10
+    trials_max = 30 if IS_THOROUGH else 4
 
 
 class TestDiversity(SearcherConformance):
