@@ -1,4 +1,4 @@
-"""What goes wrong in the functions that stand behind a proxy: the agent is told a line of it, its author needs all."""
+"""Errors of the functions behind a proxy: the agent is told one line of each, its author needs the whole traceback."""
 
 from __future__ import annotations
 

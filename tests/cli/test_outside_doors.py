@@ -1,4 +1,4 @@
-"""What a target opens outside of its doors is told once, and not where the study allows it."""
+"""What a target opens outside its doors is reported once, and not at all where the study allows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How times are told to people."""
+"""Durations in words."""
 
 from __future__ import annotations
 

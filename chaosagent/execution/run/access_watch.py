@@ -1,6 +1,6 @@
 """Notes what a target does to the outside without a door: files, connections and programs that it opens in a run.
 
-No fault can reach these, what they answer is not recorded, and a search does them in earnest, thousands of times.
+Faults cannot reach these, their answers are not recorded, and a search really makes them, thousands of times.
 Python reports such calls to audit hooks. A hook cannot be removed, so it is installed with the first run of a process.
 It looks only at code that runs for the target: what stands behind a door is the world's, and what chaosagent does is
 not the target's.

@@ -58,7 +58,7 @@ def report_outside_accesses(page: Page, plan: Plan, notes: Notes) -> None:
     if found:
         page.gap().line(
             notice("Outside of its doors the target "),
-            f"{listed_accesses(found)}. No fault reaches that, a search does it in earnest, and runs may depend on it. "
+            f"{listed_accesses(found)}. No fault reaches that, a search really does it, and runs may depend on it. "
             f"{REMEDY_OF_ACCESSES}",
         )
 

@@ -183,7 +183,7 @@ def _reads(task: str, reads: Sequence[ChanceRead]) -> Iterator[Remark]:
 
 
 def _outside(task: str, accesses: Sequence[OutsideAccess]) -> Iterator[Remark]:
-    """Say what else but files to write, which are told already, the target opens outside of its doors."""
+    """Report what the target opens outside its doors, except files it writes, which are reported already."""
     found = [one for one in accesses if one.kind is not AccessKind.WRITES]
     if found:
         yield Remark(Level.HINT, task, f"outside of its doors it {listed_accesses(found)}", REMEDY_OF_ACCESSES)

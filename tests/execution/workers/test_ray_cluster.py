@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from chaosagent.clock import monotonic
-from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.execution.workers.executor import Executor, Finished, InlineExecutor
 from chaosagent.execution.workers.ray_pool import RayExecutor
-from chaosagent.execution.workers.workbench import Job, load_workbench
+from chaosagent.execution.workers.workbench import Job
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.faults.space import Choices, Space
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
-from chaosagent.targets.loading import load_target
+from tests.study.test_executors import refund_bench, refund_plan
 from tests.thorough import IS_THOROUGH
 
 pytestmark = [
@@ -28,25 +27,14 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),
 ]
-SPECS = tuple(contract.id for contract in default_contracts())
 DELAY_SECONDS_MAX = 30.0
 MOMENTS = (0, 10, 30, 60, 100) if IS_THOROUGH else (40,)
 """After how many of the study's 112 runs the node is lost; at 0 its worker may still load the target."""
-refund_bench = functools.partial(load_workbench, "refund", "naive", SPECS)
 
 
 def make_plan() -> Plan:
-    found = load_target("refund")
-    return Plan(
-        target=found,
-        target_reference="refund",
-        config=found.config("naive"),
-        tasks=tuple(found.tasks.values()),
-        seeds=(0, 1),
-        contracts=default_contracts(),
-        space=Space((Choices("service.lost_response", {}), Choices("service.timeout", {}))),
-        budget=2.2,
-    )
+    space = Space((Choices("service.lost_response", {}), Choices("service.timeout", {})))
+    return replace(refund_plan(), space=space)
 
 
 class TwoNodes:
@@ -129,7 +117,7 @@ def test_a_study_that_loses_a_node_finds_the_same_within_the_delay(cluster: TwoN
             there = Study(make_plan(), losing).run()
             deadline = monotonic() + DELAY_SECONDS_MAX
             while not lines and monotonic() < deadline:  # the study may end before Ray notices the loss
-                pool.submit(0, Job(next(iter(load_target("refund").tasks)), 0, EMPTY))
+                pool.submit(0, Job(make_plan().tasks[0].id, 0, EMPTY))
                 pool.next_finished()
         finally:
             losing.close()
