@@ -70,6 +70,22 @@ def unpack_untrusted(data: bytes, *, items_max: int) -> Plain:
         UsageError: They hold more items than that, or what is not plain data.
         ValueError: They are no msgpack data.
     """
+    return plain(unpack_bounded(data, items_max=items_max))
+
+
+def unpack_bounded(data: bytes, *, items_max: int) -> object:
+    """Return what bytes of unknown origin hold: not all that msgpack can write is plain data.
+
+    Args:
+        data: The bytes.
+        items_max: Most items in all lists and mappings together.
+
+    Raises:
+        UsageError: They hold more items than that.
+        ValueError: They are no msgpack data.
+    """
+    if 2 * len(data) <= items_max:  # an item takes a byte at least, and one that holds others counts twice
+        return unpack(data)
     left = items_max
 
     def counted(container: list[Plain] | dict[str, Plain]) -> list[Plain] | dict[str, Plain]:
@@ -79,7 +95,7 @@ def unpack_untrusted(data: bytes, *, items_max: int) -> Plain:
             raise UsageError(f"The data hold more than {items_max} items.")
         return container
 
-    value = msgpack.unpackb(
+    return msgpack.unpackb(
         data,
         raw=False,
         unicode_errors="surrogatepass",
@@ -90,7 +106,6 @@ def unpack_untrusted(data: bytes, *, items_max: int) -> Plain:
         max_array_len=items_max,
         max_map_len=items_max,
     )
-    return plain(value)
 
 
 def digest(data: bytes) -> str:

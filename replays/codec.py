@@ -36,7 +36,7 @@ from hashlib import blake2b
 
 import msgpack
 
-from chaosagent.canonical import Plain, pack, unpack_untrusted
+from chaosagent.canonical import pack, unpack_bounded
 from chaosagent.contracts.contract import Nominal
 from chaosagent.errors import RecordError, UsageError
 from chaosagent.faults.schedule import parse
@@ -153,7 +153,7 @@ def decode(data: bytes, where: str) -> ReplayRecord:
     body = _checked_body(data, where)
     with refused_as_record(where):
         version = HEADER.unpack_from(data)[1]
-        record = read_sections(unpack_untrusted(body, items_max=ITEMS_MAX), version)
+        record = read_sections(unpack_bounded(body, items_max=ITEMS_MAX), version)
         return record if version >= 2 else _as_of_version_2(record)
 
 
@@ -230,7 +230,7 @@ def _checksum(version: int, body: bytes) -> bytes:
     return hashed.digest()
 
 
-def read_sections(sections: Plain, version: int) -> ReplayRecord:
+def read_sections(sections: object, version: int) -> ReplayRecord:
     """Return the record that its sections describe; the inverse of `written_sections`.
 
     Raises:
@@ -265,10 +265,7 @@ def read_sections(sections: Plain, version: int) -> ReplayRecord:
             task_id=task.id,
             config_digest=trace.text("config_digest"),
             seed=int(seed),
-            steps=tuple(
-                read_step(Section(step, f"record.trace.steps[{index}]"), index)
-                for index, step in enumerate(trace.items("steps"))
-            ),
+            steps=tuple(read_step(step, index) for index, step in enumerate(trace.sections("steps"))),
             ending=trace.word("ending", Ending),
             ending_detail=trace.text("ending_detail"),
             outcome=read_outcome(trace.section("outcome")),

@@ -65,7 +65,7 @@ def read_step(section: Section, index: int) -> Step:
     step.index = index
     step.kind = section.word("kind", StepKind)
     step.agent, step.role = section.text("agent"), section.text("role")
-    step.boundary = None if section.raw("boundary") is None else section.word("boundary", Boundary)
+    step.boundary = None if section.is_none("boundary") else section.word("boundary", Boundary)
     step.interface, step.operation = section.text("interface"), section.text("operation")
     step.occurrence, step.attempt = section.integer("occurrence"), section.integer("attempt")
     step.request, step.response = section.data("request"), section.data("response")
@@ -150,7 +150,7 @@ def _read_failure(section: Section | None) -> Failure | None:
         section.optional_number("retry_after"),
         section.text("name"),
         tuple(section.items("args")),
-        None if section.raw("attributes") is None else section.mapping("attributes"),
+        None if section.is_none("attributes") else section.mapping("attributes"),
     )
 
 
@@ -280,7 +280,7 @@ def read_nominal_run(section: Section | None) -> NominalRun | None:
 
 def read_declarations(record: Section) -> tuple[Declaration, ...] | None:
     """Return the declarations that plain data describe."""
-    if record.raw("declarations") is None:
+    if record.is_none("declarations"):
         return None
     return tuple(Declaration(*read_texts(one, "A declaration")) for one in record.items("declarations"))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import NoReturn, TypeVar
 
-from chaosagent.canonical import Plain
+from chaosagent.canonical import Plain, plain
 from chaosagent.errors import RecordError
 
 E = TypeVar("E", bound=Enum)
@@ -21,13 +21,14 @@ class Section:
     """A map of a record.
 
     Args:
-        value: What the record has there.
+        value: What the record has there, as msgpack reads it: what is handed out is of the type that was asked for, or
+            plain data.
         path: Where that is, for messages.
     """
 
     __slots__ = ("_path", "_value")
 
-    def __init__(self, value: Plain, path: str) -> None:
+    def __init__(self, value: object, path: str) -> None:
         self._path = path
         if not isinstance(value, dict):
             refuse(path, "a map", value)
@@ -38,20 +39,22 @@ class Section:
 
     def raw(self, key: str) -> Plain:
         """Return plain data of any shape."""
-        if key not in self._value:
-            raise RecordError(f"{self._path}.{key} is missing; the record is damaged or was made by something else.")
-        return self._value[key]
+        return plain(self._at(key))
+
+    def is_none(self, key: str) -> bool:
+        """Whether there is no value."""
+        return self._at(key) is None
 
     def text(self, key: str) -> str:
-        value = self.raw(key)
+        value = self._at(key)
         return value if isinstance(value, str) else refuse(f"{self._path}.{key}", "a text", value)
 
     def data(self, key: str) -> bytes:
-        value = self.raw(key)
+        value = self._at(key)
         return value if isinstance(value, bytes) else refuse(f"{self._path}.{key}", "bytes", value)
 
     def integer(self, key: str) -> int:
-        value = self.raw(key)
+        value = self._at(key)
         if isinstance(value, bool) or not isinstance(value, int):
             refuse(f"{self._path}.{key}", "a whole number", value)
         if abs(value) >= 2**63:
@@ -65,7 +68,7 @@ class Section:
 
     def bound(self, key: str) -> float:
         """Return a number, or infinity: a bound that is none."""
-        value = self.raw(key)
+        value = self._at(key)
         if isinstance(value, bool) or not isinstance(value, int | float):
             refuse(f"{self._path}.{key}", "a number", value)
         if value != value or (abs(value) > NUMBER_MAX and abs(value) != math.inf):
@@ -73,25 +76,25 @@ class Section:
         return float(value)
 
     def flag(self, key: str) -> bool:
-        value = self.raw(key)
+        value = self._at(key)
         return value if isinstance(value, bool) else refuse(f"{self._path}.{key}", "true or false", value)
 
     def optional_flag(self, key: str) -> bool | None:
-        return None if self.raw(key) is None else self.flag(key)
+        return None if self._at(key) is None else self.flag(key)
 
     def optional_number(self, key: str) -> float | None:
-        return None if self.raw(key) is None else self.number(key)
+        return None if self._at(key) is None else self.number(key)
 
     def optional_integer(self, key: str) -> int | None:
-        return None if self.raw(key) is None else self.integer(key)
+        return None if self._at(key) is None else self.integer(key)
 
     def word(self, key: str, kind: type[E]) -> E:
         """Return a member of a closed set."""
         value = self.text(key)
-        for member in kind:
-            if member.value == value:
-                return member
-        return refuse(f"{self._path}.{key}", "one of " + ", ".join(str(member.value) for member in kind), value)
+        try:
+            return kind(value)
+        except ValueError:
+            return refuse(f"{self._path}.{key}", "one of " + ", ".join(str(member.value) for member in kind), value)
 
     def mapping(self, key: str) -> dict[str, Plain]:
         value = self.raw(key)
@@ -99,18 +102,17 @@ class Section:
 
     def section(self, key: str) -> Section:
         """Return a map within this one."""
-        return Section(self.raw(key), f"{self._path}.{key}")
+        return Section(self._at(key), f"{self._path}.{key}")
 
     def optional_section(self, key: str) -> Section | None:
-        return None if self.raw(key) is None else self.section(key)
+        return None if self._at(key) is None else self.section(key)
 
     def items(self, key: str) -> list[Plain]:
         """Return a list."""
-        value = self.raw(key)
-        return value if isinstance(value, list) else refuse(f"{self._path}.{key}", "a list", value)
+        return [plain(item) for item in self._list_at(key)]
 
     def texts(self, key: str) -> tuple[str, ...]:
-        values = self.items(key)
+        values = self._list_at(key)
         return tuple(
             value if isinstance(value, str) else refuse(f"{self._path}.{key}[{index}]", "a text", value)
             for index, value in enumerate(values)
@@ -118,9 +120,21 @@ class Section:
 
     def each(self, key: str, read: Callable[[Section], T]) -> tuple[T, ...]:
         """Return what `read` makes of each map in a list."""
-        return tuple(
-            read(Section(value, f"{self._path}.{key}[{index}]")) for index, value in enumerate(self.items(key))
-        )
+        return tuple(map(read, self.sections(key)))
+
+    def sections(self, key: str) -> list[Section]:
+        """Return the maps in a list."""
+        path = f"{self._path}.{key}"
+        return [Section(value, f"{path}[{index}]") for index, value in enumerate(self._list_at(key))]
+
+    def _at(self, key: str) -> Plain:
+        if key not in self._value:
+            raise RecordError(f"{self._path}.{key} is missing; the record is damaged or was made by something else.")
+        return self._value[key]
+
+    def _list_at(self, key: str) -> list[Plain]:
+        value = self._at(key)
+        return value if isinstance(value, list) else refuse(f"{self._path}.{key}", "a list", value)
 
 
 def refuse(path: str, expected: str, value: object) -> NoReturn:
