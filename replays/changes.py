@@ -12,7 +12,7 @@ from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.effects.failed_when import EVERY
 from chaosagent.execution.crash_location import RAISED
 from chaosagent.execution.execute import Experiment
-from chaosagent.execution.trace_checks import judge
+from chaosagent.execution.judging import judge
 from chaosagent.replays.declarations import FAILED_WHEN, UNREADABLE, Declaration, contract_text, digest_of_constants
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.stored_inputs import full_task

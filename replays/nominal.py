@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chaosagent.canonical import digest_of
-from chaosagent.execution.trace_checks import judge
+from chaosagent.execution.judging import judge
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.replays.changes import (

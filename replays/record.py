@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from chaosagent.canonical import Plain, digest, digest_of, pack_plain
 from chaosagent.contracts.contract import Contract, Nominal
@@ -17,10 +17,12 @@ from chaosagent.replays.declarations import Declaration, declarations_of
 from chaosagent.replays.stored_inputs import stored_config, stored_task
 from chaosagent.study.chance.confirmation import Confirmation
 from chaosagent.study.counterexample import Counterexample, Signature, signature_of
-from chaosagent.study.plan import Plan
 from chaosagent.trace.trace import Trace
 from chaosagent.version import version
 from chaosagent.vocabulary import Ending, Severity, SystemConfig, Task
+
+if TYPE_CHECKING:
+    from chaosagent.study.plan import Plan
 
 FORMAT_VERSION = 4
 """Since 2, what a run that a limit has ended does not break is unknown, and does not hold. Since 3 a record knows the

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from chaosagent.errors import ChaosAgentError, TargetError
 from chaosagent.execution.exact_replay import serve
@@ -15,19 +16,18 @@ from chaosagent.execution.execute import Experiment
 from chaosagent.execution.real_time import limited_real_time
 from chaosagent.execution.run.frozen import answers_of
 from chaosagent.execution.workers.own_process import in_own_process
-from chaosagent.execution.workers.process_pool import ProcessExecutor
-from chaosagent.execution.workers.workbench import Job, Workbench
 from chaosagent.faults.evaluation import Status
-from chaosagent.replays.cold_runs import ColdRunsOfTask
-from chaosagent.replays.nominal import replay_nominal
 from chaosagent.replays.outcome import DEFAULT_RUNS_MAX, Replay, ReplayOutcome, RunsMax, violation_place
 from chaosagent.replays.record import ReplayRecord
-from chaosagent.replays.scheduled import Options, ScheduleReplay
 from chaosagent.replays.stored_inputs import full_config, full_task
 from chaosagent.replays.today import CONTRACT_REMEDY, NominalRuns, bare_experiment, contracts_of, today_of
 from chaosagent.targets.target import Target, fresh
 from chaosagent.trace.diff import first_difference
 from chaosagent.vocabulary import Ending
+
+if TYPE_CHECKING:
+    from chaosagent.execution.workers.workbench import Workbench
+    from chaosagent.replays.cold_runs import ColdRunsOfTask
 
 
 def rerun_exact(record: ReplayRecord, target: Target) -> Replay:
@@ -78,6 +78,9 @@ def why_it_hangs(record: ReplayRecord, setup: Callable[[], Workbench]) -> str:
     Raises:
         ChaosAgentError: The run cannot be made.
     """
+    from chaosagent.execution.workers.process_pool import ProcessExecutor
+    from chaosagent.execution.workers.workbench import Job
+
     pool = ProcessExecutor(setup, workers=1, limits=record.limits)
     try:
         pool.submit(0, Job(record.task.id, record.seed, record.schedule))
@@ -122,6 +125,9 @@ def rerun_schedule(
     Raises:
         UsageError: The target has no such configuration.
     """
+    from chaosagent.replays.nominal import replay_nominal
+    from chaosagent.replays.scheduled import Options, ScheduleReplay
+
     target = fresh(target) if record.fresh else target
     notes = _notes_on_changes(record, target) if config_name is None else ()
     config = target.config(config_name or record.config.name, "" if config_name else "record")

@@ -13,8 +13,8 @@ from chaosagent.contracts.templates.no_crash import NoCrash
 from chaosagent.contracts.templates.termination import Termination
 from chaosagent.errors import UsageError
 from chaosagent.execution.execute import Execution, Experiment, execute
+from chaosagent.execution.judging import judge
 from chaosagent.execution.real_time import limited_real_time
-from chaosagent.execution.trace_checks import judge
 from chaosagent.execution.workers.own_process import in_own_process
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.replays.changes import compared_nominal, is_same_nominal

@@ -52,15 +52,17 @@ class Formats(NamedTuple):
             title: Such as `"chaosagent replay"`.
             cases: In their order.
         """
-        from chaosagent.report.formats.github import step_summary, workflow_commands
-        from chaosagent.report.formats.junit import junit_xml
-        from chaosagent.report.formats.sarif import sarif_json
-
         if self.junit is not None:
+            from chaosagent.report.formats.junit import junit_xml
+
             self.junit.write_text(junit_xml(title, cases), encoding="utf-8")
         if self.sarif is not None:
+            from chaosagent.report.formats.sarif import sarif_json
+
             self.sarif.write_text(sarif_json(title, cases), encoding="utf-8")
         if self.github:
+            from chaosagent.report.formats.github import step_summary, workflow_commands
+
             for line in workflow_commands(cases):
                 output.remark(line)
             summary = os.environ.get("GITHUB_STEP_SUMMARY")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from chaosagent.canonical import Plain
-from chaosagent.contracts.contract import Contract, Looks, Nominal, Setting, end_of, needs_nominal, sees_faults
+from chaosagent.contracts.contract import Contract, Looks, Nominal, Setting, needs_nominal, sees_faults
 from chaosagent.contracts.custom import FunctionContract
 from chaosagent.contracts.templates.at_most_once import AtMostOnce
 from chaosagent.contracts.templates.least_privilege import LeastPrivilege
@@ -25,11 +24,12 @@ from chaosagent.contracts.templates.supported_claims import SupportedClaims
 from chaosagent.contracts.templates.termination import Termination
 from chaosagent.contracts.temporal import Count as CountContract
 from chaosagent.contracts.temporal import Never
+from chaosagent.execution.judging import judge
 from chaosagent.execution.run.recorder import Monitors
 from chaosagent.trace.genai import ImportedRun, StepPlace
 from chaosagent.trace.genai_content import ToolRules
 from chaosagent.trace.otlp import SourcePlace
-from chaosagent.trace.trace import ContractVerdict, Trace, Violation
+from chaosagent.trace.trace import ContractVerdict, Violation
 from chaosagent.vocabulary import Labels, Severity, Task, Verdict
 
 FINDINGS_MAX = 1_000
@@ -353,43 +353,3 @@ def uncounted_tools(tally: Tally) -> Sequence[str]:
     """Return the tools of which nobody says whether they commit anything, those called most first."""
     rules = tally.checks.rules
     return [tool for tool, _ in tally.tools.most_common() if tool not in rules.effects and tool not in rules.read_only]
-
-
-def judge(
-    trace: Trace,
-    contracts: Sequence[Contract],
-    task: Task,
-    nominal: Nominal | None,
-    *,
-    ended: bool = True,
-    settings: Mapping[str, Plain] | None = None,
-) -> tuple[ContractVerdict, ...]:
-    """Return what contracts say of a stored trace.
-
-    Monitors see what is stored: of a target that declares secrets, the redacted values.
-
-    Args:
-        trace: Of one run; it is not changed.
-        contracts: In the order of the verdicts.
-        task: What was asked, with its labels.
-        nominal: What the run without injections did, `None` when the trace is that run itself.
-        ended: The trace has its end; otherwise what no step violates is unknown.
-        settings: Of the configuration, for contracts that look at them.
-
-    Raises:
-        PluginError: A contract raised something.
-    """
-    watch = Monitors(contracts, Setting(task, nominal, settings or {}))
-    for step in trace.steps:
-        if watch.of_effects if step.effects else watch.of_every_step:
-            step.show(None, step.answer)
-            try:
-                watch.step(step)
-            finally:
-                step.seal()
-    if not ended:
-        return watch.cut_off()
-    last_agent = next((step.agent for step in reversed(trace.steps) if step.agent), "")
-    return watch.end(
-        end_of(trace.ending, trace.ending_detail, trace.outcome, len(trace.steps), trace.exceeded), last_agent
-    )

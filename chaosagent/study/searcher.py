@@ -7,7 +7,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from chaosagent.errors import ChaosAgentError, SearcherError, UnknownNameError, UsageError
 from chaosagent.faults.evaluation import Evaluation
@@ -15,7 +15,9 @@ from chaosagent.faults.online import Policy
 from chaosagent.faults.schedule import Schedule
 from chaosagent.faults.space import Space
 from chaosagent.registry import Registry
-from chaosagent.study.memory.evaluation_log import EvaluationLog
+
+if TYPE_CHECKING:
+    from chaosagent.study.memory.evaluation_log import EvaluationLog
 
 
 class Purpose(enum.Enum):

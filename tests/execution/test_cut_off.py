@@ -15,7 +15,7 @@ from chaosagent.contracts.custom import contract
 from chaosagent.effects.rule import effect
 from chaosagent.errors import TargetError
 from chaosagent.execution.execute import Execution
-from chaosagent.execution.trace_checks import judge
+from chaosagent.execution.judging import judge
 from chaosagent.faults.evaluation import Fingerprinting
 from chaosagent.limits import RunLimits
 from chaosagent.vocabulary import Claim, Effect, Ending, Outcome, Task, Verdict

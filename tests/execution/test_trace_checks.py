@@ -12,7 +12,7 @@ from chaosagent.contracts.templates.containment import Containment
 from chaosagent.contracts.templates.no_crash import NoCrash
 from chaosagent.contracts.templates.no_ghosts import NoGhosts
 from chaosagent.execution.execute import Experiment, execute
-from chaosagent.execution.trace_checks import judge
+from chaosagent.execution.judging import judge
 from chaosagent.faults.schedule import parse
 from chaosagent.targets.loading import load_target
 from chaosagent.vocabulary import Task, Verdict

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from chaosagent.api.replays.replayed import ReplayedRecord
 from chaosagent.api.trusted_records import (
@@ -16,18 +16,20 @@ from chaosagent.api.trusted_records import (
     refuse_unusable_patterns,
 )
 from chaosagent.errors import ChaosAgentError, RecordError, StudyError, TargetError, UsageError
-from chaosagent.execution.workers.workbench import load_workbench
 from chaosagent.importable import make_importable
-from chaosagent.replays.cold_runs import ColdRuns
 from chaosagent.replays.outcome import DEFAULT_RUNS_MAX, Neighbour, Replay, ReplayOutcome, RunsMax
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.rerun import rerun_exact, rerun_schedule, why_it_hangs
 from chaosagent.replays.review import Expectation, Review, read_review, write_review
 from chaosagent.replays.store import find_records, read_record, write_record
 from chaosagent.replays.today import NominalRuns
+from chaosagent.study.loop.gc_pause import rare_full_collections
 from chaosagent.targets.loading import load_target
 from chaosagent.targets.naming import Reference, reference_of
 from chaosagent.targets.target import Target
+
+if TYPE_CHECKING:
+    from chaosagent.replays.cold_runs import ColdRuns
 
 MODES = ("schedule", "exact", "both")
 
@@ -101,9 +103,12 @@ def replay_all(
     words: OptionNames = OPTIONS,
 ) -> list[ReplayedRecord]:
     """Replay records, in their order: see `Replayer`."""
-    with closing(
-        Replayer(mode=mode, config=config, target=target, runs_max=runs_max, writing=writing, words=words)
-    ) as replayer:
+    with (
+        rare_full_collections(),
+        closing(
+            Replayer(mode=mode, config=config, target=target, runs_max=runs_max, writing=writing, words=words)
+        ) as replayer,
+    ):
         return [rerun for one in stored for rerun in replayer.replay(one)]
 
 
@@ -143,11 +148,13 @@ class Replayer:
         self._mode, self._config, self._target, self._runs_max = mode, config, target, runs_max
         self._writing, self._words = writing, words
         self._targets: dict[str, Target] = {}
-        self._shared, self._cold = NominalRuns(), ColdRuns(Path.cwd())
+        self._shared = NominalRuns()
+        self._cold = None if mode == "exact" else _cold_runs()
 
     def close(self) -> None:
         """End the processes in which runs are repeated."""
-        self._cold.close()
+        if self._cold is not None:
+            self._cold.close()
 
     def replay(self, one: StoredRecord) -> list[ReplayedRecord]:
         """Replay a record, and return the outcome of each way to do so.
@@ -178,6 +185,12 @@ class Replayer:
             rerun = ReplayedRecord(path, record, replay, review.expect)
             reruns.append(_promoted(rerun, review) if promote and one.has_file else rerun)
         return reruns
+
+
+def _cold_runs() -> ColdRuns:
+    from chaosagent.replays.cold_runs import ColdRuns  # 50 ms, and exact does without
+
+    return ColdRuns(Path.cwd())
 
 
 def _reviewed(path: Path, record: ReplayRecord, *, is_replaced: bool) -> Review:
@@ -268,7 +281,7 @@ class _Asked(NamedTuple):
         runs_max: How many runs may be made for a record.
         review: What was decided about the record.
         shared: The runs without faults that other records have needed.
-        cold: Repeats runs in processes of their own.
+        cold: Repeats runs in processes of their own; `None` where no schedule is replayed.
         words: How messages name what the caller can give.
     """
 
@@ -277,19 +290,19 @@ class _Asked(NamedTuple):
     runs_max: RunsMax
     review: Review
     shared: NominalRuns
-    cold: ColdRuns
+    cold: ColdRuns | None
     words: OptionNames
 
 
 def _replay(record: ReplayRecord, target: Target | ChaosAgentError, mode: str, asked: _Asked) -> Replay:
     if isinstance(target, ChaosAgentError):
         return Replay(ReplayOutcome.ERROR, mode, None, str(target))
-    if mode == "exact":
+    if mode == "exact" or asked.cold is None:
         return rerun_exact(record, target)
-    return _rerun_schedule(record, target, asked)
+    return _rerun_schedule(record, target, asked, asked.cold)
 
 
-def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked) -> Replay:
+def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked, cold: ColdRuns) -> Replay:
     """Replay a schedule; what is wrong with the record's own names is an outcome, with an option's a mistake.
 
     One that hung is run in a worker process first, as it may hang again.
@@ -306,13 +319,15 @@ def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked) -> Repl
         if record.has_no_trace:
             if asked.target.only_here:
                 raise TargetError(f"a run that hung is replayed in another process, and {asked.target.only_here}")
+            from chaosagent.execution.workers.workbench import load_workbench
+
             names = asked.target.text, asked.config or record.config.name, record.contract_specs
             why = why_it_hangs(record, partial(load_workbench, *names, limits=record.limits, folder=Path.cwd()))
             if why:
                 return Replay(
                     ReplayOutcome.VIOLATED, "schedule", None, f"{record.contract} violated by real time: {why}"
                 )
-        cold = asked.cold.of(record, asked.target.text, asked.config or record.config.name)
+        config_name = asked.config or record.config.name
         replay = rerun_schedule(
             record,
             target,
@@ -320,7 +335,7 @@ def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked) -> Repl
             runs_max=asked.runs_max,
             accepted=frozenset(change.digest for change in asked.review.changes),
             shared=asked.shared,
-            cold=None if asked.target.only_here else cold,
+            cold=None if asked.target.only_here else cold.of(record, asked.target.text, config_name),
         )
         if replay.outcome is not ReplayOutcome.HELD or not asked.target.only_here:
             return replay

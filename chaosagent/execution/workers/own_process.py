@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import multiprocessing
-import multiprocessing.connection
+import functools
 import os
 import pickle
 import signal
@@ -13,12 +11,15 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from multiprocessing.connection import Connection
-from typing import NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from chaosagent.errors import TargetError
 from chaosagent.execution.workers.memory_limit import MAXRSS_BYTES, MEGABYTE, WATCH_SECONDS, resident_megabytes
 from chaosagent.execution.workers.process_tree import kill_children, kill_tree
+
+if TYPE_CHECKING:
+    import ctypes
+    from multiprocessing.connection import Connection
 
 T = TypeVar("T")
 OURS = "chaosagent-"
@@ -26,7 +27,6 @@ OURS = "chaosagent-"
 
 
 IS_LINUX = sys.platform == "linux"
-_LIBRARY = ctypes.CDLL(None) if IS_LINUX else None
 _PR_SET_PDEATHSIG = 1
 
 
@@ -41,8 +41,11 @@ def in_own_process(call: Callable[[], T], *, megabytes_max: float | None = None)
         TargetError: The process has ended before the call had, or has used more memory than it may.
         BaseException: What the call has raised.
     """
-    receiving, sending = multiprocessing.Pipe(duplex=False)
+    from multiprocessing import Pipe  # 10 ms, and few targets need it
+
+    receiving, sending = Pipe(duplex=False)
     ours = os.getpid()
+    _system_library()  # before the fork, in which nothing is to be loaded
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads; see `refuse_threads`
         child = os.fork()
@@ -76,9 +79,11 @@ def _message(child: int, receiving: Connection, megabytes_max: float | None) -> 
 
     The pipe alone does not tell that it has ended: a process that the call has forked holds the other end, too.
     """
+    from multiprocessing.connection import wait
+
     seconds = None if megabytes_max is None else WATCH_SECONDS
     with _end_of(child) as ended, contextlib.suppress(EOFError, OSError):
-        while not (heard := multiprocessing.connection.wait([receiving, *ended], seconds)):
+        while not (heard := wait([receiving, *ended], seconds)):
             used = resident_megabytes(child)
             if megabytes_max is not None and used is not None and used > megabytes_max:
                 return None
@@ -113,14 +118,23 @@ def _end(child: int, *, at_once: bool) -> None:
             os.killpg(child, signal.SIGKILL)
 
 
+@functools.cache
+def _system_library() -> ctypes.CDLL | None:
+    """Return the C library, `None` where there is no `prctl` in it."""
+    import ctypes
+
+    return ctypes.CDLL(None) if IS_LINUX else None
+
+
 def _be_on_its_own(parent: int) -> None:
     """Let this process lead a session, by which what it has started is found, and end when the one that forked it does.
 
     Then it is no longer in the process group that is killed with the study.
     """
-    if _LIBRARY is not None:
+    library = _system_library()
+    if library is not None:
         os.setsid()
-        _LIBRARY.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
+        library.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
         if os.getppid() != parent:  # the parent ended before the line above
             os._exit(1)
 

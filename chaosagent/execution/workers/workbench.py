@@ -20,11 +20,11 @@ from chaosagent.execution.execute import Execution, Experiment, execute, nominal
 from chaosagent.execution.hidden_state.chance_watch import watch_chance
 from chaosagent.execution.hidden_state.file_watch import watch_files
 from chaosagent.execution.hidden_state.module_state import changed_between, state_of_modules
+from chaosagent.execution.judging import judge
 from chaosagent.execution.play import play
 from chaosagent.execution.run.author_remarks import noted_origins
 from chaosagent.execution.run.frozen import Answers, AnswersInMemory, FrozenAnswer, answers_of, key_of
 from chaosagent.execution.run.injector import OnlineInjector
-from chaosagent.execution.trace_checks import judge
 from chaosagent.execution.workers.own_process import in_own_process, refuse_threads, threads_of_others
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.online import Policy

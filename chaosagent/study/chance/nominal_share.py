@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from chaosagent.faults.evaluation import Status
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.statistics.intervals import Interval
 from chaosagent.statistics.sequential import confidence_sequence
-from chaosagent.study.chance.confirmation import NOMINAL_RUNS, FreshRuns
+from chaosagent.study.chance.confirmation import NOMINAL_RUNS
 from chaosagent.study.shrinking.minimise import violates
 from chaosagent.study.task_seed import TaskSeed
+
+if TYPE_CHECKING:
+    from chaosagent.study.chance.fresh_runs import FreshRuns
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,9 @@ from chaosagent.contracts.contract import Contract
 from chaosagent.faults.evaluation import Evaluation, Status
 from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.study.chance.confirmation import CleanRuns, Confirmation, FreshRuns
+from chaosagent.study.chance.confirmation import CleanRuns, Confirmation
 from chaosagent.study.chance.equivalence_class import LOOKS_MAX, EquivalenceClass, world_effects_key
+from chaosagent.study.chance.fresh_runs import FreshRuns
 from chaosagent.study.chance.nominal_share import NominalShare, nominal_share
 from chaosagent.study.chance.worlds import WORLDS_COMPARED, WORLDS_SEARCHED_MAX, CallSites, UnvisitedSites
 from chaosagent.study.plan import ABREAST, Plan

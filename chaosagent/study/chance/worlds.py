@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from chaosagent.faults.dry import unpack_request
 from chaosagent.faults.evaluation import Evaluation, Status
@@ -16,10 +16,12 @@ from chaosagent.faults.injection import Place
 from chaosagent.faults.operator import COST_TOLERANCE
 from chaosagent.faults.schedule import EMPTY, Schedule, schedule
 from chaosagent.faults.space import Space
-from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.searcher import SearchProgress
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.vocabulary import Boundary
+
+if TYPE_CHECKING:
+    from chaosagent.study.evaluator import Evaluator
 
 WORLDS_COMPARED = 5
 """In how many worlds the run without injections is made before one of them is chosen."""

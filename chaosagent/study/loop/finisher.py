@@ -9,7 +9,7 @@ from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.study.certificate import Certificate
-from chaosagent.study.chance.confirmation import FreshRuns
+from chaosagent.study.chance.fresh_runs import FreshRuns
 from chaosagent.study.counterexample import Counterexample, Signature, signature_of
 from chaosagent.study.determinism.cold_repeats import ColdRepeats
 from chaosagent.study.determinism.determinism import DETERMINISTIC

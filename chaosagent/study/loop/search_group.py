@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Sequence
 
-from chaosagent.study.chance.confirmation import FreshRuns
+from chaosagent.study.chance.fresh_runs import FreshRuns
 from chaosagent.study.chance.racing import Racer
 from chaosagent.study.chance.worlds import usual_world
 from chaosagent.study.evaluator import Evaluator

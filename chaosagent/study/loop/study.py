@@ -13,7 +13,7 @@ from chaosagent.errors import SearcherError, StudyError
 from chaosagent.execution.workers.executor import Executor
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.schedule import EMPTY
-from chaosagent.study.chance.confirmation import FreshRuns
+from chaosagent.study.chance.fresh_runs import FreshRuns
 from chaosagent.study.determinism.cold_repeats import ColdRepeats
 from chaosagent.study.determinism.determinism import compare_with, examine
 from chaosagent.study.evaluator import Evaluator

@@ -23,7 +23,8 @@ from chaosagent.faults.space import Choices, Space
 from chaosagent.replays.codec import decode, encode
 from chaosagent.replays.record import ReplayRecord, record_of
 from chaosagent.seeds import derive
-from chaosagent.study.chance.confirmation import Confirmation, FreshRuns
+from chaosagent.study.chance.confirmation import Confirmation
+from chaosagent.study.chance.fresh_runs import FreshRuns
 from chaosagent.study.chance.racing import Racer, without_violation
 from chaosagent.study.loop.search import Search
 from chaosagent.study.loop.study import Study
