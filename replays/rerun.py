@@ -52,7 +52,7 @@ def _rerun_exact(record: ReplayRecord, target: Target) -> Replay:
     difference = served.difference or first_difference(record.trace, served.execution.trace)
     if difference is not None:
         return Replay(ReplayOutcome.DIVERGED, "exact", difference.step, str(difference), notes)
-    if served.execution.trace.digest != record.trace_digest:
+    if served.execution.evaluation.digest != record.trace_digest:
         detail = "the trace is equal step by step, but the record announces another digest: it was changed"
         return Replay(ReplayOutcome.DIVERGED, "exact", None, detail, notes)
     count = len(record.trace.steps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -39,6 +40,8 @@ def first_difference(expected: Trace, got: Trace) -> Difference | None:
     The wording of a violation's reason does not count, nor does it for digests: an older version may have told the same
     in other words.
     """
+    if expected.digest == got.digest:
+        return _field_difference(expected, got, ("verdicts",))  # the digest leaves out how close they were
     for one, other in zip(expected.steps, got.steps, strict=False):
         found = _step_difference(one, other)
         if found is not None:
@@ -48,9 +51,16 @@ def first_difference(expected: Trace, got: Trace) -> Difference | None:
         longer, name = (expected, "expected") if len(expected.steps) > count else (got, "got")
         text = repr(longer.steps[count])
         return Difference(count, "steps", *((text, "the end") if name == "expected" else ("the end", text)))
-    for field in ("task_id", "seed", "config_digest", "ending", "ending_detail", "outcome", "verdicts", "links"):
+    return _field_difference(
+        expected, got, ("task_id", "seed", "config_digest", "ending", "ending_detail", "outcome", "verdicts", "links")
+    )
+
+
+def _field_difference(expected: Trace, got: Trace, fields: Iterable[str]) -> Difference | None:
+    for field in fields:
         if pack(_compared(expected, field)) != pack(_compared(got, field)):  # by bytes: a NaN differs from itself
-            return Difference(count, field, _short(getattr(expected, field)), _short(getattr(got, field)))
+            step = min(len(expected.steps), len(got.steps))
+            return Difference(step, field, _short(getattr(expected, field)), _short(getattr(got, field)))
     return None
 
 
