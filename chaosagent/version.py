@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-
 
 def version() -> str:
     """Return the version, `"not installed"` where a checkout is only on Python's path."""
+    import importlib.metadata
+
     try:
         return importlib.metadata.version("chaosagent")
     except importlib.metadata.PackageNotFoundError:

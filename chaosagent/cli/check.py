@@ -3,42 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from chaosagent.cli import output
-from chaosagent.cli.formats import Formats, GitHub, JUnit, Sarif
+from chaosagent.cli.formats import Formats, github_flag, json_flag, junit_file, sarif_file
 
 HELD, VIOLATED, UNJUDGED = 0, 1, 3
 
 
+@click.command()
+@click.argument("traces", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="TRACES...")
+@click.option(
+    "--contracts", type=click.Path(path_type=Path), metavar="FILE.yaml", help="A file of contracts, or a study file."
+)
+@click.option("--contract", multiple=True, metavar="NAME", help="Only this contract; may be given several times.")
+@click.option("--skip-broken", is_flag=True, help="Leave out what cannot be read.")
+@junit_file
+@sarif_file
+@github_flag
+@json_flag
 def check(
-    traces: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Files of spans (OTLP JSON lines or object, console exporter), of conversations (OpenAI's chat "
-            "messages), replay records, or folders of them.",
-            metavar="TRACES...",
-            show_default=False,
-        ),
-    ],
+    traces: tuple[Path, ...],
     *,
-    contracts: Annotated[
-        Path | None,
-        typer.Option(help="A file of contracts, or a study file.", metavar="FILE.yaml", show_default=False),
-    ] = None,
-    contract: Annotated[
-        list[str] | None,
-        typer.Option(help="Only this contract; may be given several times.", metavar="NAME", show_default=False),
-    ] = None,
-    skip_broken: Annotated[bool, typer.Option("--skip-broken", help="Leave out what cannot be read.")] = False,
-    junit: JUnit = None,
-    sarif: Sarif = None,
-    github: GitHub = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    contracts: Path | None,
+    contract: tuple[str, ...],
+    skip_broken: bool,
+    junit: Path | None,
+    sarif: Path | None,
+    github: bool,
+    json: bool,
 ) -> int:
     """Check contracts on traces of production: OpenTelemetry GenAI spans, recorded conversations. Nothing is executed.
+
+    TRACES are files of spans (OTLP JSON lines or object, console exporter), of conversations (OpenAI's chat messages),
+    replay records, or folders of them.
 
     The report names each violation with file, line, trace, span, step and agent. What spans do not prove is unknown,
     with the reason: contracts that compare with the run without injections, runs whose end is missing, arguments that
@@ -48,13 +47,11 @@ def check(
 
     Exit code: 0 nothing violated, 1 a hard contract is violated, 2 bad input, 3 nothing could be judged.
 
-    [bold]Examples[/bold]
-
-    chaosagent check traces.jsonl --contracts contracts.yaml
-
-    chaosagent check traces/ --contract at-most-once --contract no-crash --json
-
-    chaosagent check chaosagent-out/triage/replays
+    \b
+    Examples:
+      chaosagent check traces.jsonl --contracts contracts.yaml
+      chaosagent check traces/ --contract at-most-once --contract no-crash --json
+      chaosagent check chaosagent-out/triage/replays
     """
     from chaosagent.api.check_traces import judge_files, trace_files
     from chaosagent.execution.trace_checks import Tally
@@ -67,7 +64,7 @@ def check(
     paths = trace_files(traces)
     reading = Reading()
     with output.stdout_for_answers():
-        tally = Tally(load_checks(contracts, contract or []))
+        tally = Tally(load_checks(contracts, contract))
         judge_files(paths, tally, reading, skip_broken=skip_broken)
     formats.write("chaosagent check", cases_of_checks(tally))
     if json:

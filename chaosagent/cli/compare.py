@@ -3,53 +3,51 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, TypeAlias
 
-import typer
+import click
 
 from chaosagent.cli import output
+from chaosagent.cli.formats import json_flag
 
 NOT_WORSE, WORSE, UNDETERMINED = 0, 1, 3
 
-First: TypeAlias = Annotated[
-    Path, typer.Argument(help="Folder of the earlier study, or its study file.", metavar="A", show_default=False)
-]
-Second: TypeAlias = Annotated[
-    Path, typer.Argument(help="Folder of the later study, or its study file.", metavar="B", show_default=False)
-]
 
-
+@click.command()
+@click.argument("first", type=click.Path(path_type=Path), metavar="A")
+@click.argument("second", type=click.Path(path_type=Path), metavar="B")
+@click.option(
+    "--replay",
+    "by_replay",
+    is_flag=True,
+    help="Run what A did not search for on the target and configuration of A: what holds there is new. For studies of "
+    "two configurations, or of two targets.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="Also draw R(B) of both in one figure: .svg, .png or .pdf; may be given several times.",
+)
+@click.option(
+    "--markdown",
+    type=click.Path(path_type=Path),
+    metavar="FILE.md",
+    help="Write the verdict and what differs as Markdown there, too, for a comment on a change.",
+)
+@json_flag
 def compare(
-    first: First,
-    second: Second,
+    first: Path,
+    second: Path,
     *,
-    by_replay: Annotated[
-        bool,
-        typer.Option(
-            "--replay",
-            help="Run what A did not search for on the target and configuration of A: what holds there is new. For "
-            "studies of two configurations, or of two targets.",
-        ),
-    ] = False,
-    out: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Also draw R(B) of both in one figure: .svg, .png or .pdf; may be given several times.",
-            metavar="FILE",
-            show_default=False,
-        ),
-    ] = None,
-    markdown: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the verdict and what differs as Markdown there, too, for a comment on a change.",
-            metavar="FILE.md",
-            show_default=False,
-        ),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    by_replay: bool,
+    out: tuple[Path, ...],
+    markdown: Path | None,
+    json: bool,
 ) -> int:
     """Say what changed from one stored study to another: two nights, two configurations, two versions of an agent.
+
+    A is the folder of the earlier study, or its study file; B is that of the later one.
 
     Each search of a task, seed and contract that both have is compared. A counterexample of B is `new`, or `cheaper`,
     only where A had proved that nothing so cheap breaks the contract; it is `gone`, or `more expensive`, only where B
@@ -59,19 +57,14 @@ def compare(
     Exit code: 1 something is new or cheaper, 0 nothing is, 3 it cannot be determined, 2 a folder holds no study that
     can be read.
 
-    [bold]Examples[/bold]
-
-    chaosagent compare chaosagent-out/monday chaosagent-out/tuesday
-
-    chaosagent compare chaosagent-out/triage-naive chaosagent-out/triage-hardened --replay
-
-    chaosagent compare main branch --json > changes.json
-
-    chaosagent compare chaosagent-out/monday chaosagent-out/tuesday --out both.svg
-
-    chaosagent compare before after --markdown comment.md
-
-    chaosagent compare nights/monday study.yaml
+    \b
+    Examples:
+      chaosagent compare chaosagent-out/monday chaosagent-out/tuesday
+      chaosagent compare chaosagent-out/triage-naive chaosagent-out/triage-hardened --replay
+      chaosagent compare main branch --json > changes.json
+      chaosagent compare chaosagent-out/monday chaosagent-out/tuesday --out both.svg
+      chaosagent compare before after --markdown comment.md
+      chaosagent compare nights/monday study.yaml
     """
     from chaosagent.api.stored.comparing import compare_studies
     from chaosagent.api.stored.comparison_page import comparison_json, comparison_markdown, comparison_page
@@ -80,8 +73,7 @@ def compare(
     from chaosagent.cli.status import folder_of
     from chaosagent.errors import UsageError
 
-    figures = [] if out is None else out
-    for path in figures:
+    for path in out:
         if path.suffix.lower() not in FIGURES:
             raise UsageError(f"--out {path}: the name must end in {', '.join(FIGURES)}.")
         output.check_place(path)
@@ -89,8 +81,8 @@ def compare(
         output.check_place(markdown)
     earlier, later = folder_of(first), folder_of(second)
     compared = compare_studies(earlier, later, by_replay=by_replay)
-    if figures:
-        draw_curves([curves_of(earlier), curves_of(later)], figures)
+    if out:
+        draw_curves([curves_of(earlier), curves_of(later)], out)
     if markdown is not None:
         markdown.write_text(comparison_markdown(compared), encoding="utf-8")
     if json:

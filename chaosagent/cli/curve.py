@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from chaosagent.cli import output
+from chaosagent.cli.formats import json_flag
 
 if TYPE_CHECKING:
     from chaosagent.api.session import WorkerSettings
@@ -21,67 +21,52 @@ DRAWN, CONTRADICTED, INTERRUPTED = 0, 1, 130
 STUDIES_MAX = 6
 
 
-class Breakdown(Enum):
-    """By what R(B) is broken down."""
-
-    CATEGORY = "category"
-
-
-Studies: TypeAlias = Annotated[
-    list[Path],
-    typer.Argument(help="Folders of studies, or their study files.", metavar="FOLDER|STUDY...", show_default=False),
-]
-Out: TypeAlias = Annotated[
-    list[Path] | None,
-    typer.Option(
-        help="File to write: .svg, .png, .pdf or .csv; may be given several times. Without it, curve.svg and "
-        "curve.csv: in the folder of the study, or here for several.",
-        metavar="FILE",
-        show_default=False,
-    ),
-]
-By: TypeAlias = Annotated[
-    Breakdown | None,
-    typer.Option(help="Also draw R(B) of the tasks of each category. This loads the target.", show_default=False),
-]
-Draws: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--random",
-        help="Also run so many random schedules for each task, seed and 11 budgets. They are kept in the folder: a "
-        "run that was made is not made again, and later curves show them, too.",
-        metavar="DRAWS",
-        min=1,
-        max=10_000,
-        show_default=False,
-    ),
-]
-OverTime: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--over-time",
-        help="Draw how R(B) went from one study to the next, such as night by night, in what all of them have "
-        "searched. Runs nothing.",
-    ),
-]
-Workers: TypeAlias = Annotated[
-    int | None, typer.Option(help="Worker processes for runs; without it, this process.", min=1, show_default=False)
-]
-NoRuns: TypeAlias = Annotated[bool, typer.Option("--no-runs", help="Run nothing: draw what is stored.")]
-
-
+@click.command()
+@click.argument("studies", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FOLDER|STUDY...")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="File to write: .svg, .png, .pdf or .csv; may be given several times. Without it, curve.svg and curve.csv: in "
+    "the folder of the study, or here for several.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(["category"]),
+    help="Also draw R(B) of the tasks of each category. This loads the target.",
+)
+@click.option(
+    "--random",
+    "draws",
+    type=click.IntRange(1, 10_000),
+    metavar="DRAWS",
+    help="Also run so many random schedules for each task, seed and 11 budgets. They are kept in the folder: a run "
+    "that was made is not made again, and later curves show them, too.",
+)
+@click.option(
+    "--over-time",
+    is_flag=True,
+    help="Draw how R(B) went from one study to the next, such as night by night, in what all of them have searched. "
+    "Runs nothing.",
+)
+@click.option("--workers", type=click.IntRange(1), help="Worker processes for runs; without it, this process.")
+@click.option("--no-runs", is_flag=True, help="Run nothing: draw what is stored.")
+@json_flag
 def curve(
-    studies: Studies,
+    studies: tuple[Path, ...],
     *,
-    out: Out = None,
-    by: By = None,
-    draws: Draws = None,
-    over_time: OverTime = False,
-    workers: Workers = None,
-    no_runs: NoRuns = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    out: tuple[Path, ...],
+    by: str | None,
+    draws: int | None,
+    over_time: bool,
+    workers: int | None,
+    no_runs: bool,
+    json: bool,
 ) -> int:
     """Draw R(B): the share of tasks that still meet their objective when faults may cost up to B.
+
+    FOLDER|STUDY is the folder of a study, or its study file.
 
     The curve follows from the searches against the contract `objective`: a task counts until the cheapest
     counterexample that was found; what was neither found nor proved is hatched. A second curve shows for how many
@@ -93,24 +78,19 @@ def curve(
     Exit code: 0; 1 a random schedule breaks what was proved; 2 where a folder holds no study that can be read, or there
     is no R(B) to draw; 130 interrupted.
 
-    [bold]Examples[/bold]
-
-    chaosagent curve chaosagent-out/triage-naive
-
-    chaosagent curve chaosagent-out/triage-naive --random 20 --workers 8
-
-    chaosagent curve chaosagent-out/triage-naive --by category
-
-    chaosagent curve chaosagent-out/triage-naive chaosagent-out/triage-hardened --out curve.pdf --out curve.csv
-
-    chaosagent curve --over-time nights/*
+    \b
+    Examples:
+      chaosagent curve chaosagent-out/triage-naive
+      chaosagent curve chaosagent-out/triage-naive --random 20 --workers 8
+      chaosagent curve chaosagent-out/triage-naive --by category
+      chaosagent curve chaosagent-out/triage-naive chaosagent-out/triage-hardened --out curve.pdf --out curve.csv
+      chaosagent curve --over-time nights/*
     """
     from chaosagent.api.session import WorkerSettings
     from chaosagent.api.stored.curves import curves_of
     from chaosagent.cli.status import folder_of
 
-    wanted = [] if out is None else out
-    _check(studies, wanted, draws, by, no_runs=no_runs, over_time=over_time)
+    _check(studies, out, draws, by, no_runs=no_runs, over_time=over_time)
     folders = [folder_of(path) for path in studies]
     workforce = WorkerSettings("inline" if workers is None else "process", workers)
     for folder in () if no_runs or over_time else folders:
@@ -119,11 +99,11 @@ def curve(
         if draws is not None:
             _run_random(folder, draws, workforce)
     with output.stdout_for_answers():
-        found = [curves_of(folder, by_category=by is Breakdown.CATEGORY) for folder in folders]
+        found = [curves_of(folder, by_category=by is not None) for folder in folders]
     if over_time:
-        _answer_trend(found, wanted, json=json)
+        _answer_trend(found, out, json=json)
     else:
-        _answer_curves(found, wanted, json=json, no_runs=no_runs)
+        _answer_curves(found, out, json=json, no_runs=no_runs)
     return CONTRADICTED if any(one.contradictions for one in found) else DRAWN
 
 
@@ -131,7 +111,7 @@ def _check(
     studies: Sequence[Path],
     out: Sequence[Path],
     draws: int | None,
-    by: Breakdown | None,
+    by: str | None,
     *,
     no_runs: bool,
     over_time: bool,

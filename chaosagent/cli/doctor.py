@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from chaosagent.cli import output
+from chaosagent.cli.formats import Number, json_flag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from chaosagent.study.determinism.preflight import Remark
 
@@ -20,30 +21,35 @@ SECONDS_MAX = 30.0
 """Real time of one run by default; a search gives more, but whoever asks for a doctor waits."""
 
 
+@click.command()
+@click.argument("target", metavar="TARGET")
+@click.option("--config", help="One of its configurations; its first by default.")
+@click.option("--task", multiple=True, help="Only this task; may be given several times.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the runs.")
+@click.option(
+    "--fresh", is_flag=True, help="Give each run a process of its own, as `fresh: true` in a study file does."
+)
+@click.option(
+    "--wall-seconds",
+    type=Number(0.1),
+    default=SECONDS_MAX,
+    show_default=True,
+    help="Real time that one run may take; a search allows run.wall_seconds.",
+)
+@json_flag
 def doctor(
-    target: Annotated[
-        str,
-        typer.Argument(
-            help="A target: its name, module:attribute or file.py:attribute.", metavar="TARGET", show_default=False
-        ),
-    ],
+    target: str,
     *,
-    config: Annotated[
-        str | None, typer.Option(help="One of its configurations; its first by default.", show_default=False)
-    ] = None,
-    task: Annotated[
-        list[str] | None, typer.Option(help="Only this task; may be given several times.", show_default=False)
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of the runs.", min=0)] = 0,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Give each run a process of its own, as `fresh: true` in a study file does.")
-    ] = False,
-    wall_seconds: Annotated[
-        float, typer.Option(help="Real time that one run may take; a search allows run.wall_seconds.", min=0.1)
-    ] = SECONDS_MAX,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    config: str | None,
+    task: tuple[str, ...],
+    seed: int,
+    fresh: bool,
+    wall_seconds: float,
+    json: bool,
 ) -> int:
     """Look at a target before it is searched, and at what is installed.
+
+    TARGET is the name of a target, module:attribute or file.py:attribute.
 
     Runs every task without injections, several times here and in another process with another hash seed, and names the
     first difference with its likely cause (clock, uuid, random numbers, order of a set, threads) and the remedy. Of a
@@ -52,11 +58,10 @@ def doctor(
 
     Exit code: 0 the target can be searched, 1 something must be fixed first.
 
-    [bold]Examples[/bold]
-
-    chaosagent doctor agent.py:agent
-
-    chaosagent doctor triage --config hardened --task refund-damaged --json
+    \b
+    Examples:
+      chaosagent doctor agent.py:agent
+      chaosagent doctor triage --config hardened --task refund-damaged --json
     """
     from chaosagent.report.preflight_page import preflight_page
     from chaosagent.study.determinism.preflight import Level
@@ -75,7 +80,7 @@ def doctor(
 
 
 def _remarks(
-    reference: str, config: str | None, tasks: list[str] | None, seed: int, *, fresh: bool, wall_seconds: float
+    reference: str, config: str | None, tasks: Sequence[str], seed: int, *, fresh: bool, wall_seconds: float
 ) -> Iterator[Remark]:
     from chaosagent.contracts.catalogue import default_contracts
     from chaosagent.execution.workers.second_process import open_second_process

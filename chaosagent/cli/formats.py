@@ -1,12 +1,13 @@
-"""The options of `search`, `replay` and `check` for the formats of other tools."""
+"""What the options of several verbs share: the formats of the answer, and numbers within bounds."""
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
-import typer
+import click
 
 from chaosagent.cli import output
 
@@ -15,21 +16,31 @@ if TYPE_CHECKING:
 
     from chaosagent.report.formats.cases import Case
 
-JUnit: TypeAlias = Annotated[
-    Path | None, typer.Option("--junit", help="Write JUnit XML there, too.", metavar="FILE.xml", show_default=False)
-]
-Sarif: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--sarif", help="Write SARIF there, too, for code scanning.", metavar="FILE.sarif", show_default=False
-    ),
-]
-GitHub: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--github", help="On GitHub Actions: annotate what failed or is known, and add a table to the step summary."
-    ),
-]
+json_flag = click.option("--json", is_flag=True, help="Print one JSON object.")
+junit_file = click.option(
+    "--junit", type=click.Path(path_type=Path), metavar="FILE.xml", help="Write JUnit XML there, too."
+)
+sarif_file = click.option(
+    "--sarif",
+    type=click.Path(path_type=Path),
+    metavar="FILE.sarif",
+    help="Write SARIF there, too, for code scanning.",
+)
+github_flag = click.option(
+    "--github",
+    is_flag=True,
+    help="On GitHub Actions: annotate what failed or is known, and add a table to the step summary.",
+)
+
+
+class Number(click.FloatRange):
+    """A number within bounds; NaN, which is neither too small nor too large, is none."""
+
+    def convert(self, value: float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail(f"{value!r} is no number.", param, ctx)
+        return found
 
 
 class Formats(NamedTuple):

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+import click
 
 from chaosagent.cli import output
+from chaosagent.cli.formats import json_flag
 
 KINDS = ("operators", "searchers", "contracts", "targets")
 
 
-def list_kind(
-    kind: Annotated[
-        str, typer.Argument(help="operators, searchers, contracts or targets.", metavar="KIND", show_default=False)
-    ],
-    *,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> int:
+@click.command("list")
+@click.argument("kind", metavar="KIND")
+@json_flag
+def list_kind(kind: str, *, json: bool) -> int:
     """List operators, searchers, contracts or targets, with what can be set; plug-ins that failed to load are named.
 
-    [bold]Examples[/bold]
+    KIND is operators, searchers, contracts or targets.
 
-    chaosagent list operators
-
-    chaosagent list contracts --json
+    \b
+    Examples:
+      chaosagent list operators
+      chaosagent list contracts --json
     """
     from chaosagent.errors import UnknownNameError
     from chaosagent.report.catalogues import CATALOGUES

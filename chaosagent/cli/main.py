@@ -3,65 +3,39 @@
 from __future__ import annotations
 
 import errno
-import functools
-import inspect
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated
+from collections.abc import Mapping, Sequence
 
-import typer
+import click
 
 from chaosagent.cli import output
-from chaosagent.cli.check import check
-from chaosagent.cli.compare import compare
-from chaosagent.cli.curve import curve
-from chaosagent.cli.demos.demo import demo
-from chaosagent.cli.doctor import doctor
-from chaosagent.cli.listing import list_kind
-from chaosagent.cli.merge import merge
-from chaosagent.cli.proxies.proxy import proxy
-from chaosagent.cli.report import report
-from chaosagent.cli.search import search
-from chaosagent.cli.show import show
-from chaosagent.cli.starter.init import init
-from chaosagent.cli.status import status
-from chaosagent.cli.suites.replay import replay
-from chaosagent.cli.suites.suite import suite
-from chaosagent.errors import ChaosAgentError
+from chaosagent.errors import ChaosAgentError, UnknownNameError
 from chaosagent.version import version
 
-MESSAGE_MAX = 4_000
+MESSAGE_MAX, COLUMNS_MAX = 4_000, 120
 TRACEBACK = "--traceback"
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 USAGE, FAILED, INTERRUPTED, PIPE_CLOSED = 2, 4, 130, 141
-ABOUT = """Find the cheapest schedule of faults that breaks an agent system, prove that nothing cheaper does,
-and replay it.
-
-Begin with [bold]chaosagent demo[/bold]. Then [bold]chaosagent init[/bold] writes a small agent and a study of it, to be
-changed into your own.
-
-Exit codes: 0 nothing violated, 1 violated, 2 usage or bad input, 3 inconclusive, 4 target or executor failed,
-130 interrupted.
-"""
-VERBS: Mapping[str, tuple[Callable[..., int], str]] = {
-    "demo": (demo, "Watch it work: search the built-in assistant, replay what breaks it, plot R(B)."),
-    "init": (init, "Write a study and a small agent to begin with."),
-    "doctor": (doctor, "Look at a target before it is searched."),
-    "search": (search, "Find the cheapest schedules that break a target, with proof."),
-    "status": (status, "Say how far a study is, while it runs or later."),
-    "report": (report, "Write the HTML page of a study."),
-    "curve": (curve, "Draw R(B) of stored studies: tasks still done against what faults may cost."),
-    "compare": (compare, "Say what changed from one study to another."),
-    "merge": (merge, "Put together a study that was searched in parts (--shard)."),
-    "replay": (replay, "Run stored counterexamples again."),
-    "suite": (suite, "Choose the fewest records that cover all that breaks, to keep them in CI."),
-    "proxy": (proxy, "Put faults between an agent in any language and its model and services."),
-    "show": (show, "Tell the story of a counterexample."),
-    "check": (check, "Check contracts on traces of production; nothing is executed."),
-    "list": (list_kind, "List operators, searchers, contracts or targets."),
+VERBS: Mapping[str, tuple[str, str]] = {
+    "demo": ("demos.demo:demo", "Watch it work: search the built-in assistant, replay what breaks it, plot R(B)."),
+    "init": ("starter.init:init", "Write a study and a small agent to begin with."),
+    "doctor": ("doctor:doctor", "Look at a target before it is searched."),
+    "search": ("search:search", "Find the cheapest schedules that break a target, with proof."),
+    "status": ("status:status", "Say how far a study is, while it runs or later."),
+    "report": ("report:report", "Write the HTML page of a study."),
+    "curve": ("curve:curve", "Draw R(B) of stored studies: tasks still done against what faults may cost."),
+    "compare": ("compare:compare", "Say what changed from one study to another."),
+    "merge": ("merge:merge", "Put together a study that was searched in parts (--shard)."),
+    "replay": ("suites.replay:replay", "Run stored counterexamples again."),
+    "suite": ("suites.suite:suite", "Choose the fewest records that cover all that breaks, to keep them in CI."),
+    "proxy": ("proxies.proxy:proxy", "Put faults between an agent in any language and its model and services."),
+    "show": ("show:show", "Tell the story of a counterexample."),
+    "check": ("check:check", "Check contracts on traces of production; nothing is executed."),
+    "list": ("listing:list_kind", "List operators, searchers, contracts or targets."),
 }
+"""Of each verb its command below `chaosagent.cli`, which is imported when the verb is called, and a summary."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -88,18 +62,18 @@ def _hear_no_more(arguments: Sequence[str] | None) -> None:
 def _answered(given: list[str]) -> int:
     output.make_safe(sys.stdout, sys.stderr)
     try:
-        code = _application()(given or ["--help"], prog_name="chaosagent", standalone_mode=False)
+        code = _code_of(given or ["--help"])
         sys.stdout.flush()
-        return (code if isinstance(code, int) else 0) if given else USAGE
-    except (KeyboardInterrupt, _InterruptedError):
+        return code if given else USAGE
+    except KeyboardInterrupt:
         return _failed("interrupted", INTERRUPTED, given)
     except BrokenPipeError:
         return _closed()
+    except click.ClickException as error:
+        return _failed(_complaint(error, given), USAGE, given)
     except ChaosAgentError as error:
         return _failed(str(error), error.exit_code, given)
     except SystemExit as error:
-        if isinstance(error.__context__, BrokenPipeError):  # typer ends the program for it, and says nothing
-            return _closed()
         # Nobody here ends like that: it is the user's code, at a place that should not run any.
         return _failed(f"the target has ended the program with sys.exit({error.code!r}). Let it return.", FAILED, given)
     except OSError as error:
@@ -108,8 +82,6 @@ def _answered(given: list[str]) -> int:
         place = "a file" if error.filename is None else error.filename
         return _failed(f"{place}: {error.strerror}. Make room, or name another file or folder.", USAGE, given)
     except Exception as error:  # the command line is a seam: what nobody named ends here, with an exit code
-        if hasattr(error, "format_message"):  # typer's own errors, whose class has moved between its versions
-            return _failed(_complaint(error.format_message(), _help_hint(error)), USAGE, given)
         return _unexpected(error, given)
 
 
@@ -129,70 +101,67 @@ def _unexpected(error: Exception, given: Sequence[str]) -> int:
     )
 
 
-def _application() -> typer.Typer:
-    application = typer.Typer(
-        name="chaosagent",
-        help=_paragraphs(ABOUT),
-        add_completion=False,
-        rich_markup_mode="rich",
-    )
-    application.callback()(_global_options)
-    for verb, (function, summary) in VERBS.items():
-        application.command(verb, help=_paragraphs(inspect.getdoc(function) or ""), short_help=summary)(
-            _heard(function)
-        )
-    return application
+class _Verbs(click.Group):
+    """Imports the module of a verb when it is called: the list of verbs needs none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click passes it
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:  # noqa: ARG002  # as above
+        from pkgutil import resolve_name
+
+        if cmd_name not in VERBS:
+            raise UnknownNameError("command", cmd_name, VERBS)
+        command: click.Command = resolve_name(f"chaosagent.cli.{VERBS[cmd_name][0]}")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # as above
+        with formatter.section("Commands"):
+            formatter.write_dl([(verb, summary) for verb, (_, summary) in VERBS.items()])
 
 
-class _InterruptedError(Exception):
-    """The keyboard's interrupt on its way through typer, which would end the program without a word."""
-
-
-def _heard(verb: Callable[..., int]) -> Callable[..., int]:
-    @functools.wraps(verb)
-    def interruptible(*arguments: object, **options: object) -> int:
-        try:
-            return verb(*arguments, **options)
-        except KeyboardInterrupt as error:
-            raise _InterruptedError from error
-
-    return interruptible
-
-
-def _paragraphs(text: str) -> str:
-    """Return a text with each paragraph in one line, so that the terminal's width decides where it breaks."""
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
-
-
-def _global_options(
-    *,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", help="Print the version and end.", callback=lambda wanted: _version(wanted), is_eager=True
-        ),
-    ] = False,
-    traceback: Annotated[bool, typer.Option(TRACEBACK, help="Show where an error of chaosagent comes from.")] = False,
-) -> None:
-    del version, traceback
-
-
-def _version(wanted: object) -> None:
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001  # as click calls it
     if wanted:
-        print(version())
-        raise typer.Exit
+        click.echo(version())
+        context.exit()
 
 
-def _complaint(text: str, hint: str) -> str:
-    """Return a complaint as a sentence with its hint; some versions of typer raise one without any text."""
-    said = text.strip().replace("Input should be", "it must be") or "Something is missing"
-    return f"{said if said.endswith(('.', '?', '!')) else f'{said}.'} {hint}"
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": COLUMNS_MAX})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version and end.",
+)
+@click.option(TRACEBACK, is_flag=True, expose_value=False, help="Show where an error of chaosagent comes from.")
+def _program() -> None:
+    """Find the cheapest schedule of faults that breaks an agent system, prove that nothing cheaper does, and replay it.
+
+    Begin with `chaosagent demo`. Then `chaosagent init` writes a small agent and a study of it, to be changed into your
+    own.
+
+    Exit codes: 0 nothing violated, 1 violated, 2 usage or bad input, 3 inconclusive, 4 target or executor failed,
+    130 interrupted.
+    """
 
 
-def _help_hint(error: Exception) -> str:
-    context = getattr(error, "ctx", None)
-    path = getattr(context, "command_path", "chaosagent")
-    return f"See `{path} --help`."
+def _code_of(arguments: Sequence[str]) -> int:
+    """Call the verb and return its exit code; unlike click's `main`, leave errors and interrupts to the caller."""
+    try:
+        with _program.make_context("chaosagent", list(arguments)) as context:  # click empties the list
+            code: int = _program.invoke(context)
+            return code
+    except click.exceptions.Exit as ended:  # after --help and --version
+        return ended.exit_code
+
+
+def _complaint(error: click.ClickException, given: Sequence[str]) -> str:
+    """Return what click complains of as a sentence, with a hint."""
+    text = error.format_message()
+    path = " ".join(("chaosagent", *[word for word in given if word in VERBS][:1]))
+    return f"{text if text.endswith(('.', '?', '!')) else f'{text}.'} See `{path} --help`."
 
 
 def _closed() -> int:

@@ -3,39 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from chaosagent.cli import output
+from chaosagent.cli.formats import json_flag
 
 OK = 0
 
 
-def merge(
-    out: Annotated[Path, typer.Argument(help="New folder of the whole study.", metavar="OUT", show_default=False)],
-    folders: Annotated[
-        list[Path], typer.Argument(help="The folders of all its shards.", metavar="FOLDER...", show_default=False)
-    ],
-    *,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> int:
+@click.command()
+@click.argument("out", type=click.Path(path_type=Path), metavar="OUT")
+@click.argument("folders", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FOLDER...")
+@json_flag
+def merge(out: Path, folders: tuple[Path, ...], *, json: bool) -> int:
     """Put the shards of a study together, which were searched with `chaosagent search --shard 1/4`, 2/4 and so on.
+
+    OUT is the new folder of the whole study; FOLDER... are the folders of all its shards.
 
     The new folder holds all their runs, and `chaosagent search --resume` ends the study with them: the result is that
     of a search without shards.
 
     Exit code: 0; 2 where these are not all shards of one study.
 
-    [bold]Examples[/bold]
-
-    chaosagent search study.yaml --shard 1/2 --out part-1
-
-    chaosagent search study.yaml --shard 2/2 --out part-2
-
-    chaosagent merge whole part-1 part-2
-
-    chaosagent search study.yaml --resume --out whole
+    \b
+    Examples:
+      chaosagent search study.yaml --shard 1/2 --out part-1
+      chaosagent search study.yaml --shard 2/2 --out part-2
+      chaosagent merge whole part-1 part-2
+      chaosagent search study.yaml --resume --out whole
     """
     from chaosagent.report.page import Page
     from chaosagent.study.store.merge_stores import merge_stores

@@ -9,13 +9,14 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from chaosagent.api.target_output import target_output_to_stderr
-from chaosagent.canonical import Plain
-from chaosagent.execution.captured_output import CapturedOutput
-from chaosagent.report.page import Look, Page
 from chaosagent.report.printable import printable
+
+if TYPE_CHECKING:
+    from chaosagent.canonical import Plain
+    from chaosagent.execution.captured_output import CapturedOutput
+    from chaosagent.report.page import Look, Page
 
 COLUMNS_MIN = 60
 MARKS = "→✗×≤≥"
@@ -46,6 +47,8 @@ def remark(text: str) -> None:
 
 def look_of(stream: TextIO) -> Look:
     """Return how a page should look on a stream: wrapped and coloured on a terminal, plain elsewhere."""
+    from chaosagent.report.page import Look
+
     on_terminal = stream.isatty()
     columns = max(COLUMNS_MIN, shutil.get_terminal_size((100, 24)).columns) if on_terminal else None
     colour = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -82,6 +85,8 @@ def stdout_for_answers() -> Iterator[CapturedOutput]:
     Yields:
         What takes it; its `original` is where progress goes.
     """
+    from chaosagent.api.target_output import target_output_to_stderr
+
     try:
         with target_output_to_stderr(descriptors=True) as printed:
             yield printed

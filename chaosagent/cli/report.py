@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from chaosagent.cli import output
 
@@ -13,31 +12,25 @@ OK = 0
 STUDIES_MAX = 50
 
 
-def report(
-    studies: Annotated[
-        list[Path],
-        typer.Argument(help="Folders of studies, or their study files.", metavar="FOLDER|STUDY...", show_default=False),
-    ],
-    *,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where to write the page; report.html in the folder by default, or here for several studies.",
-            metavar="FILE",
-            show_default=False,
-        ),
-    ] = None,
-    since: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also say what changed since an earlier study, as `chaosagent compare` does.",
-            metavar="FOLDER",
-            show_default=False,
-        ),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object: the numbers of the page.")] = False,
-) -> int:
+@click.command()
+@click.argument("studies", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FOLDER|STUDY...")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where to write the page; report.html in the folder by default, or here for several studies.",
+)
+@click.option(
+    "--since",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Also say what changed since an earlier study, as `chaosagent compare` does.",
+)
+@click.option("--json", is_flag=True, help="Print one JSON object: the numbers of the page.")
+def report(studies: tuple[Path, ...], *, out: Path | None, since: Path | None, json: bool) -> int:
     """Write one HTML page of a study: is it robust, what broke, how, where it is weak, and what that cost.
+
+    FOLDER|STUDY is the folder of a study, or its study file.
 
     The page needs nothing else: no network, no other file. Nothing is run. A study that still runs, or was interrupted,
     has a page of what is known so far. `chaosagent search` writes this page at its end. Several studies get one page:
@@ -45,15 +38,12 @@ def report(
 
     Exit code: 0; 2 where there is no study, or the page cannot be written.
 
-    [bold]Examples[/bold]
-
-    chaosagent report chaosagent-out/refunds
-
-    chaosagent report study.yaml --out refunds.html
-
-    chaosagent report chaosagent-out/tuesday --since chaosagent-out/monday
-
-    chaosagent report chaosagent-out/naive chaosagent-out/hardened --out both.html
+    \b
+    Examples:
+      chaosagent report chaosagent-out/refunds
+      chaosagent report study.yaml --out refunds.html
+      chaosagent report chaosagent-out/tuesday --since chaosagent-out/monday
+      chaosagent report chaosagent-out/naive chaosagent-out/hardened --out both.html
     """
     from chaosagent.api.stored.changes import changes_since
     from chaosagent.api.stored.study_facts import study_facts

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from chaosagent.cli import output
+from chaosagent.cli.formats import json_flag
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from chaosagent.canonical import Plain
     from chaosagent.replays.record import ReplayRecord
     from chaosagent.report.page import Page
@@ -17,39 +20,29 @@ if TYPE_CHECKING:
 HELD, UNREADABLE = 0, 2
 
 
-def show(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Replay records (*.replay), or folders that hold some.", metavar="PATH...", show_default=False
-        ),
-    ],
-    *,
-    whole: Annotated[
-        bool, typer.Option("--all", help="Show every step of the trace, with all of its request and answer.")
-    ] = False,
-    spans: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the traces there as OpenTelemetry GenAI spans, a line each; - for stdout.",
-            metavar="FILE.jsonl",
-            show_default=False,
-        ),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> int:
+@click.command()
+@click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="PATH...")
+@click.option("--all", "whole", is_flag=True, help="Show every step of the trace, with all of its request and answer.")
+@click.option(
+    "--spans",
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="FILE.jsonl",
+    help="Write the traces there as OpenTelemetry GenAI spans, a line each; - for stdout.",
+)
+@json_flag
+def show(paths: tuple[Path, ...], *, whole: bool, spans: Path | None, json: bool) -> int:
     """Tell counterexamples as a person would: the faults, what happened, what broke, and why each fault is needed.
+
+    PATH is a replay record (*.replay), or a folder that holds some.
 
     Sessions of `chaosagent proxy` and runs without faults are told as recordings, since nothing broke in them. Nothing
     is run, and the target is not loaded. Of several records, the JSON object holds a list called `records`.
 
-    [bold]Examples[/bold]
-
-    chaosagent show chaosagent-out/triage/replays/refund-at-most-once-1f2e3d4c5b6a.replay
-
-    chaosagent show chaosagent-out/triage/replays
-
-    chaosagent show chaosagent-out/triage/replays --spans spans.jsonl
+    \b
+    Examples:
+      chaosagent show chaosagent-out/triage/replays/refund-at-most-once-1f2e3d4c5b6a.replay
+      chaosagent show chaosagent-out/triage/replays
+      chaosagent show chaosagent-out/triage/replays --spans spans.jsonl
     """
     from chaosagent.replays.store import find_records, read_record
     from chaosagent.report.story import story_json
@@ -73,7 +66,7 @@ def _page_of(record: ReplayRecord, path: Path, *, whole: bool) -> Page:
     return record_story(record, path, whole=whole)
 
 
-def _export(paths: list[Path], spans: Path) -> int:
+def _export(paths: Sequence[Path], spans: Path) -> int:
     """Write the traces of records as spans, in lines as the Collector's file exporter writes them."""
     from chaosagent.replays.store import read_record
     from chaosagent.trace.spans import export_line
@@ -90,7 +83,7 @@ def _export(paths: list[Path], spans: Path) -> int:
     return HELD
 
 
-def _show_each(paths: list[Path], *, whole: bool, json: bool) -> int:
+def _show_each(paths: Sequence[Path], *, whole: bool, json: bool) -> int:
     """Tell several records; one that cannot be read is told, and does not keep the others from being told."""
     from chaosagent.errors import RecordError
     from chaosagent.replays.store import read_record

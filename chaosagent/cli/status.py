@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from chaosagent.cli import output
 
@@ -21,29 +21,25 @@ READS_MAX = 10
 CLEAR = "\x1b[H\x1b[2J"
 
 
-def status(
-    path: Annotated[
-        Path,
-        typer.Argument(help="Folder of a study, or its study file.", metavar="FOLDER|STUDY.yaml", show_default=False),
-    ],
-    *,
-    watch: Annotated[bool, typer.Option("--watch", help="Show it again every second until the study ends.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object; with --watch, one a line.")] = False,
-) -> int:
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path), metavar="FOLDER|STUDY.yaml")
+@click.option("--watch", is_flag=True, help="Show it again every second until the study ends.")
+@click.option("--json", is_flag=True, help="Print one JSON object; with --watch, one a line.")
+def status(path: Path, *, watch: bool, json: bool) -> int:
     """Say how far a study is: one that runs, was interrupted, or has ended.
+
+    FOLDER|STUDY.yaml is the folder of a study, or its study file.
 
     Nothing is run and nothing is written, and the study is not held up: every second it writes how far it is to
     progress.json of its folder.
 
     Exit code: 0; 2 where there is no study that says how far it is.
 
-    [bold]Examples[/bold]
-
-    chaosagent status chaosagent-out/refunds
-
-    chaosagent status study.yaml --watch
-
-    chaosagent status chaosagent-out/refunds --json
+    \b
+    Examples:
+      chaosagent status chaosagent-out/refunds
+      chaosagent status study.yaml --watch
+      chaosagent status chaosagent-out/refunds --json
     """
     from chaosagent.clock import pause
 

@@ -93,12 +93,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def chaosagent(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
+def chaosagent(folder: Path, capsys: pytest.CaptureFixture[str]) -> Command:
     """Return a function that runs the command line in the folder."""
     assert folder.is_dir()
-    # Typer takes what GitHub's machines run for a terminal, and its width from the environment.
-    monkeypatch.setattr("typer.rich_utils.FORCE_TERMINAL", False)
-    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", None)
 
     def run(*arguments: object) -> Answer:
         capsys.readouterr()

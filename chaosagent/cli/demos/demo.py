@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from chaosagent.cli import output
+from chaosagent.cli.formats import json_flag
 
 OUT = Path("chaosagent-demo")
 
 
-def demo(
-    *,
-    out: Annotated[Path, typer.Option(help="Folder for everything that it writes.")] = OUT,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> int:
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=OUT,
+    show_default=True,
+    help="Folder for everything that it writes.",
+)
+@json_flag
+def demo(*, out: Path, json: bool) -> int:
     """Search, break, explain and repair a customer-support assistant while you watch; two minutes on two cores.
 
     Searches the built-in triage assistant for the cheapest faults that break it, tells the story of one, replays each
@@ -24,9 +29,9 @@ def demo(
 
     Exit code: 0 when everything happened that it promises.
 
-    [bold]Example[/bold]
-
-    chaosagent demo --out demo-out
+    \b
+    Example:
+      chaosagent demo --out demo-out
     """
     from chaosagent.cli.demos.demonstration import Demonstration
     from chaosagent.report.page import Page

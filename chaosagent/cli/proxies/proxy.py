@@ -3,89 +3,86 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from chaosagent.cli import output
+from chaosagent.cli.formats import Number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from chaosagent.cli.proxies.proxying import SessionEnd
 
 USUAL = ("openai=https://api.openai.com", "anthropic=https://api.anthropic.com")
 
-Models: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="A model behind the proxy, NAME=URL; or NAME=scripted:file.py:function, NAME=canned:answers.yaml.",
-        metavar="NAME=URL",
-        show_default=False,
-    ),
-]
-Services: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(help="A tool or service behind it, in the same way.", metavar="NAME=URL", show_default=False),
-]
-McpServers: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="An MCP server behind it: NAME=URL (streamable HTTP), or NAME='command args' (stdio).",
-        metavar="NAME=SERVER",
-        show_default=False,
-    ),
-]
-RecordPath: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        help="Keep all that is asked and answered, as it comes: a new file *.replay, or a folder.",
-        show_default=False,
-    ),
-]
-ReplayPath: TypeAlias = Annotated[
-    Path | None, typer.Option(help="Answer from such a record; nothing else is asked.", show_default=False)
-]
-MemoPath: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(help="A file of models' answers: what was asked before is not asked again.", show_default=False),
-]
-BodyLimit: TypeAlias = Annotated[
-    float,
-    typer.Option(
-        help="Megabytes (10^6 bytes) of a request's body, answered with 413 above; and of an upstream's answer (502).",
-        metavar="MB",
-        min=0.001,
-        max=100,
-    ),
-]
-SessionLimit: TypeAlias = Annotated[
-    float,
-    typer.Option(
-        help="Megabytes of requests and answers at which the session ends; they are kept in memory, too.",
-        metavar="MB",
-        min=0.001,
-        max=4_000,
-    ),
-]
 
-
+@click.command()
+@click.option(
+    "--upstream",
+    multiple=True,
+    metavar="NAME=URL",
+    help="A model behind the proxy, NAME=URL; or NAME=scripted:file.py:function, NAME=canned:answers.yaml.",
+)
+@click.option("--service", multiple=True, metavar="NAME=URL", help="A tool or service behind it, in the same way.")
+@click.option(
+    "--mcp",
+    multiple=True,
+    metavar="NAME=SERVER",
+    help="An MCP server behind it: NAME=URL (streamable HTTP), or NAME='command args' (stdio).",
+)
+@click.option("--schedule", default="", help="What is injected: 'model:openai[2] slow(kind=stalled)'.")
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path),
+    help="Keep all that is asked and answered, as it comes: a new file *.replay, or a folder.",
+)
+@click.option("--replay", type=click.Path(path_type=Path), help="Answer from such a record; nothing else is asked.")
+@click.option(
+    "--memo",
+    type=click.Path(path_type=Path),
+    help="A file of models' answers: what was asked before is not asked again.",
+)
+@click.option("--prompts", is_flag=True, help="Let what tools answered cross `prompt` before a model reads it.")
+@click.option(
+    "--body-mb",
+    type=Number(0.001, 100),
+    default=4.0,
+    show_default=True,
+    metavar="MB",
+    help="Megabytes (10^6 bytes) of a request's body, answered with 413 above; and of an upstream's answer (502).",
+)
+@click.option(
+    "--total-mb",
+    type=Number(0.001, 4_000),
+    default=256.0,
+    show_default=True,
+    metavar="MB",
+    help="Megabytes of requests and answers at which the session ends; they are kept in memory, too.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=0,
+    show_default=True,
+    help="On loopback; 0 takes a free one.",
+)
+@click.option("--json", is_flag=True, help="Print one JSON object at the end.")
 def proxy(
     *,
-    upstream: Models = None,
-    service: Services = None,
-    mcp: McpServers = None,
-    schedule: Annotated[
-        str, typer.Option(help="What is injected: 'model:openai[2] slow(kind=stalled)'.", show_default=False)
-    ] = "",
-    record: RecordPath = None,
-    replay: ReplayPath = None,
-    memo: MemoPath = None,
-    prompts: Annotated[
-        bool, typer.Option("--prompts", help="Let what tools answered cross `prompt` before a model reads it.")
-    ] = False,
-    body_mb: BodyLimit = 4.0,
-    total_mb: SessionLimit = 256.0,
-    port: Annotated[int, typer.Option(help="On loopback; 0 takes a free one.", min=0, max=65_535)] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end.")] = False,
+    upstream: tuple[str, ...],
+    service: tuple[str, ...],
+    mcp: tuple[str, ...],
+    schedule: str,
+    record: Path | None,
+    replay: Path | None,
+    memo: Path | None,
+    prompts: bool,
+    body_mb: float,
+    total_mb: float,
+    port: int,
+    json: bool,
 ) -> int:
     """Stand between an agent in any language and its model, services and MCP servers: record, disturb, memoise, replay.
 
@@ -107,20 +104,17 @@ def proxy(
     the session has reached its limit, or, with --replay, when the agent asked something else than the record knows, or
     less.
 
-    [bold]Examples[/bold]
-
-    chaosagent proxy --record session.replay
-
-    chaosagent proxy --upstream openai=https://api.openai.com --schedule "model:openai[2] slow(kind=stalled)"
-
-    chaosagent proxy --mcp shop='node shop.mjs' --schedule "service:shop.refund[1] service.lost_response"
-
-    chaosagent proxy --replay session.replay --port 8787
+    \b
+    Examples:
+      chaosagent proxy --record session.replay
+      chaosagent proxy --upstream openai=https://api.openai.com --schedule "model:openai[2] slow(kind=stalled)"
+      chaosagent proxy --mcp shop='node shop.mjs' --schedule "service:shop.refund[1] service.lost_response"
+      chaosagent proxy --replay session.replay --port 8787
     """
     from chaosagent.cli.proxies.proxying import ProxyOptions, serve_session
 
     wish = ProxyOptions(
-        models=_pairs(upstream if upstream or service or mcp else list(USUAL), "--upstream"),
+        models=_pairs(upstream if upstream or service or mcp else USUAL, "--upstream"),
         services=_pairs(service, "--service"),
         mcp=_pairs(mcp, "--mcp", "NAME=URL or NAME='command args', such as shop='node shop.mjs'"),
         schedule=schedule,
@@ -145,7 +139,7 @@ def _told(end: SessionEnd, *, json: bool) -> int:
 
 
 def _pairs(
-    given: list[str] | None, option: str, form: str = "NAME=URL, such as openai=https://api.openai.com"
+    given: Sequence[str], option: str, form: str = "NAME=URL, such as openai=https://api.openai.com"
 ) -> dict[str, str]:
     """Return what was given as NAME=URL.
 
@@ -155,7 +149,7 @@ def _pairs(
     from chaosagent.errors import UsageError
 
     found: dict[str, str] = {}
-    for entry in given or ():
+    for entry in given:
         name, _, place = entry.partition("=")
         if not name or not place:
             raise UsageError(f"{option} {entry!r}: write {form}.")

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from importlib import resources
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from chaosagent.cli import output
+from chaosagent.cli.formats import json_flag
 from chaosagent.errors import UsageError
 
 FILES = ("agent.py", "study.yaml")
 
 
-def init(
-    folder: Annotated[Path, typer.Argument(help="Where to write; made if it does not exist.")] = Path(),
-    *,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> int:
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path), default=Path(), metavar="[FOLDER]")
+@json_flag
+def init(folder: Path, *, json: bool) -> int:
     """Write agent.py and study.yaml, commented, that run as they are.
 
-    Nothing is overwritten.
+    FOLDER is where to write, this folder by default; it is made if it does not exist. Nothing is overwritten.
 
-    [bold]Example[/bold]
-
-    chaosagent init my-agent && cd my-agent && chaosagent search study.yaml
+    \b
+    Example:
+      chaosagent init my-agent && cd my-agent && chaosagent search study.yaml
     """
     from chaosagent.report.page import Page
 

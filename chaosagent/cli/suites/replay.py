@@ -3,71 +3,78 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, TypeAlias
 
-import typer
+import click
 
 from chaosagent.cli import output
-from chaosagent.cli.formats import Formats, GitHub, JUnit, Sarif
-
-Accept: TypeAlias = Annotated[
-    bool,
-    typer.Option("--accept", help="Write what has CHANGED next to each record, as reviewed: from then on it counts."),
-]
-Around: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--around",
-        help="Of each record that is HELD, also run neighbours: other values and operators, other operations of the "
-        "interface, one more fault. One that breaks the contract makes it DODGED, and is saved as a record.",
-    ),
-]
-Neighbours: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        help="Most neighbours that --around runs for a record, the cheapest first.  [default: 200]",
-        min=1,
-        show_default=False,
-    ),
-]
-Promote: TypeAlias = Annotated[
-    bool, typer.Option("--promote", help="Write next to each record that is HELD that this is expected from now on.")
-]
+from chaosagent.cli.formats import Formats, github_flag, json_flag, junit_file, sarif_file
 
 
+@click.command()
+@click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="PATH...")
+@click.option(
+    "--mode",
+    default="schedule",
+    show_default=True,
+    help="`schedule`: inject again; `exact`: reproduce offline, bit for bit; or `both`.",
+)
+@click.option("--config", help="Another configuration of the target, for schedule.")
+@click.option("--target", help="Another target: a name, module:attribute or file.py:attribute.")
+@click.option(
+    "--draws",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Runs of a stochastic target that asks what the record cannot answer.",
+)
+@click.option(
+    "--placements",
+    type=click.IntRange(1),
+    default=1_000,
+    show_default=True,
+    help="Most runs to try the faults of a record at every call that may be the recorded one.",
+)
+@click.option(
+    "--around",
+    is_flag=True,
+    help="Of each record that is HELD, also run neighbours: other values and operators, other operations of the "
+    "interface, one more fault. One that breaks the contract makes it DODGED, and is saved as a record.",
+)
+@click.option(
+    "--neighbours",
+    type=click.IntRange(1),
+    help="Most neighbours that --around runs for a record, the cheapest first; 200 by default.",
+)
+@click.option(
+    "--accept", is_flag=True, help="Write what has CHANGED next to each record, as reviewed: from then on it counts."
+)
+@click.option(
+    "--promote", is_flag=True, help="Write next to each record that is HELD that this is expected from now on."
+)
+@junit_file
+@sarif_file
+@github_flag
+@json_flag
 def replay(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(help="Replay records, or folders that hold some.", metavar="PATH...", show_default=False),
-    ],
+    paths: tuple[Path, ...],
     *,
-    mode: Annotated[
-        str, typer.Option(help="`schedule`: inject again; `exact`: reproduce offline, bit for bit; or `both`.")
-    ] = "schedule",
-    config: Annotated[
-        str | None, typer.Option(help="Another configuration of the target, for schedule.", show_default=False)
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(help="Another target: a name, module:attribute or file.py:attribute.", show_default=False),
-    ] = None,
-    draws: Annotated[
-        int, typer.Option(help="Runs of a stochastic target that asks what the record cannot answer.", min=1)
-    ] = 20,
-    placements: Annotated[
-        int,
-        typer.Option(help="Most runs to try the faults of a record at every call that may be the recorded one.", min=1),
-    ] = 1_000,
-    around: Around = False,
-    neighbours: Neighbours = None,
-    accept: Accept = False,
-    promote: Promote = False,
-    junit: JUnit = None,
-    sarif: Sarif = None,
-    github: GitHub = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    mode: str,
+    config: str | None,
+    target: str | None,
+    draws: int,
+    placements: int,
+    around: bool,
+    neighbours: int | None,
+    accept: bool,
+    promote: bool,
+    junit: Path | None,
+    sarif: Path | None,
+    github: bool,
+    json: bool,
 ) -> int:
     """Run stored counterexamples again: does today's target survive them, and do they still say what they said?
+
+    PATH is a replay record, or a folder that holds some.
 
     `schedule` injects the same faults into today's target, at every call that may be the recorded one, and the worst
     run decides: VIOLATED, HELD, CHANGED (effects, contract or what the target does without faults differ; review that
@@ -84,21 +91,15 @@ def replay(
     or that is not to be trusted), 3 some CHANGED, MOVED, NOT_LANDED or DIVERGED, 4 some ERROR. With `both`, DIVERGED is
     no complaint where the target HELD: it has changed.
 
-    [bold]Examples[/bold]
-
-    chaosagent replay chaosagent-out/triage/replays
-
-    chaosagent replay --mode exact tests/replays
-
-    chaosagent replay --config hardened chaosagent-out/triage/replays --json
-
-    chaosagent replay --accept tests/replays
-
-    chaosagent replay --promote tests/replays
-
-    chaosagent replay --around tests/replays
-
-    chaosagent replay tests/replays --junit replays.xml --sarif replays.sarif --github
+    \b
+    Examples:
+      chaosagent replay chaosagent-out/triage/replays
+      chaosagent replay --mode exact tests/replays
+      chaosagent replay --config hardened chaosagent-out/triage/replays --json
+      chaosagent replay --accept tests/replays
+      chaosagent replay --promote tests/replays
+      chaosagent replay --around tests/replays
+      chaosagent replay tests/replays --junit replays.xml --sarif replays.sarif --github
     """
     from chaosagent.api.replays.replayed import cases_of, exit_code_of, page_of, to_json
     from chaosagent.api.replays.replaying import MODES, Writing, records_at, replay_all

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from chaosagent.cli import output
+from chaosagent.cli.formats import json_flag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,43 +22,46 @@ PER_CATEGORY, NOMINAL_MAX = 2, 1_000
 OUT = Path("tests/replays")
 
 
+@click.command()
+@click.argument("studies", type=click.Path(path_type=Path), nargs=-1, metavar="[FOLDER|STUDY...]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=OUT,
+    show_default=True,
+    metavar="FOLDER",
+    help="Folder of the suite.",
+)
+@click.option("--add", is_flag=True, help="Add to the records that are there what they do not cover.")
+@click.option(
+    "--prune",
+    is_flag=True,
+    help="First delete records that no longer land in today's target, that are copies, or that another one covers. "
+    "This replays all of them.",
+)
+@click.option(
+    "--nominal",
+    type=click.IntRange(0, NOMINAL_MAX),
+    default=PER_CATEGORY,
+    show_default=True,
+    metavar="N",
+    help="How many tasks of each category are recorded without faults, too; this runs the target. 0: none.",
+)
+@click.option("--explain", is_flag=True, help="Say what each record covers, and what is left out.")
+@json_flag
 def suite(
-    studies: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            help="Folders of studies, or their study files; none with --prune alone.",
-            metavar="FOLDER|STUDY...",
-            show_default=False,
-        ),
-    ] = None,
+    studies: tuple[Path, ...],
     *,
-    out: Annotated[Path, typer.Option(help="Folder of the suite.", metavar="FOLDER")] = OUT,
-    add: Annotated[
-        bool, typer.Option("--add", help="Add to the records that are there what they do not cover.")
-    ] = False,
-    prune: Annotated[
-        bool,
-        typer.Option(
-            "--prune",
-            help="First delete records that no longer land in today's target, that are copies, or that another one "
-            "covers. This replays all of them.",
-        ),
-    ] = False,
-    nominal: Annotated[
-        int,
-        typer.Option(
-            help="How many tasks of each category are recorded without faults, too; this runs the target. 0: none.",
-            metavar="N",
-            min=0,
-            max=NOMINAL_MAX,
-        ),
-    ] = PER_CATEGORY,
-    explain: Annotated[bool, typer.Option("--explain", help="Say what each record covers, and what is left out.")] = (
-        False
-    ),
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    out: Path,
+    add: bool,
+    prune: bool,
+    nominal: int,
+    explain: bool,
+    json: bool,
 ) -> int:
     """Choose the fewest records that cover every broken contract and every cause, and copy them to be kept in CI.
+
+    FOLDER|STUDY is the folder of a study, or its study file; none is needed with --prune.
 
     A cause counts once for each interface and operation that its faults hit. Next to each record a text file says that
     it is known and open (`expect = "violated"`), so `chaosagent replay` on the suite is green until something new
@@ -67,13 +71,11 @@ def suite(
     Exit code: 0; 2 where there is nothing to choose from, records are of several targets, two records have the same
     name, or a file cannot be read; then nothing is written.
 
-    [bold]Examples[/bold]
-
-    chaosagent suite chaosagent-out/triage-naive --out tests/replays
-
-    chaosagent suite chaosagent-out/tuesday --add --explain
-
-    chaosagent suite --prune
+    \b
+    Examples:
+      chaosagent suite chaosagent-out/triage-naive --out tests/replays
+      chaosagent suite chaosagent-out/tuesday --add --explain
+      chaosagent suite --prune
     """
     from chaosagent.api.suites.suite import check_reviews, records_in_suite, write_suite
     from chaosagent.cli.status import folder_of
@@ -87,7 +89,7 @@ def suite(
         raise UsageError(f"{out} holds no record to prune. Name the suite with --out.")
     if existing and not (add or prune):
         raise UsageError(f"{out} holds a suite already. Add to it with --add, or choose another --out.")
-    folders = [folder_of(path) for path in studies or ()]
+    folders = [folder_of(path) for path in studies]
     removed = _prune(existing) if prune else []
     gone = {one.path for one in removed}
     chosen = _choose(folders, [path for path in existing if path not in gone], nominal) if folders else None
