@@ -15,7 +15,7 @@ from chaosagent.errors import UsageError
 from chaosagent.study.plan import OBJECTIVE
 from chaosagent.study.store.facts import Facts
 from chaosagent.study.store.files import FILE_NAME
-from chaosagent.study.store.reading import facts_of_closed_store, journal_of, open_closed_store
+from chaosagent.study.store.reading import facts_of_closed_store, has_open_journal, open_closed_store
 from chaosagent.studyfile import StudyFile, load_study, parse_study
 from chaosagent.targets.code import changed_code
 from chaosagent.yaml_file import read_yaml
@@ -92,6 +92,6 @@ def lacks_objective(folder: Path) -> bool:
         if store.connection.execute("SELECT 1 FROM search WHERE contract = ?", (OBJECTIVE,)).fetchone() is not None:
             return False
     further = folder / OBJECTIVE_FOLDER
-    if journal_of(further / FILE_NAME).exists():  # it was killed
+    if has_open_journal(further / FILE_NAME):  # it was killed
         return True
     return not belongs_to(folder, facts, further) or "ended" not in facts_of_closed_store(further / FILE_NAME)

@@ -40,7 +40,7 @@ from chaosagent.study.store.reading import (
     REMEDY,
     REMEDY_ANEW,
     ClosedStore,
-    journal_of,
+    has_open_journal,
     open_closed_store,
     read_only_uri,
 )
@@ -85,7 +85,7 @@ def study_facts(folder: Path) -> StudyFacts:
 
 
 def _is_closed(path: Path) -> bool:
-    if journal_of(path).exists():  # to open it with its journal would write beside it
+    if has_open_journal(path):  # to open it with its journal would write beside it
         return False
     try:
         with contextlib.closing(sqlite3.connect(read_only_uri(path), uri=True)) as connection:

@@ -14,7 +14,7 @@ from chaosagent.sqlite_file import SQLITE_ERRORS, objects_in, open_private, text
 from chaosagent.study.plan import Plan
 from chaosagent.study.store.facts import Facts, new_facts, older_facts, read_facts, write_all
 from chaosagent.study.store.lock import holder_of
-from chaosagent.study.store.reading import journal_of, read_only_uri, repair
+from chaosagent.study.store.reading import has_open_journal, read_only_uri, repair
 from chaosagent.study.store.tables import FORGET_RUNS, FORGET_SEARCHES, SCHEMA
 from chaosagent.targets.code import changed_code
 
@@ -53,7 +53,7 @@ def begin(path: Path, plan: Plan) -> OpenStore:
 
 def lies_still(path: Path) -> bool:
     """Whether a store can be read without its folder's lock, and without writing: nobody is at work, or was killed."""
-    return holder_of(path.parent) is None and not journal_of(path).exists()
+    return holder_of(path.parent) is None and not has_open_journal(path)
 
 
 def check_resumable(path: Path, plan: Plan) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 import zlib
 from collections import Counter
@@ -30,6 +31,7 @@ from chaosagent.sqlite_file import (
     text_of,
 )
 from chaosagent.study.store.facts import Facts, read_facts, write_all
+from chaosagent.study.store.lock import holder_of
 from chaosagent.study.store.parts import PartReader
 from chaosagent.study.store.tables import KEYS, SCHEMA, injection_numbers, row_place, schedule_text
 from chaosagent.study.task_seed import TaskSeed
@@ -142,7 +144,8 @@ def open_closed_store(path: Path, *, whole: bool = True) -> Iterator[ClosedStore
         StoredDataError: It is damaged, of another version, or was not closed.
     """
     check_access(path)
-    if journal_of(path).exists():  # to open it with its journal would write beside it, and closing it into it
+    # To open it with its journal would write beside it, and closing it into it.
+    if holder_of(path.parent) is not None or has_open_journal(path):
         raise StoredDataError(str(path), "", UNCLOSED, REMEDY)
     try:
         with contextlib.closing(sqlite3.connect(read_only_uri(path), uri=True)) as connection:
@@ -158,9 +161,30 @@ def open_closed_store(path: Path, *, whole: bool = True) -> Iterator[ClosedStore
         raise StoredDataError(str(path), "", f"it is no store of a study, or damaged: {error}", REMEDY) from error
 
 
-def journal_of(path: Path) -> Path:
-    """Return where the journal of a store lies that is at work, or was killed."""
-    return path.with_name(f"{path.name}-wal")
+def has_open_journal(path: Path) -> bool:
+    """Whether beside a store lies a journal that holds what the store does not: it is at work, or was killed.
+
+    A journal also stays behind where another program had the store open when its study ended, and one that only reads
+    makes an empty one; the store alone then holds everything.
+
+    Source: https://sqlite.org/walformat.html
+    """
+    journal = path.with_name(f"{path.name}-wal")
+    if not journal.exists():
+        return False
+    with journal.open("rb") as log, path.open("rb") as store:
+        header = log.read(32)
+        page_bytes, salts = int.from_bytes(header[8:12], "big"), header[16:24]
+        last: dict[int, int] = {}  # where each page stands in the journal
+        while len(frame := log.read(24)) == 24 and frame[8:16] == salts:  # others are left from before it began anew
+            last[int.from_bytes(frame[:4], "big")] = log.tell()
+            log.seek(page_bytes, os.SEEK_CUR)
+        for number, place in last.items():
+            log.seek(place)
+            store.seek((number - 1) * page_bytes)
+            if log.read(page_bytes) != store.read(page_bytes):
+                return True
+    return False
 
 
 def check_access(path: Path) -> None:
@@ -181,7 +205,7 @@ def read_only_uri(path: Path) -> str:
 
     A closed store is read as it lies, so that nothing is written beside it; a killed one needs its journal.
     """
-    mode = "mode=ro" if journal_of(path).exists() else "immutable=1"
+    mode = "mode=ro" if has_open_journal(path) else "immutable=1"
     return f"{path.resolve().as_uri()}?{mode}"
 
 

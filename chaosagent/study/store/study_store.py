@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -303,6 +304,8 @@ class StudyStore(Sink):
                     self._put(digest=digest, ended=timestamp())
                 self._put(counts=counts_in(self._connection), **space_fact(self._plan.space, self._facts))
                 self._execute("COMMIT")
+                with contextlib.suppress(sqlite3.Error):  # closing would, but for others who look at the file now
+                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             committed()
         finally:
             self._connection.close()
