@@ -7,21 +7,24 @@ import click
 from chaosagent.cli import output
 from chaosagent.cli.formats import json_flag
 
-KINDS = ("operators", "searchers", "contracts", "targets")
+KINDS = ("operators", "searchers", "contracts", "targets", "patterns")
 
 
 @click.command("list")
 @click.argument("kind", metavar="KIND")
+@click.argument("name", metavar="[NAME]", required=False)
 @json_flag
-def list_kind(kind: str, *, json: bool) -> int:
-    """List operators, searchers, contracts or targets, with what can be set; plug-ins that failed to load are named.
+def list_kind(kind: str, name: str | None, *, json: bool) -> int:
+    """List operators, searchers, contracts, targets, or known patterns of failure.
 
-    KIND is operators, searchers, contracts or targets.
+    KIND is one of these five; with NAME only the one of this name is told. With what can be set, or the usual fix;
+    plug-ins that failed to load are named.
 
     \b
     Examples:
       chaosagent list operators
       chaosagent list contracts --json
+      chaosagent list patterns retry-without-key
     """
     from chaosagent.errors import UnknownNameError
     from chaosagent.report.catalogues import CATALOGUES
@@ -30,6 +33,8 @@ def list_kind(kind: str, *, json: bool) -> int:
         raise UnknownNameError("kind", kind, KINDS, "chaosagent list")
     with output.stdout_for_answers():
         catalogue = CATALOGUES[kind]()
+    if name is not None:
+        catalogue = catalogue.only(name)
     if json:
         output.answer_json(catalogue.to_json())
     else:

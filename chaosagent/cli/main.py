@@ -33,7 +33,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "proxy": ("proxies.proxy:proxy", "Put faults between an agent in any language and its model and services."),
     "show": ("show:show", "Tell the story of a counterexample."),
     "check": ("check:check", "Check contracts on traces of production; nothing is executed."),
-    "list": ("listing:list_kind", "List operators, searchers, contracts or targets."),
+    "list": ("listing:list_kind", "List operators, searchers, contracts, targets or known patterns of failure."),
 }
 """Of each verb its command below `chaosagent.cli`, which is imported when the verb is called, and a summary."""
 

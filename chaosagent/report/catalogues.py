@@ -1,16 +1,18 @@
-"""Lists of what there is: operators, searchers, contracts, targets."""
+"""Lists of what there is: operators, searchers, contracts, targets, patterns of failure."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.catalogue import Template, default_contracts
 from chaosagent.contracts.contract import CONTRACTS
+from chaosagent.errors import UnknownNameError
 from chaosagent.faults.operator import OPERATORS, CostModel, Operator, lattice
 from chaosagent.faults.presets import PRESETS, operators_of, presets_with
+from chaosagent.report.causes.pattern import PATTERNS
 from chaosagent.report.page import Page, bad, faint, name
 from chaosagent.study.certificate import RULES
 from chaosagent.study.searcher import DEFAULT_SEARCHER, SEARCHERS
@@ -20,19 +22,21 @@ from chaosagent.targets.loading import TARGETS, known_targets
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that can be named in a study file.
+    """One thing of a kind.
 
     Attributes:
-        name: As it is named there.
+        name: As study files name it, or the command line.
         summary: One line.
         facts: What can be set or is worth knowing, as plain data.
         lines: The same for people, a line each.
+        text: What is said in place of these lines where it is the only one asked for.
     """
 
     name: str
     summary: str
     facts: Mapping[str, Plain] = field(default_factory=dict)
     lines: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,18 @@ class Catalogue:
     entries: Sequence[Entry]
     failures: Mapping[str, str]
     remark: str = ""
+
+    def only(self, name: str) -> Catalogue:
+        """Return the list with one entry.
+
+        Raises:
+            UnknownNameError: There is no entry of that name.
+        """
+        known = {entry.name: entry for entry in self.entries}
+        if name not in known:
+            raise UnknownNameError(self.kind.removesuffix("s"), name, known, f"chaosagent list {self.kind}")
+        entry = known[name]
+        return Catalogue(self.kind, [replace(entry, lines=entry.text or entry.lines)], {})
 
     def to_page(self) -> Page:
         """Return the list for people."""
@@ -173,6 +189,22 @@ def targets() -> Catalogue:
     return Catalogue("targets", entries, TARGETS.failures, remark)
 
 
+def patterns() -> Catalogue:
+    """Return the known patterns of failure, with the usual fix of each."""
+    entries = [
+        Entry(
+            one.id,
+            one.name,
+            {"fix": one.fix, "text": "\n".join(one.text)},
+            (f"Fix: {one.fix}",),
+            tuple(one.text),
+        )
+        for one in PATTERNS
+    ]
+    remark = "With the name of a pattern behind it, the command says what happens, what helps, and when it is named."
+    return Catalogue("patterns", entries, {}, remark)
+
+
 def first_line(thing: object) -> str:
     """Return the first line of a docstring, without its full stop."""
     return (inspect.getdoc(thing) or "").partition("\n")[0].removesuffix(".")
@@ -183,4 +215,5 @@ CATALOGUES: Mapping[str, Callable[[], Catalogue]] = {
     "searchers": searchers,
     "contracts": contracts,
     "targets": targets,
+    "patterns": patterns,
 }

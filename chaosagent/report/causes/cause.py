@@ -14,7 +14,8 @@ from chaosagent.faults.schedule import Schedule
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.report.causes.calls import END, Calls, calls_in_trace, first_difference
 from chaosagent.report.causes.headline import headline_of
-from chaosagent.report.causes.pattern import Pattern, pattern_in
+from chaosagent.report.causes.pattern import Pattern
+from chaosagent.report.causes.recognition import pattern_in
 from chaosagent.report.weaknesses import rank_of
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.trace.trace import Trace

@@ -1,32 +1,28 @@
-"""Known patterns of failure, each named only where the trace shows it, with the usual fix."""
+"""Known patterns of failure, with a page for each, which lies beside the code in `patterns/`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import resources
+from typing import NamedTuple
 
 from chaosagent.canonical import Plain
-from chaosagent.contracts.contract import Nominal
-from chaosagent.report.causes.headline import differences_of
-from chaosagent.report.story import describe_effect
-from chaosagent.trace.step import Step, StepKind
-from chaosagent.trace.trace import Trace
-from chaosagent.vocabulary import CUT_OFF, Claim, Ending, Impact, Landing, Mediation
 
-REPEATS_MIN = 8
-"""So many equal requests in a row, all of them failing, show a retry without a limit; fewer may be a large one."""
-STALE = ("service.stale_response", "memory.stale_read", "retrieval.stale_index")
-ATTACKS = ("memory.untrusted_note", "prompt.payload", "prompt.splice", "retrieval.poisoned_passage", "tools.poisoned")
-BROKEN_ANSWERS = (
-    "model.empty",
-    "model.hallucinated_argument",
-    "model.malformed_tool_call",
-    "model.truncated_stream",
-    "model.wrong_tool",
-    "service.field_corruption",
-    "service.partial_response",
-    "service.schema_mismatch",
-)
+FENCE = "```"
+
+
+class Block(NamedTuple):
+    """A part of a page.
+
+    Attributes:
+        kind: `"heading"`, `"code"` or `"text"`.
+        lines: Of a text only one; its code stands in backticks.
+    """
+
+    kind: str
+    lines: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,59 +30,55 @@ class Pattern:
     """A mistake that many agents make.
 
     Attributes:
-        name: In a few words.
-        fix: What usually helps, in a sentence or two.
+        id: As `chaosagent list patterns` takes it; the name of its page.
     """
 
-    name: str
-    fix: str
+    id: str
+
+    @property
+    def name(self) -> str:
+        """The heading of its page, as it stands within a sentence."""
+        (heading,) = self.page[0].lines
+        return heading[0].lower() + heading[1:]
+
+    @property
+    def fix(self) -> str:
+        """What usually helps, in a sentence or two: the first text below the heading `Fix`."""
+        place = self.page.index(Block("heading", ("Fix",)))
+        return self.page[place + 1].lines[0]
+
+    @property
+    def command(self) -> str:
+        """What shows its page."""
+        return f"chaosagent list patterns {self.id}"
+
+    @property
+    def text(self) -> Sequence[str]:
+        """Its page below the heading, in lines for a terminal."""
+        lines: list[str] = []
+        for block in self.page[1:]:
+            lines += ["", *(f"    {line}" for line in block.lines)] if block.kind == "code" else ["", *block.lines]
+        return lines[1:]
+
+    @property
+    def page(self) -> Sequence[Block]:
+        """What happens, the usual fix with an example, and when the pattern is named."""
+        return _page(self.id)
 
     def to_json(self) -> dict[str, Plain]:
         """Return it as plain data."""
-        return {"name": self.name, "fix": self.fix}
+        return {"id": self.id, "name": self.name, "fix": self.fix, "command": self.command}
 
 
-RETRY_WITHOUT_KEY = Pattern(
-    "retry without an idempotency key",
-    "Make one key before the first attempt and send it with each retry, to a service that acts once per key. Where "
-    "the service has no keys, ask it what was done before you try again.",
-)
-STALE_READ = Pattern(
-    "acting on a stale read",
-    "Read again right before the write, or make the write conditional on the version that was read.",
-)
-NO_COMPENSATION = Pattern(
-    "no compensation after a partial commit",
-    "When a later step of several fails for good, undo the earlier ones or hand the matter to a person; keep a list of "
-    "what was committed.",
-)
-EARLY_PROMISE = Pattern(
-    "promise before confirmation",
-    "Write the final message from the answers that confirm each action. Where no answer came, say that it is not "
-    "known yet.",
-)
-INSTRUCTED_BY_DATA = Pattern(
-    "instructions taken from data",
-    "Treat texts from outside as data: let only the user's request choose actions, and check each action against what "
-    "the task permits.",
-)
-UNBOUNDED_RETRY = Pattern(
-    "retry without a limit",
-    "Limit attempts and total time, wait longer after each failure, and say what was not done in the end.",
-)
-WAIT_WITHOUT_LIMIT = Pattern(
-    "wait without a time limit",
-    "Give every wait for an answer or a message a time limit, and say what happens when it passes.",
-)
-FAILURE_NOT_HANDLED = Pattern(
-    "failed call not handled",
-    "Catch the errors that a call can raise where it is made, and choose: retry, another way, or an honest refusal.",
-)
-BROKEN_ANSWER = Pattern(
-    "crash on an unknown tool or a malformed answer",
-    "Check each answer of a model or a service before it is used: the tool exists, the arguments fit, the fields are "
-    "there. Ask again or refuse where they are not.",
-)
+RETRY_WITHOUT_KEY = Pattern("retry-without-key")
+STALE_READ = Pattern("stale-read")
+NO_COMPENSATION = Pattern("no-compensation")
+EARLY_PROMISE = Pattern("early-promise")
+INSTRUCTED_BY_DATA = Pattern("instructed-by-data")
+UNBOUNDED_RETRY = Pattern("retry-without-limit")
+WAIT_WITHOUT_LIMIT = Pattern("wait-without-limit")
+FAILURE_NOT_HANDLED = Pattern("failed-call-not-handled")
+BROKEN_ANSWER = Pattern("broken-answer")
 PATTERNS = (
     RETRY_WITHOUT_KEY,
     STALE_READ,
@@ -100,121 +92,17 @@ PATTERNS = (
 )
 
 
-def pattern_in(trace: Trace, nominal: Nominal, contract: str) -> Pattern | None:
-    """Return the known pattern that a counterexample shows; `None` where its trace shows none.
-
-    Args:
-        trace: Of the run under faults.
-        nominal: What the run without faults committed and handed back.
-        contract: That is broken.
-    """
-    if contract in ("no-crash", "termination"):
-        return _in_end(trace)
-    if contract == "at-most-once":
-        return RETRY_WITHOUT_KEY if _is_retried(trace) else None
-    if contract in ("no-extra-effects", "no-leak") and _follows(trace, nominal, ATTACKS, leaks=contract == "no-leak"):
-        return INSTRUCTED_BY_DATA
-    if contract == "no-extra-effects" and _follows(trace, nominal, STALE, leaks=False):
-        return STALE_READ
-    if contract == "all-or-nothing" and _is_left_partial(trace, nominal):
-        return NO_COMPENSATION
-    if contract == "promises-kept" and _is_promised_early(trace):
-        return EARLY_PROMISE
-    return None
+@functools.cache
+def _page(name: str) -> Sequence[Block]:
+    text = resources.files("chaosagent.report.causes.patterns").joinpath(f"{name}.md").read_text("utf-8")
+    return tuple(map(_block, text.strip().split("\n\n")))
 
 
-def _landed(trace: Trace) -> Iterator[Step]:
-    return (step for step in trace.steps if step.landed is not None and step.landed.landing is Landing.LANDED)
-
-
-def _calls(trace: Trace) -> list[Step]:
-    kinds = (StepKind.CALL, StepKind.CANCELLED)
-    return [step for step in trace.steps if step.boundary is not None and step.kind in kinds]
-
-
-def _went_wrong(step: Step) -> bool:
-    """Whether an agent had no answer to a call, or one that says that it has failed."""
-    return step.has_failed or step.kind is StepKind.CANCELLED
-
-
-def _is_retried(trace: Trace) -> bool:
-    """Whether an effect was committed by a call without an answer, and again by a later call of the same operation."""
-    steps = [step for step in trace.steps if step.effects and step.boundary is not None]
-    for place, first in enumerate(steps):
-        if not _is_unanswered(first, trace):
-            continue
-        done = {effect.key for effect in first.effects}
-        for later in steps[place + 1 :]:
-            same = (later.agent, later.interface, later.operation) == (first.agent, first.interface, first.operation)
-            if same and later.hook != first.hook and done & {effect.key for effect in later.effects}:
-                return True
-    return False
-
-
-def _is_unanswered(step: Step, trace: Trace) -> bool:
-    if step.kind is not StepKind.LATE:
-        return _went_wrong(step)
-    return any(call.hook == step.hook and _went_wrong(call) for call in _calls(trace))
-
-
-def _follows(trace: Trace, nominal: Nominal, operators: Sequence[str], *, leaks: bool) -> bool:
-    """Whether the only faults are of some operators, and an effect that they caused, or a leak, comes after them."""
-    landed = list(_landed(trace))
-    if not landed or any(step.landed is None or step.landed.operator not in operators for step in landed):
-        return False
-    if leaks:
-        return True
-    new = {effect for effect, _, before in differences_of(trace, nominal)[0] if not before}
-    return any(describe_effect(effect) in new for step in trace.steps[landed[0].index + 1 :] for effect in step.effects)
-
-
-def _is_left_partial(trace: Trace, nominal: Nominal) -> bool:
-    """Whether some of several effects were committed, a call failed after that, and nothing was undone or handed on."""
-    _, missing = differences_of(trace, nominal)
-    if trace.ending is not Ending.FINISHED or not missing:
-        return False
-    if any(effect.impact is Impact.COMPENSATING for effect in trace.effects):
-        return False
-    first = next((step.index for step in trace.steps if step.effects), len(trace.steps))
-    wanted = {effect.split("(")[0].partition(".")[0] for effect, _, _ in missing}
-    return any(_went_wrong(step) and step.interface.partition(":")[2] in wanted for step in trace.steps[first + 1 :])
-
-
-def _is_promised_early(trace: Trace) -> bool:
-    """Whether the final message claims an effect whose call had no answer, and that was not committed."""
-    broken = [claim for claim in trace.outcome.claims if not _is_kept(claim, trace)]
-    failed = {
-        f"{step.interface.partition(':')[2]}.{step.operation}"
-        for step in _calls(trace)
-        if _went_wrong(step) and step.decision.mediation is not Mediation.BLOCK
-    }
-    return any(claim.kind in failed for claim in broken)
-
-
-def _is_kept(claim: Claim, trace: Trace) -> bool:
-    return any(
-        effect.kind == claim.kind and all(effect.identity.get(key) == value for key, value in claim.identity.items())
-        for effect in trace.effects
-    )
-
-
-def _in_end(trace: Trace) -> Pattern | None:
-    calls = _calls(trace)
-    if trace.ending is Ending.DEADLOCK:
-        return WAIT_WITHOUT_LIMIT
-    if trace.ending in CUT_OFF:
-        return UNBOUNDED_RETRY if _repeats_failures(calls) else None
-    if trace.ending is not Ending.CRASHED or not calls:
-        return None
-    last = calls[-1]
-    if last.landed is None or last.landed.landing is not Landing.LANDED:
-        return None
-    if last.failure is not None:
-        return FAILURE_NOT_HANDLED
-    return BROKEN_ANSWER if last.landed.operator in BROKEN_ANSWERS and last.kind is StepKind.CALL else None
-
-
-def _repeats_failures(calls: Sequence[Step]) -> bool:
-    last = calls[-REPEATS_MIN:]
-    same = {(step.agent, step.interface, step.operation) for step in last}
-    return len(last) == REPEATS_MIN and len(same) == 1 and all(map(_went_wrong, last))
+def _block(text: str) -> Block:
+    """Return a part of a page in Markdown, of which pages use headings, code between fences, and paragraphs."""
+    if text.startswith("#"):
+        return Block("heading", (text.lstrip("# "),))
+    lines = text.split("\n")
+    if lines[0].startswith(FENCE):
+        return Block("code", tuple(lines[1:-1]))
+    return Block("text", (" ".join(lines),))

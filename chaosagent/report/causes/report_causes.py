@@ -33,7 +33,7 @@ def report_causes(page: Page, causes: Sequence[Cause]) -> None:
         causes: Of all that was found, cheapest first.
     """
     total = sum(len(cause.findings) for cause in causes)
-    patterns = {cause.pattern.name: cause.pattern for cause in causes if cause.pattern is not None}
+    patterns = {cause.pattern.id: cause.pattern for cause in causes if cause.pattern is not None}
     if len(causes) < total:
         page.heading(f"{quantity(len(causes), 'cause').capitalize()} of {total} counterexamples")
         page.table(("cost", "counterexamples", CHEAPEST, "known pattern"), map(_row, causes[:ROWS_MAX]))
@@ -42,7 +42,8 @@ def report_causes(page: Page, causes: Sequence[Cause]) -> None:
     if patterns:
         page.gap()
     for pattern in patterns.values():
-        page.line(notice("Known pattern: "), strong(pattern.name), f". {pattern.fix}", indent=2)
+        more = faint(f" More: {pattern.command}")
+        page.line(notice("Known pattern: "), strong(pattern.name), f". {pattern.fix}", more, indent=2)
 
 
 def _row(cause: Cause) -> Sequence[Cell]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from chaosagent.report.causes.cause import Cause, causes_of, finding_in
 from chaosagent.report.causes.headline import differences_of
+from chaosagent.report.causes.pattern import PATTERNS, Pattern
 from chaosagent.report.html.conclusion import Conclusion, conclusion_of
 from chaosagent.report.html.curve import CostsView, CurveView, costs_of, curve_of, progress_path
 from chaosagent.report.html.lanes import Lanes, lanes_of
@@ -73,8 +74,7 @@ class Card:
     contracts: Sequence[str]
     tasks: Sequence[str]
     proof: str
-    pattern: str
-    fix: str
+    pattern: Pattern | None
     members: Sequence[Member]
     failing: int | None
     command: str
@@ -106,6 +106,7 @@ class View:
     not_landed: Sequence[tuple[str, Sequence[str]]]
     cards: Sequence[Card]
     cards_left: int
+    patterns: Sequence[Pattern]
     by_task: Heat | None
     by_operator: Heat | None
     by_agent: Heat | None
@@ -134,6 +135,7 @@ def view_of(facts: StudyFacts, earlier: StudyFacts | None = None) -> View:
         not_landed=_families(facts.not_landed),
         cards=cards,
         cards_left=max(0, len(causes) - CAUSES_MAX),
+        patterns=[one for one in PATTERNS if any(card.pattern is one for card in cards)],
         by_task=_task_map(facts),
         by_operator=_operator_map(facts),
         by_agent=_agent_map(facts),
@@ -191,8 +193,7 @@ def _card(
         contracts=cause.contracts,
         tasks=cause.tasks,
         proof=_proof(lead, facts),
-        pattern="" if cause.pattern is None else cause.pattern.name,
-        fix="" if cause.pattern is None else cause.pattern.fix,
+        pattern=cause.pattern,
         members=[_member(stored[found.id], facts) for found in cause.findings],
         failing=failing.get(number) or None,
         command=command,

@@ -14,15 +14,8 @@ from chaosagent.faults.schedule import parse
 from chaosagent.report.causes.calls import END, calls_in_trace, first_difference
 from chaosagent.report.causes.cause import Finding, cause_json, causes_of, finding_of
 from chaosagent.report.causes.headline import headline_of
-from chaosagent.report.causes.pattern import (
-    ATTACKS,
-    BROKEN_ANSWERS,
-    RETRY_WITHOUT_KEY,
-    STALE,
-    UNBOUNDED_RETRY,
-    WAIT_WITHOUT_LIMIT,
-    pattern_in,
-)
+from chaosagent.report.causes.pattern import RETRY_WITHOUT_KEY, UNBOUNDED_RETRY, WAIT_WITHOUT_LIMIT
+from chaosagent.report.causes.recognition import ATTACKS, BROKEN_ANSWERS, STALE, pattern_in
 from chaosagent.report.causes.report_causes import otherwise
 from chaosagent.report.findings import Findings
 from chaosagent.study.counterexample import Counterexample

@@ -140,6 +140,15 @@ def test_the_run_stands_beside_the_run_without_faults(broken: StudyFacts) -> Non
     assert ">the same<" in page
 
 
+def test_the_report_page_holds_the_page_of_each_pattern_that_it_names(broken: StudyFacts) -> None:
+    page = page_of(broken)
+
+    named = set(re.findall(r'href="#(pattern-[\w-]+)"', page))
+    assert named == {"pattern-retry-without-key"}
+    assert set(re.findall(r'id="(pattern-[\w-]+)"', page)) == named
+    assert "is another one for each attempt and does not help." in page
+
+
 @pytest.mark.slow
 def test_a_page_of_2000_counterexamples_stays_below_5_megabytes(many: StudyFacts) -> None:
     page = page_of(many)
