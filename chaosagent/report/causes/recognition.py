@@ -50,7 +50,7 @@ def pattern_in(trace: Trace, nominal: Nominal, contract: str) -> Pattern | None:
     if contract in ("no-crash", "termination"):
         return _in_end(trace)
     if contract == "at-most-once":
-        return RETRY_WITHOUT_KEY if _is_retried(trace) else None
+        return RETRY_WITHOUT_KEY if _is_retried(trace, contract) else None
     if contract in ("no-extra-effects", "no-leak") and _follows(trace, nominal, ATTACKS, leaks=contract == "no-leak"):
         return INSTRUCTED_BY_DATA
     if contract == "no-extra-effects" and _follows(trace, nominal, STALE, leaks=False):
@@ -76,8 +76,11 @@ def _went_wrong(step: Step) -> bool:
     return step.has_failed or step.kind is StepKind.CANCELLED
 
 
-def _is_retried(trace: Trace) -> bool:
-    """Whether an effect was committed by a call without an answer, and again by a later call of the same operation."""
+def _is_retried(trace: Trace, contract: str) -> bool:
+    """Whether an effect was committed by a call without an answer, and the same operation broke the contract by it."""
+    violation = trace.verdict(contract).violation
+    if violation is None:
+        return False
     steps = [step for step in trace.steps if step.effects and step.boundary is not None]
     for place, first in enumerate(steps):
         if not _is_unanswered(first, trace):
@@ -85,7 +88,8 @@ def _is_retried(trace: Trace) -> bool:
         done = {effect.key for effect in first.effects}
         for later in steps[place + 1 :]:
             same = (later.agent, later.interface, later.operation) == (first.agent, first.interface, first.operation)
-            if same and later.hook != first.hook and done & {effect.key for effect in later.effects}:
+            again = done & {effect.key for effect in later.effects}
+            if same and later.hook != first.hook and again and later.index == violation.step:
                 return True
     return False
 
@@ -121,13 +125,16 @@ def _is_left_partial(trace: Trace, nominal: Nominal) -> bool:
 
 def _is_promised_early(trace: Trace) -> bool:
     """Whether the final message claims an effect whose call had no answer, and that was not committed."""
+    failed = [step for step in _calls(trace) if _went_wrong(step) and step.decision.mediation is not Mediation.BLOCK]
     broken = [claim for claim in trace.outcome.claims if not _is_kept(claim, trace)]
-    failed = {
-        f"{step.interface.partition(':')[2]}.{step.operation}"
-        for step in _calls(trace)
-        if _went_wrong(step) and step.decision.mediation is not Mediation.BLOCK
-    }
-    return any(claim.kind in failed for claim in broken)
+    return any(_asks_for(step, claim) for claim in broken for step in failed)
+
+
+def _asks_for(step: Step, claim: Claim) -> bool:
+    """Whether a call would have committed what is claimed, as far as its arguments say."""
+    asked = step.arguments
+    is_meant = f"{step.interface.partition(':')[2]}.{step.operation}" == claim.kind
+    return is_meant and all(asked[name] == value for name, value in claim.identity.items() if name in asked)
 
 
 def _is_kept(claim: Claim, trace: Trace) -> bool:
@@ -148,8 +155,9 @@ def _in_end(trace: Trace) -> Pattern | None:
     last = calls[-1]
     if last.landed is None or last.landed.landing is not Landing.LANDED:
         return None
-    if last.failure is not None:
-        return FAILURE_NOT_HANDLED
+    if last.failure is not None:  # what the run ended with tells of it, so that nobody has got over it
+        told = last.failure.message
+        return FAILURE_NOT_HANDLED if told and told in trace.own_detail else None
     return BROKEN_ANSWER if last.landed.operator in BROKEN_ANSWERS and last.kind is StepKind.CALL else None
 
 
