@@ -57,7 +57,7 @@ def damage_rows(path: Path, rng: random.Random) -> str:
         table, how = Table(connection, rng.choice(names)), rng.choice(list(CHANGES))
         try:
             CHANGES[how](table, rng)
-        except (sqlite3.IntegrityError, OverflowError):
+        except (sqlite3.IntegrityError, sqlite3.OperationalError, OverflowError):
             return f"{how} in {path.name}, {table.name}: refused by SQLite"
         return f"{how} in {path.name}, {table.name}"
 
