@@ -29,6 +29,13 @@ def redactor_of(patterns: tuple[str, ...]) -> Redactor | None:
     return _redactors.get(patterns)
 
 
+def without_secrets(text: str) -> str:
+    """Return a text without the secrets of all targets that have run in this process."""
+    for redactor in _redactors.values():
+        text = redactor.text(text)
+    return text
+
+
 class CapturedOutput(io.BufferedIOBase):
     """The far end of a stream that a target prints to; closing it does nothing, since others print there, too.
 
@@ -68,9 +75,11 @@ class CapturedOutput(io.BufferedIOBase):
             taken = given.tobytes()[: self._room]
             self._room -= len(taken)
             self.left_out += size - len(taken)
-            *lines, self._line = (self._line + taken).split(b"\n")
-            for line in lines:
-                self._show(line)
+            whole, end, self._line = (self._line + taken).rpartition(b"\n")
+            if _redactors and self._line:  # the rest of a secret of several lines may be still to come
+                self._line = whole + end + self._line
+            elif end:
+                self._show(whole)
             if _redactors and self._room == 0:  # what is left of a secret that is cut matches no pattern
                 self.left_out += len(self._line)
                 self._line = b""
@@ -95,8 +104,8 @@ class CapturedOutput(io.BufferedIOBase):
         """Return the near end, to be put in the place of `sys.stdout` and `sys.stderr`."""
         return io.TextIOWrapper(self, encoding="utf-8", errors="backslashreplace", write_through=True)
 
-    def _show(self, line: bytes) -> None:
-        text = line.decode("utf-8", "backslashreplace")
-        for redactor in _redactors.values():
-            text = redactor.text(text)
-        self.show(text)
+    def _show(self, lines: bytes) -> None:
+        """Show lines that were printed together, for a secret may have several lines."""
+        text = lines.decode("utf-8", "backslashreplace")
+        for line in without_secrets(text).split("\n"):
+            self.show(line)

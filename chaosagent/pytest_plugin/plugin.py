@@ -17,6 +17,7 @@ SUFFIX = ".replay"
 FOLDERS, MODE, OUT = "chaosagent_replays", "chaosagent_mode", "chaosagent_out"
 MODES = ("schedule", "exact", "both")
 RECORD_TESTS = "chaosagent.pytest_plugin.record_tests"
+CAPTURED_OUTPUT = "chaosagent.execution.captured_output"
 MARKERS = {
     "chaosagent(schedules=[...], random=N, search=N, **study)": "the test returns a target, which is run under these "
     "schedules, under N random ones, or in a search of at most N trials for each contract; other arguments are those "
@@ -97,6 +98,16 @@ def _refused(item: pytest.Function, marker: pytest.Mark | None, trials: pytest.M
             f"{(marker or trials or item).name}. Make it a function, or a method of a plain class."
         )
     return ""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Take the secrets of targets out of what pytest has captured of a test: prints, and lines of `logging`."""
+    if CAPTURED_OUTPUT not in sys.modules:
+        return
+    from chaosagent.execution.captured_output import without_secrets
+
+    report.sections = [(title, without_secrets(text)) for title, text in report.sections]
 
 
 @pytest.hookimpl(trylast=True)

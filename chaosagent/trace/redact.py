@@ -10,6 +10,10 @@ from chaosagent.canonical import Plain, pack, unpack
 from chaosagent.errors import UsageError
 
 _PLACEHOLDER = re.compile(rb"\[secret [0-9a-f]{8}\]")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\n[ \t]*)|(.))|\n\s+")
+_CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+LEVELS_MAX = 3
+"""How often a text is unescaped in search of secrets: JSON in JSON in JSON."""
 
 
 def has_placeholder(data: bytes) -> bool:
@@ -19,6 +23,8 @@ def has_placeholder(data: bytes) -> bool:
 
 class Redactor:
     """Replaces secrets by placeholders; the same secret always gets the same one.
+
+    A secret is also found as JSON, `repr` and YAML write it: with escapes, or its lines indented.
 
     Args:
         patterns: Regular expressions; every match in a text is a secret.
@@ -36,7 +42,27 @@ class Redactor:
         """Return a text without its secrets."""
         for pattern in self._patterns:
             value = pattern.sub(self._placeholder, value)
-        return value
+        return self._without_escaped(value) if self._patterns and _ESCAPE.search(value) else value
+
+    def _without_escaped(self, value: str) -> str:
+        """Return a text without the secrets that stand in it with escapes."""
+        plain, origins = value, list(range(len(value) + 1))
+        secrets: list[tuple[int, int, str]] = []
+        for _ in range(LEVELS_MAX):
+            plain, origins = _unescaped(plain, origins)
+            for match in (one for pattern in self._patterns for one in pattern.finditer(plain)):
+                start, end = origins[match.start()], origins[match.end()]
+                if value[start:end] != match.group():  # else it stands there as it is, and was replaced before
+                    secrets.append((start, end, self._placeholder(match)))
+            if not _ESCAPE.search(plain):
+                break
+        parts: list[str] = []
+        position = 0
+        for start, end, placeholder in sorted(secrets):
+            if start >= position:
+                parts += (value[position:start], placeholder)
+            position = max(position, end)
+        return "".join([*parts, value[position:]])
 
     def value(self, value: Plain) -> Plain:
         """Return plain data without the secrets in its texts."""
@@ -55,6 +81,26 @@ class Redactor:
     def _placeholder(self, match: re.Match[str]) -> str:
         secret = match.group().encode("utf-8", "surrogatepass")
         return f"[secret {blake2b(secret, digest_size=4, key=self._key).hexdigest()}]"
+
+
+def _unescaped(text: str, origins: list[int]) -> tuple[str, list[int]]:
+    """Return a text with its escapes resolved, and where each of its characters, and its end, comes from.
+
+    Args:
+        text: To be resolved.
+        origins: The same of it.
+    """
+    parts: list[str] = []
+    places: list[int] = []
+    position = 0
+    for match in _ESCAPE.finditer(text):
+        four, two, folded, one = match.groups()
+        code = four or two
+        meant = chr(int(code, 16)) if code else "" if folded else _CONTROLS.get(one, one) if one else "\n"
+        parts += (text[position : match.start()], meant)
+        places += origins[position : match.start()] + [origins[match.start()]] * len(meant)
+        position = match.end()
+    return "".join([*parts, text[position:]]), places + origins[position:]
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

@@ -10,21 +10,39 @@ import pytest
 from chaosagent.cli.main import main
 
 PLUGIN = ("-p", "no:asyncio", "-p", "no:chaosagent", "-p", "chaosagent.pytest_plugin.plugin")
-CANARY = "sk-canary-7f3a9b"
+CANARY, LINE = "sk-canary-7f3a9b", "canary/second+line"
 AGENT = f'''
+import json
+import logging
+import re
 import sys
 
+import yaml
+
 import chaosagent
+
+PEM = "-----BEGIN KEY-----\\nfirst/line\\n{LINE}\\n-----END KEY-----"
+FILES = {{
+    "json": json.dumps({{"private_key": PEM}}),
+    "json twice": json.dumps([json.dumps(PEM)]),
+    "repr": repr((PEM,)),
+    "yaml": yaml.safe_dump({{"private_key": PEM}}),
+    "block": "private_key: |\\n  " + PEM.replace("\\n", "\\n  "),
+}}
 
 @chaosagent.target(
     tasks=[chaosagent.Task("pay", {{"account": ("{CANARY}", 1)}}, labels=chaosagent.Labels(canaries=("{CANARY}0",)))],
     configs=[chaosagent.SystemConfig("night", {{"token": "{CANARY}"}})],
-    secrets=[r"sk-canary-[0-9a-f]+"],
+    secrets=[r"sk-canary-[0-9a-f]+", re.escape(PEM)],
 )
 async def agent(task, run):
     print("paying with", task.input, file=sys.stderr)
     print(run.config.settings["token"])
-    vault = run.service("vault", {{"read": lambda name: {{"key": "{CANARY}"}}}}, read_only=True)
+    print("key", PEM)
+    print(*FILES.values())
+    logging.getLogger("agent").error("token %s and key %s, or %r", task.input["account"][0], PEM, PEM)
+    read = lambda name: {{"key": "{CANARY}", "files": FILES, "pem": PEM}}
+    vault = run.service("vault", {{"read": read}}, read_only=True)
     bank = run.service(
         "bank", {{"pay": lambda order, key, account: {{"used": key}}}}, effects={{"pay": chaosagent.effect("order")}}
     )
@@ -37,7 +55,7 @@ async def agent(task, run):
             break
         except TimeoutError:
             await run.clock.sleep(1)
-    return chaosagent.Outcome(f"Paid with {{key}}.", success=True, state={{"key": key}})
+    return chaosagent.Outcome(f"Paid with {{key}}.", success=True, state={{"key": key, "files": FILES}})
 '''
 STUDY = """
 target: agent.py:agent
@@ -90,11 +108,13 @@ def test_a_planted_secret_is_nowhere(
     assert pytest.main(["-q", "-p", "no:cacheprovider", "--rootdir", str(out), *PLUGIN, str(out / "suite")]) in (0, 1)
     told = capsys.readouterr()
     assert "no-crash" in told.out
-    assert CANARY not in told.out + told.err
+    assert [line for line in (told.out + told.err).splitlines() if CANARY in line or LINE in line] == []
     written = [path for path in out.rglob("*") if path.is_file()]
     assert {"report.html", "curve.svg", "curve.csv", "study.db"} <= {path.name for path in written}
     assert {out / "objective" / "study.db", out / "random" / "study.db"} <= set(written)
-    assert [path for path in written if CANARY.encode() in path.read_bytes()] == []
+    assert [
+        (path, secret) for path in written for secret in (CANARY, LINE) if secret.encode() in path.read_bytes()
+    ] == []
     assert "paying with" in told.err, "what the target prints is shown"
 
 

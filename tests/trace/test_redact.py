@@ -1,9 +1,11 @@
 """Secrets are replaced by placeholders: the same secret by the same one, in every text of plain data."""
 
+import json
 import re
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +13,7 @@ from chaosagent.canonical import pack, unpack
 from chaosagent.errors import UsageError
 from chaosagent.trace.redact import Redactor
 
+KEY = "-----BEGIN KEY-----\nfirst\nsecond\n-----END KEY-----"
 PLACEHOLDER = r"\[secret [0-9a-f]{8}\]"
 
 
@@ -57,6 +60,30 @@ def test_patterns_may_have_flags_groups_and_back_references_of_their_own() -> No
     redactor = Redactor([r"(?i)SK-\d+", r"(a)\1", "(b)c"])
 
     assert re.fullmatch(rf"{PLACEHOLDER} {PLACEHOLDER} {PLACEHOLDER}", redactor.text("sk-1 aa bc"))
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        json.dumps({"key": KEY}),
+        json.dumps([json.dumps(KEY), KEY]),
+        repr((KEY, "other")),
+        yaml.safe_dump({"key": KEY}),
+        "key: |\n  " + KEY.replace("\n", "\n  "),
+    ],
+)
+def test_a_secret_of_several_lines_is_found_as_json_repr_and_yaml_write_it(written: str) -> None:
+    redactor = Redactor([re.escape(KEY)])
+
+    found = redactor.text(written)
+
+    assert "second" not in found
+    assert redactor.text(KEY) in found
+    assert redactor.text(found) == found
+
+
+def test_what_was_replaced_is_not_replaced_again_for_its_escapes() -> None:
+    assert re.fullmatch(rf"{PLACEHOLDER}\\n\n  {PLACEHOLDER}", Redactor(["sk|key"]).text("sk\\n\n  key"))
 
 
 def test_no_patterns_mean_no_secrets() -> None:
