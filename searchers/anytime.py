@@ -24,7 +24,7 @@ from chaosagent.searchers.proof.frontier import Family
 from chaosagent.searchers.seen.points import expander_of
 from chaosagent.searchers.seen.trial_log import TrialLog
 from chaosagent.seeds import Streams
-from chaosagent.study.searcher import Problem, Proposal, Purpose, SearchProgress
+from chaosagent.study.searcher import FREE, Problem, Proposal, Purpose, SearchProgress
 from chaosagent.study.shrinking.minimise import violates
 
 SHARE_MIN, SHARE_MAX, SHARE_AFTER = 0.06, 0.5, 0.25
@@ -109,7 +109,7 @@ class AnytimeSearcher:
         self._packer = Packer(self._lower.states, self._upper.reactions)
         self._violated = False
         self._novelties = self._new_at = 0
-        self._heard = 0
+        self._heard = self._recalled_left = 0
         self._shares = Streams(problem.search_seed, "anytime")
         self._covers = Streams(problem.search_seed, "anytime", "cover")
         self._packs = Streams(problem.search_seed, "anytime", "pack")
@@ -117,6 +117,7 @@ class AnytimeSearcher:
 
     def ask(self, count: int) -> list[Proposal]:
         proposals: list[Proposal] = []
+        self._recalled_left = self._recalled_left if count == 0 else 0
         self._lower.settle()
         while len(proposals) < count and not self._lower.finished:
             proposal = self._next()
@@ -125,6 +126,20 @@ class AnytimeSearcher:
             self._told.out.add(proposal.schedule)
             proposals.append(proposal)
         return proposals
+
+    def ask_as_before(self, proposal: Proposal, left: int) -> list[Proposal]:
+        """Return what it has asked before (`RecallsTrials`), without drawing it again where it was drawn."""
+        self._lower.settle()
+        found: list[Proposal] = []
+        if proposal.purpose in FREE and not self._lower.finished and not self._told.is_taken(proposal.schedule):
+            found = [proposal]
+        elif proposal.purpose is Purpose.CERTIFY:
+            found = [one for one in self._lower.ask(1) if one.schedule not in self._told.out]
+        if not found:
+            return self.ask(1)
+        self._recalled_left = left
+        self._told.out.add(found[0].schedule)
+        return found
 
     def likely(self) -> Iterator[Schedule]:
         """Yield what is asked next unless a run before it says otherwise (`ForeseesTrials`)."""
@@ -159,7 +174,8 @@ class AnytimeSearcher:
         for family in self._families:
             self._packer.add(family)
         self._families.clear()
-        self._packer.told(schedule, self._lower.lower_bound, self._lower.affordable)
+        bound, affordable = self._lower.lower_bound, self._lower.affordable
+        self._packer.told(schedule, bound, affordable, further=self._recalled_left)
 
     def observe_other(self, evaluation: Evaluation) -> None:
         """Learn from a run that a search for another contract has asked for.

@@ -28,6 +28,7 @@ from chaosagent.study.searcher import (
     Problem,
     Proposal,
     Purpose,
+    RecallsTrials,
     Searcher,
     SearchProgress,
     factory_of,
@@ -89,6 +90,7 @@ class CheckedSearcher:
                 self._refuse(member, f"is missing: {type(self._searcher).__name__} has no such property")
         self.core = self._core()
         self.known_to_hold = self._known_to_hold()
+        self._recalling = self._searcher if isinstance(self._searcher, RecallsTrials) else None
         self._hear = self._searcher.observe_other if isinstance(self._searcher, LearnsFromOthers) else None
 
     def _core(self) -> Core | None:
@@ -127,6 +129,15 @@ class CheckedSearcher:
         if len(proposals) > count:
             self._refuse("ask", f"returned {len(proposals)} proposals; it was asked for at most {count}")
         return proposals
+
+    def ask_as_before(self, proposal: Proposal, left: int) -> list[Proposal]:
+        """Return at most one proposal, which an earlier session has stored; see `RecallsTrials`."""
+        known = self._recalling
+        if self._broken or known is None:
+            return self.ask(1)
+        return self._checked(
+            "ask_as_before", self._called("ask_as_before", lambda: known.ask_as_before(proposal, left))
+        )
 
     def likely(self) -> Iterator[Schedule]:
         """Yield what the searcher will probably ask; nothing where it cannot say."""

@@ -184,6 +184,23 @@ class ForeseesTrials(Protocol):
 
 
 @runtime_checkable
+class RecallsTrials(Protocol):
+    """A searcher that resumes sooner where it is known what it has asked in an earlier session."""
+
+    def ask_as_before(self, proposal: Proposal, left: int) -> list[Proposal]:
+        """Return what `ask(1)` would: with the same evaluations it has returned the proposal before.
+
+        Where it cannot have returned that, as the proposal is of another search, it returns what it asks now.
+
+        Args:
+            proposal: What it has returned.
+            left: So many further proposals follow before it is asked without knowing what it asked. Their runs are
+                told one after the other, so what only matters for choosing may wait until then.
+        """
+        ...
+
+
+@runtime_checkable
 class AuditsFurther(Protocol):
     """A searcher whose audit depends on what it has shown so far."""
 

@@ -129,6 +129,7 @@ class Packer:
         self._asked: Counter[Edge] = Counter()
         self._gain = GAIN_BEFORE
         self._told = self._due = 0
+        self._is_stale = False  # an evaluation was left out
         self._bound = self._below = 0.0
 
     @property
@@ -163,13 +164,14 @@ class Packer:
             acted = frozenset([act.injection for act in acts if act.position < position]) if acts else NOTHING
             yield Question(origin.cost + cost, (state, joined(acted, injection)), injection, later.after)
 
-    def told(self, ran: Schedule, bound: float, below: float) -> None:
+    def told(self, ran: Schedule, bound: float, below: float, *, further: int = 0) -> None:
         """Note that a schedule was run.
 
         Args:
             ran: Which.
             bound: Cost of the schedules that come next.
             below: Only questions that a cheaper schedule asks are of use.
+            further: At least so many more runs are noted before a pack is wanted.
         """
         for edge in self._out.pop(ran, ()):
             self._asked[edge] -= 1
@@ -183,9 +185,12 @@ class Packer:
         self._told += 1
         self._bound, self._below = bound, below
         if self._later and self._told >= self._due:
-            self._evaluate()
-            states = len(self._values)
-            self._due = self._told + states * max(states, STATES_MANY) // (STATES_PER_PLAN * STATES_MANY)
+            states = self._states.count
+            runs = states * max(states, STATES_MANY) // (STATES_PER_PLAN * STATES_MANY)
+            self._due = self._told + runs
+            self._is_stale = max(1, runs) <= further  # the next evaluation comes before anybody looks at this one
+            if not self._is_stale:
+                self._evaluate()
 
     def _is_settled(self, edge: Edge) -> bool:
         """Whether a question was answered, and so that all that follows is known, too."""
@@ -200,6 +205,9 @@ class Packer:
         Args:
             rng: Breaks ties.
         """
+        if self._is_stale:  # fewer runs were noted than was said
+            self._is_stale = False
+            self._evaluate()
         if self._gain < GAIN_MIN and rng.random() >= TRIED_ALL_THE_SAME:
             return None
         chosen: dict[Place, Injection] = {}

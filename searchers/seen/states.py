@@ -173,6 +173,11 @@ class States:
                 self._paths[following] = path
                 changed += [(following, injections, further) for further, injections in self.ways(following)]
 
+    @property
+    def count(self) -> int:
+        """How many states are known to be reached, the start among them."""
+        return len(self._paths)
+
     def path(self, state: State) -> Path | None:
         """Return the cheapest way to a state that is known, `None` when it is unknown."""
         return self._paths.get(state)

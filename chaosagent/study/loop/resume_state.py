@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import Schedule
+from chaosagent.study.loop.asked_before import NO_TRIALS, StoredTrials
 from chaosagent.study.result import StoredCounts, TaskResult
 from chaosagent.study.task_seed import TaskSeed
 
@@ -24,6 +25,7 @@ class ResumeState:
         unlike: Tasks and seeds in which a repeated run differed, and how.
         seconds: Real time spent.
         counts: How many runs, errors and trials are stored.
+        trials: Returns the trials of the search of a task and seed for a contract.
     """
 
     stochastic: bool | None = None
@@ -34,6 +36,7 @@ class ResumeState:
     unlike: Mapping[TaskSeed, str] = field(default_factory=dict)
     seconds: float = 0.0
     counts: StoredCounts = field(default_factory=StoredCounts)
+    trials: Callable[[TaskSeed, str], StoredTrials] = lambda *_: NO_TRIALS
 
 
 NOTHING_EARLIER = ResumeState()

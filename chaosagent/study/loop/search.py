@@ -15,6 +15,7 @@ from chaosagent.study.chance.worlds import progress_of_both
 from chaosagent.study.checked_searcher import CheckedSearcher
 from chaosagent.study.counterexample import Signature
 from chaosagent.study.evaluator import Evaluator
+from chaosagent.study.loop.asked_before import AskedBefore
 from chaosagent.study.loop.violations import Violations
 from chaosagent.study.memory.evaluation_log import EvaluationLog, ScheduleSet, ToldRuns
 from chaosagent.study.plan import Plan
@@ -41,6 +42,7 @@ class Search:
         monitor: Place of the contract among the verdicts.
         signature_of: Says what kind of failure a violation is; asked where the plan wants a number of them.
         log: Of the runs of this task and seed.
+        before: What it asked in earlier sessions.
 
     Attributes:
         racer: Judges violations where answers come by chance; `None` where they do not.
@@ -62,9 +64,11 @@ class Search:
         signature_of: Callable[[TaskSeed, Contract, Schedule], Signature],
         *,
         log: EvaluationLog | None = None,
+        before: AskedBefore | None = None,
     ) -> None:
         self.plan, self.at, self.contract, self._signature_of = plan, at, contract, signature_of
         self.racer: Racer | None = None
+        self._asked_before = before or AskedBefore()
         self.given_up: dict[str, str] = {}
         self._begin_with(replace(plan.problem(contract, monitor, at.seed), log=log))
         self.trials = self.heard = self.errors = 0
@@ -87,9 +91,8 @@ class Search:
             world: Of frozen answers, in which is searched.
         """
         self.racer, self.at, self._told = racer, self.at._replace(world=world), ToldRuns()
-        self._begin_with(
-            replace(self._problem, by_chance=True, log=None)
-        )  # it learns judged runs, not those of the log
+        self._asked_before = AskedBefore()  # in which world each trial was is not kept
+        self._begin_with(replace(self._problem, by_chance=True, log=None))  # learns judged runs, not those of the log
 
     def _begin_with(self, problem: Problem) -> None:
         """Make the searcher for a problem, and what goes with it; nothing was asked yet."""
@@ -98,13 +101,8 @@ class Search:
         for rule in self.given_up:
             self.searcher.give_up(rule)
         waiting = WAITING_MAX_ALL if plan.wants_several else WAITING_MAX
-        self._shrinker = Shrinker(
-            contract,
-            plan.space,
-            waiting_max=waiting,
-            core=self.searcher.core,
-            known_to_hold=self.searcher.known_to_hold,
-        )
+        core, known_to_hold = self.searcher.core, self.searcher.known_to_hold
+        self._shrinker = Shrinker(contract, plan.space, waiting_max=waiting, core=core, known_to_hold=known_to_hold)
         self.found = Violations(plan, contract, self._shrinker, self._instability_of, self._kind_of)
 
     def top_up(self, evaluator: Evaluator) -> None:
@@ -127,7 +125,7 @@ class Search:
             self._put(evaluator, Proposal(self._known_elsewhere.popleft(), Purpose.PROBE))
             room -= 1
         self._is_torn = True
-        proposals = self.searcher.ask(room)
+        proposals = self._asked_before.ask(self.searcher, room, self._asked)
         self._is_torn = False
         for proposal in proposals:
             self._put(evaluator, proposal)

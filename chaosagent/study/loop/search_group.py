@@ -14,6 +14,9 @@ from chaosagent.study.loop.search import Search
 from chaosagent.study.plan import Plan
 from chaosagent.study.trial import Trial
 
+TOLD_AT_ONCE = 64
+"""After so many trials a group lets the study go on, as with runs of earlier sessions it need not wait for any."""
+
 
 class SearchGroup:
     """Lets some searches go on until all have ended.
@@ -51,7 +54,8 @@ class SearchGroup:
         When all have ended, those that rest on a rule that another has seen contradicted begin again without it.
 
         Returns:
-            Whether anything was told, or a search has ended; if not, some run has to end first.
+            Whether anything was told, or a search has ended; if not, some run has to end first. There may be more to
+            tell.
 
         Raises:
             SearcherError: A searcher asks for nothing although nothing of it is out.
@@ -86,27 +90,30 @@ class SearchGroup:
 
     def _go_on(self, search: Search, evaluator: Evaluator) -> bool:
         search.top_up(evaluator)
-        told = False
+        told = 0
         while (trial := search.tell_next(evaluator)) is not None:
-            told = True
+            told += 1
             self._on_trial(search, trial)
             search.top_up(evaluator)
             while search.due_for_race:  # at once: it must not depend on whether the next run has ended already
                 search.race()
-        return search.do_what_is_due(evaluator) or told
+            if told >= TOLD_AT_ONCE:
+                return True
+        return search.do_what_is_due(evaluator) or bool(told)
 
     def _take_turns(self, evaluator: Evaluator) -> bool:
         if not self._has_begun:
             self._has_begun = True
             for search in self.active:
                 search.top_up(evaluator)
-        moved, idle = False, 0
-        while self.active and idle < len(self.active):
+        moved, idle, told = False, 0, 0
+        while self.active and idle < len(self.active) and told < TOLD_AT_ONCE:
             self._turn %= len(self.active)
             search = self.active[self._turn]
             search.top_up(evaluator)
             trial = search.tell_next(evaluator)
             if trial is not None:
+                told += 1
                 self._on_trial(search, trial)
                 for other in self.active:
                     if other is not search:

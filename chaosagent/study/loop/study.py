@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from chaosagent.canonical import DIGEST_BYTES
 from chaosagent.clock import monotonic, seconds_until
+from chaosagent.contracts.contract import Contract
 from chaosagent.errors import SearcherError, StudyError
 from chaosagent.execution.workers.executor import Executor
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
@@ -18,6 +19,7 @@ from chaosagent.study.determinism.cold_repeats import ColdRepeats
 from chaosagent.study.determinism.determinism import compare_with, examine
 from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.levels import Levels
+from chaosagent.study.loop.asked_before import NO_TRIALS, AskedBefore
 from chaosagent.study.loop.build_certificate import share_contradictions
 from chaosagent.study.loop.finished_tasks import FinishedTasks, costs_of, with_doors
 from chaosagent.study.loop.finisher import Finisher
@@ -245,16 +247,15 @@ class Study:
         for kept in self._over.taken.values():
             self._put_results([at for at in places if at.task_id == kept.task_id], kept.searches)
         return [
-            SearchGroup(
-                [
-                    Search(self._plan, at, contract, place, self._finisher.signature, log=self._evaluator.log_of(at))
-                    for place, contract in hard
-                ],
-                self._note,
-            )
+            SearchGroup([self._make_search(at, contract, place) for place, contract in hard], self._note)
             for at in places
             if at not in self._results
         ]
+
+    def _make_search(self, at: TaskSeed, contract: Contract, monitor: int) -> Search:
+        one_by_one, log = self._plan.lookahead == 1, self._evaluator.log_of(at)
+        before = AskedBefore(self._earlier.trials(at, contract.id) if one_by_one else NO_TRIALS)
+        return Search(self._plan, at, contract, monitor, self._finisher.signature, log=log, before=before)
 
     def _search_all(self) -> None:
         """Let searches go on side by side, and finish those of a task when all of them have ended."""

@@ -38,6 +38,7 @@ from chaosagent.study.store.opening import (
 )
 from chaosagent.study.store.parts import PartWriter
 from chaosagent.study.store.reading import checked_evaluations, counts_in
+from chaosagent.study.store.stored_trials import TrialReader
 from chaosagent.study.store.tables import (
     Row,
     counterexample_row,
@@ -205,6 +206,7 @@ class StudyStore(Sink):
             unlike={TaskSeed(task, int(seed)): difference for task, seed, difference in unlike},
             seconds=float(self._facts.get("seconds", "0")),
             counts=sum_of(counts.values()),
+            trials=TrialReader(self._execute, self._name).trials_of,
         )
 
     def _evaluations(self, table: str, but_of: Collection[str] = ()) -> Iterator[tuple[TaskSeed, Evaluation]]:
