@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
+import functools
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar, cast
@@ -279,7 +280,7 @@ class Space:
             getattr(priced.operator, "reads_history", False) for _, operators in self._expanded for priced in operators
         )
 
-    @property
+    @functools.cached_property
     def digest(self) -> str:
         """The digest of operators, levels, places and weights."""
         return digest_of(

@@ -75,7 +75,7 @@ class CoveringStream:
         self._usual: frozenset[Place] = frozenset()
         self._lasts: dict[Injection, bool] = {}
         self._has_new_interface: bool | None = None
-        self._has_needs = False
+        self._needing: list[Site] = []  # those that came about by another fault
 
     def learn(self, evaluation: Evaluation) -> None:
         """Take over what a run has shown."""
@@ -95,8 +95,8 @@ class CoveringStream:
 
     def _take_sites(self, evaluation: Evaluation) -> None:
         needs = evaluation.effective
-        if self._has_needs:
-            easier = {site.place for site in self._sites.values() if len(needs) < len(site.needs)}
+        if self._needing:
+            easier = {site.place for site in self._needing if len(needs) < len(site.needs)}
             for part in self._expander.parts_at(evaluation, easier) if easier else ():
                 if part.candidates and part.content in self._shown:
                     self._sites[part.place].needs = needs
@@ -111,7 +111,8 @@ class CoveringStream:
             site = self._sites.get(place)
             if site is None:
                 site = self._sites[place] = Site(place, needs)
-                self._has_needs = self._has_needs or bool(needs)
+                if needs:
+                    self._needing.append(site)
                 self._outages.add(call_of(place))
             elif len(needs) < len(site.needs):
                 site.needs = needs
