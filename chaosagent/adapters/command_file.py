@@ -25,15 +25,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from chaosagent.adapters.command import SECONDS_MAX, command
+from chaosagent.adapters.core.described import STRICT, effects_from, loader_in, validated
 from chaosagent.adapters.doors import Tools
 from chaosagent.adapters.mcp.server import McpServer
-from chaosagent.effects.condition import Loader
 from chaosagent.effects.failed_when import failed_when_from
-from chaosagent.effects.rule import EffectRule, effect_rule_from
-from chaosagent.errors import UnknownNameError, UsageError
+from chaosagent.errors import UsageError
 from chaosagent.importable import make_importable
 from chaosagent.proxy.concurrency import SECONDS
 from chaosagent.proxy.service import Service
@@ -41,13 +40,13 @@ from chaosagent.proxy.upstream import answers_in, base_url, canned_model
 from chaosagent.targets.references import load_object
 from chaosagent.targets.target import Target
 from chaosagent.vocabulary import Labels, SystemConfig, Task
-from chaosagent.yaml_file import quote_value, read_yaml
+from chaosagent.yaml_file import Located
 
 SCRIPTED, CANNED = "scripted:", "canned:"
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = STRICT
 
 
 class _Service(_Strict):
@@ -104,10 +103,11 @@ class _CommandFile(_Strict):
     seconds_max: Annotated[float, Field(gt=0)] = SECONDS_MAX
 
 
-def load_command(file: Path, where: str = "") -> Target:
-    """Return the target that a file describes.
+def load_command(located: Located, file: Path, where: str = "") -> Target:
+    """Return the target that a description of a command describes.
 
     Args:
+        located: What the file says.
         file: The description.
         where: What messages call the place that names it.
 
@@ -115,7 +115,7 @@ def load_command(file: Path, where: str = "") -> Target:
         UsageError: The file cannot be read, or says what is not allowed.
         TargetError: Something that it names cannot be loaded.
     """
-    said = _read(file, where)
+    said = validated(located, _CommandFile, _keys_at, where)
     folder = file.resolve().parent
     make_importable(folder)
     models = {name: model_of(place, folder, f"{file}: models.{name}") for name, place in said.models.items()}
@@ -165,26 +165,6 @@ def service_of(place: str, folder: Path, where: str) -> str | Callable[[], Mappi
     return place
 
 
-def _read(file: Path, where: str) -> _CommandFile:
-    prefix = f"{where}: " if where else ""
-    try:
-        located = read_yaml(file, "description of a command")
-    except UsageError as error:
-        raise UsageError(f"{prefix}{error}") from error
-    if "command" not in located.data:
-        raise UsageError(f"{prefix}{file} describes no command: it needs a key `command`, such as `node agent.mjs`.")
-    try:
-        return _CommandFile.model_validate(located.data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place, line = ".".join(str(part) for part in first["loc"]), located.where(*first["loc"])
-        if first["type"] == "extra_forbidden":
-            known = _keys_at(first["loc"][:-1])
-            raise UnknownNameError("key", str(first["loc"][-1]), known, f"{prefix}{line}: {place}") from error
-        allowed = first["msg"].replace("Input should be", "it must be")
-        raise UsageError(f"{prefix}{line}: {place} is {quote_value(first['input'])}; {allowed}.") from error
-
-
 def _keys_at(path: tuple[int | str, ...]) -> list[str]:
     """Return the keys that are known at a place of the file."""
     kinds: dict[str, type[BaseModel]] = {"services": _Service, "mcp": _McpServer, "tasks": _Task, "configs": _Config}
@@ -197,28 +177,19 @@ def _keys_at(path: tuple[int | str, ...]) -> list[str]:
 def _service(entry: _Service, folder: Path, where: str) -> Service:
     return Service(
         service_of(entry.upstream, folder, where),
-        effects=_effects(entry.effects, folder, where),
+        effects=effects_from(entry.effects, folder, where),
         read_only=tuple(entry.read_only),
         routes=tuple(entry.routes),
         egress=entry.egress,
         reset=entry.reset,
-        failed_when=failed_when_from(entry.failed_when, f"{where}.failed_when", _loader(folder)),
+        failed_when=failed_when_from(entry.failed_when, f"{where}.failed_when", loader_in(folder)),
     )
 
 
 def _mcp_server(entry: _McpServer, folder: Path, where: str) -> McpServer:
-    failing = failed_when_from(entry.failed_when, f"{where}.failed_when", _loader(folder))
-    tools = Tools(_effects(entry.effects, folder, where), entry.read_only, egress=entry.egress, failed_when=failing)
+    failing = failed_when_from(entry.failed_when, f"{where}.failed_when", loader_in(folder))
+    tools = Tools(effects_from(entry.effects, folder, where), entry.read_only, egress=entry.egress, failed_when=failing)
     return McpServer(entry.server, tools, folder)
-
-
-def _effects(given: Mapping[str, object], folder: Path, where: str) -> dict[str, EffectRule]:
-    load = _loader(folder)
-    return {name: effect_rule_from(rule, f"{where}.effects.{name}", load) for name, rule in given.items()}
-
-
-def _loader(folder: Path) -> Loader:
-    return lambda reference, where: load_object(reference, where=where, folder=folder)
 
 
 def _function(place: str, folder: Path, where: str) -> Callable[..., Any]:

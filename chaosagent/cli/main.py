@@ -21,6 +21,7 @@ USAGE, FAILED, INTERRUPTED, PIPE_CLOSED = 2, 4, 130, 141
 VERBS: Mapping[str, tuple[str, str]] = {
     "demo": ("demos.demo:demo", "Watch it work: search the built-in assistant, replay what breaks it, plot R(B)."),
     "init": ("starter.init:init", "Write a study and a small agent to begin with."),
+    "import": ("starter.import_logs:import_logs", "Make a target of recorded conversations."),
     "doctor": ("doctor:doctor", "Look at a target before it is searched."),
     "search": ("search:search", "Find the cheapest schedules that break a target, with proof."),
     "status": ("status:status", "Say how far a study is, while it runs or later."),

@@ -13,7 +13,7 @@ from chaosagent.targets.references import module_of
 from chaosagent.targets.target import Target
 
 COMMAND_FILES = (".yaml", ".yml")
-"""How files end that describe a command as a target."""
+"""How files end that describe a target: a command, or recorded conversations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ def load_target(reference: str, *, where: str = "", folder: Path | None = None) 
     """Return the target that a reference names.
 
     Args:
-        reference: A name, `module:attribute`, `file.py:attribute`, or a file `agent.yaml` that describes a command.
+        reference: A name, `module:attribute`, `file.py:attribute`, or a file `agent.yaml` that describes a command or
+            recorded conversations.
         where: What messages call the place of the reference.
         folder: Where a relative file is looked for; the working directory by default.
 
@@ -52,8 +53,8 @@ def load_target(reference: str, *, where: str = "", folder: Path | None = None) 
         TargetError: The module or file fails on import.
     """
     if reference.endswith(COMMAND_FILES):
-        reader = importlib.import_module("chaosagent.adapters.command_file")  # adapters stand above this layer
-        return _made(reader.load_command((folder or Path.cwd()) / reference, where), reference)
+        reader = importlib.import_module("chaosagent.adapters.target_file")  # adapters stand above this layer
+        return _made(reader.load_target_file((folder or Path.cwd()) / reference, where), reference)
     if ":" not in reference:
         if reference.endswith(".py"):
             prefix = f"{where}: " if where else ""

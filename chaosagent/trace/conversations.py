@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn, TypeGuard
+from typing import NamedTuple, NoReturn, TypeGuard
 
 from chaosagent.canonical import Plain, plain
 from chaosagent.errors import UsageError
@@ -39,41 +39,61 @@ _TICK = 1_000_000
 
 
 @dataclass(slots=True)
-class _Call:
-    """A call of a tool, and its answer once that was read."""
+class ToolCall:
+    """A call of a tool in a conversation, and its answer once that was read.
 
-    number: int
+    Attributes:
+        turn: Index of the message that has it.
+        id: As the model's provider gave it; empty when there is none.
+        name: Of the tool.
+        arguments: As they were recorded: mostly a text with JSON in it.
+        answered_at: Index of the message that answers it; -1 when none does.
+        answer: Content of that message.
+    """
+
     turn: int
-    start: int
     id: str
     name: str
     arguments: Plain
-    end: int = 0
+    answered_at: int = -1
     answer: Plain = None
 
 
+class RecordedMessage(NamedTuple):
+    """A message of a conversation.
+
+    Attributes:
+        number: In the conversation, from 0.
+        role: Who says it.
+        content: What is said.
+        calls: The tools that it calls, in order; only of the assistant.
+        listed: The calls of tools as they stand in the message.
+    """
+
+    number: int
+    role: str
+    content: Plain
+    calls: tuple[ToolCall, ...] = ()
+    listed: Plain = None
+
+
 @dataclass(slots=True)
-class _Calls:
-    """The calls of one conversation, and those without an answer by turn."""
+class _Unanswered:
+    """The calls of one conversation without an answer, by turn."""
 
-    all: list[_Call] = field(default_factory=list)
-    open: dict[int, list[_Call]] = field(default_factory=dict)
+    open: dict[int, list[ToolCall]] = field(default_factory=dict)
 
-    def add(self, call: _Call) -> None:
-        self.all.append(call)
-        self.open.setdefault(call.turn, []).append(call)
-
-    def answer(self, message: Mapping[str, object], content: Plain, moment: int) -> None:
+    def answer(self, message: Mapping[str, object], content: Plain, index: int) -> None:
         """Give an answer to the call that it belongs to; one that belongs to none is left out."""
         call = self._asked(message)
         if call is None:
             return
-        call.end, call.answer = moment, content
+        call.answered_at, call.answer = index, content
         self.open[call.turn].remove(call)
         if not self.open[call.turn]:
             del self.open[call.turn]
 
-    def _asked(self, message: Mapping[str, object]) -> _Call | None:
+    def _asked(self, message: Mapping[str, object]) -> ToolCall | None:
         wanted, name = message.get("tool_call_id"), message.get("name")
         for turn in reversed(self.open):
             for call in self.open[turn]:
@@ -120,78 +140,86 @@ def spans_of_conversation(
     """
     trace_id = f"{place}" if not number else f"{place}#{number + 1}"
     model = about.get("model")
-    reader = _Reader(trace_id, model if isinstance(model, str) and model else "model", place)
-    yield from reader.read(messages)
+    spans = _Spans(trace_id, model if isinstance(model, str) and model else "model", place)
+    yield from spans.of(read_messages(messages, place))
 
 
-class _Reader:
-    """Reads the messages of one conversation."""
+def read_messages(messages: Sequence[object], place: SourcePlace) -> list[RecordedMessage]:
+    """Return the messages of a conversation, each call of a tool with its answer.
+
+    Args:
+        messages: In their order.
+        place: Where they were read.
+
+    Raises:
+        UsageError: A message is none.
+    """
+    unanswered = _Unanswered()
+    found = []
+    for index, message in enumerate(messages):
+        if not _has_role(message):
+            _refuse(place, index, "an object with a `role`", message)
+        role, content = str(message["role"]), _plain(place, index, message.get("content"))
+        if role in ANSWER_ROLES:
+            unanswered.answer(message, "" if content is None else content, index)
+        if role != ASSISTANT:
+            found.append(RecordedMessage(index, role, content))
+            continue
+        listed, legacy = message.get("tool_calls") or [], message.get("function_call")
+        if not isinstance(listed, list):
+            _refuse(place, index, "tool_calls that are a list", listed)
+        calls = [_call(place, index, call) for call in [*listed, *([{"function": legacy}] if legacy else [])]]
+        if calls:
+            unanswered.open[index] = list(calls)
+        found.append(RecordedMessage(index, role, content, tuple(calls), _plain(place, index, listed)))
+    return found
+
+
+def is_whole(messages: Sequence[RecordedMessage]) -> bool:
+    """Whether the last message of a conversation is the assistant's, and every call of a tool has its answer."""
+    answered = all(call.answered_at >= 0 for message in messages for call in message.calls)
+    return bool(messages) and messages[-1].role == ASSISTANT and answered
+
+
+class _Spans:
+    """Makes spans of the messages of one conversation."""
 
     def __init__(self, trace_id: str, model: str, place: SourcePlace) -> None:
         self._trace_id, self._model, self._place = trace_id, model, place
-        self._calls = _Calls()
-        self._turns: list[Span] = []
-        self._said: Plain = None
 
-    def read(self, messages: Sequence[object]) -> Iterator[Span]:
+    def of(self, messages: Sequence[RecordedMessage]) -> Iterator[Span]:
+        said = [message.content for message in messages if message.role == ASSISTANT]
+        attributes: dict[str, Plain] = {}  # no operation: it names no agent
+        if said and said[-1] is not None:
+            attributes[OUTPUT_MESSAGES] = [{"role": ASSISTANT, "content": said[-1]}]
+        end = (len(messages) + 1) * _TICK if is_whole(messages) else 0
+        yield self._span(WHOLE, WHOLE, 0, end, attributes)._replace(parent_id="", local_root=True)
         since: list[Plain] = []  # what the model has not seen before; all of it in each request would be its square
-        for index, message in enumerate(messages):
-            if not _has_role(message):
-                self._refuse(index, "an object with a `role`", message)
-            moment, role = (index + 1) * _TICK, message["role"]
-            content = self._plain(index, message.get("content"))
-            if role == ASSISTANT:
-                self._turn(index, message, content, since)
+        for message in messages:
+            if message.role == ASSISTANT:
+                yield self._turn(message, since)
                 since = []
-                continue
-            if role in ANSWER_ROLES:
-                self._calls.answer(message, "" if content is None else content, moment)
-            since.append({"role": str(role), "content": content})
-        last = messages[-1] if messages else None
-        is_whole = _has_role(last) and last["role"] == ASSISTANT and not self._calls.open
-        yield self._whole(len(messages), is_whole=is_whole)
-        yield from self._turns
-        yield from map(self._tool, self._calls.all)
+            else:
+                since.append({"role": message.role, "content": message.content})
+        calls = [call for message in messages for call in message.calls]
+        yield from (self._tool(number, call) for number, call in enumerate(calls))
 
-    def _turn(self, index: int, message: Mapping[str, object], content: Plain, since: list[Plain]) -> None:
-        moment, listed = (index + 1) * _TICK, message.get("tool_calls") or []
-        legacy = message.get("function_call")
-        if not isinstance(listed, list):
-            self._refuse(index, "tool_calls that are a list", listed)
-        for call in [*listed, *([{"function": legacy}] if legacy else [])]:
-            self._call(index, call, moment)
-        self._said = content
-        said = {"role": ASSISTANT, "content": content, "tool_calls": self._plain(index, listed)}
+    def _turn(self, message: RecordedMessage, since: list[Plain]) -> Span:
+        moment = (message.number + 1) * _TICK
         attributes: dict[str, Plain] = {
             OPERATION: CHAT,
             REQUEST_MODEL: self._model,
             INPUT_MESSAGES: since,
-            OUTPUT_MESSAGES: [said],
+            OUTPUT_MESSAGES: [{"role": ASSISTANT, "content": message.content, "tool_calls": message.listed}],
         }
-        self._turns.append(self._span(f"turn {index}", f"{CHAT} {self._model}", moment - 1, moment, attributes))
+        return self._span(f"turn {message.number}", f"{CHAT} {self._model}", moment - 1, moment, attributes)
 
-    def _call(self, index: int, call: object, moment: int) -> None:
-        function = call.get("function", call) if isinstance(call, dict) else None
-        name = function.get("name") if isinstance(function, dict) else None
-        if not isinstance(call, dict) or not isinstance(function, dict) or not isinstance(name, str) or not name:
-            self._refuse(index, "a tool call with a function that has a name", call)
-        number, given = len(self._calls.all), call.get("id")
-        arguments = self._plain(index, function.get("arguments"))
-        id_ = given if isinstance(given, str) else ""
-        self._calls.add(_Call(number, index, moment + 1 + number % (_TICK // 2), id_, name, arguments))
-
-    def _tool(self, call: _Call) -> Span:
+    def _tool(self, number: int, call: ToolCall) -> Span:
         attributes = {OPERATION: EXECUTE_TOOL, TOOL_NAME: call.name, TOOL_ARGUMENTS: call.arguments}
-        if call.end:
-            attributes[TOOL_RESULT] = call.answer
-        return self._span(f"call {call.number}", f"{EXECUTE_TOOL} {call.name}", call.start, call.end, attributes)
-
-    def _whole(self, message_count: int, *, is_whole: bool) -> Span:
-        attributes: dict[str, Plain] = {}  # no operation: it names no agent
-        if self._said is not None:
-            attributes[OUTPUT_MESSAGES] = [{"role": ASSISTANT, "content": self._said}]
-        end = (message_count + 1) * _TICK if is_whole else 0
-        return self._span(WHOLE, WHOLE, 0, end, attributes)._replace(parent_id="", local_root=True)
+        start, end = (call.turn + 1) * _TICK + 1 + number % (_TICK // 2), 0
+        if call.answered_at >= 0:
+            attributes[TOOL_RESULT], end = call.answer, (call.answered_at + 1) * _TICK
+        return self._span(f"call {number}", f"{EXECUTE_TOOL} {call.name}", start, end, attributes)
 
     def _span(self, id_: str, name: str, start: int, end: int, attributes: Mapping[str, Plain]) -> Span:
         return Span(
@@ -208,17 +236,28 @@ class _Reader:
             place=self._place,
         )
 
-    def _plain(self, index: int, value: object) -> Plain:
-        try:
-            return plain(value, LEVELS_AROUND)
-        except UsageError as error:
-            raise UsageError(f"{self._place}: message {index}: {error}") from error
 
-    def _refuse(self, index: int, expected: str, value: object) -> NoReturn:
-        raise UsageError(
-            f"{self._place}: message {index}: expected {expected}, found {value!r:.80}. Correct it, or leave the "
-            "conversation out with --skip-broken."
-        )
+def _call(place: SourcePlace, index: int, call: object) -> ToolCall:
+    function = call.get("function", call) if isinstance(call, dict) else None
+    name = function.get("name") if isinstance(function, dict) else None
+    if not isinstance(call, dict) or not isinstance(function, dict) or not isinstance(name, str) or not name:
+        _refuse(place, index, "a tool call with a function that has a name", call)
+    given, arguments = call.get("id"), _plain(place, index, function.get("arguments"))
+    return ToolCall(index, given if isinstance(given, str) else "", name, arguments)
+
+
+def _plain(place: SourcePlace, index: int, value: object) -> Plain:
+    try:
+        return plain(value, LEVELS_AROUND)
+    except UsageError as error:
+        raise UsageError(f"{place}: message {index}: {error}") from error
+
+
+def _refuse(place: SourcePlace, index: int, expected: str, value: object) -> NoReturn:
+    raise UsageError(
+        f"{place}: message {index}: expected {expected}, found {value!r:.80}. Correct it, or leave the "
+        "conversation out with --skip-broken."
+    )
 
 
 def _has_role(message: object) -> TypeGuard[dict[str, object]]:

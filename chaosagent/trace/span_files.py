@@ -206,7 +206,9 @@ def values_in(path: Path) -> Iterator[JsonText | UsageError]:
         with path.open("rb") as file:
             yield from _values(file, str(path))
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}. Name files of spans (*.jsonl, *.json).") from error
+        raise UsageError(
+            f"{path} cannot be read: {error.strerror}. Name files of spans or conversations (*.jsonl, *.json)."
+        ) from error
 
 
 def _values(file: BinaryIO, name: str) -> Iterator[JsonText | UsageError]:

@@ -15,7 +15,7 @@ import pytest
 
 import chaosagent
 from chaosagent.adapters.command import Service, command
-from chaosagent.adapters.command_file import load_command
+from chaosagent.adapters.target_file import load_target_file
 from chaosagent.clock import monotonic
 from chaosagent.errors import MissingExtraError, TargetError, UnknownNameError, UsageError
 from chaosagent.execution.exact_replay import serve
@@ -339,7 +339,7 @@ def test_a_file_describes_a_command(tmp_path: Path) -> None:
 )
 def test_a_file_that_says_something_else_is_refused(tmp_path: Path, said: dict[str, Any], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint.replace("[", r"\[").replace("?", r"\?")) as refused:
-        load_command(_described(tmp_path, **said))
+        load_target_file(_described(tmp_path, **said))
     assert isinstance(refused.value, UsageError | UnknownNameError)
 
 

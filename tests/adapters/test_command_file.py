@@ -11,8 +11,8 @@ pytestmark = pytest.mark.proxy
 pytest.importorskip("starlette", reason="needs the extra proxy")
 
 from chaosagent.adapters.command import Command  # noqa: E402  # only with the extra
-from chaosagent.adapters.command_file import load_command  # noqa: E402
 from chaosagent.adapters.mcp.server import McpServer  # noqa: E402
+from chaosagent.adapters.target_file import load_target_file  # noqa: E402
 from chaosagent.effects.failed_when import failed_when_from  # noqa: E402
 from chaosagent.effects.rule import effect  # noqa: E402
 from chaosagent.errors import UsageError  # noqa: E402
@@ -32,7 +32,7 @@ HEAD = "command: node agent.mjs\ntasks: [{id: a}]\n"
 def loaded(folder: Path, text: str) -> Command:
     (folder / "eff.py").write_text(RULES, "utf-8")
     (folder / "agent.yaml").write_text(HEAD + text, "utf-8")
-    return cast(Command, load_command(folder / "agent.yaml").run)
+    return cast(Command, load_target_file(folder / "agent.yaml").run)
 
 
 def test_services_and_servers_take_every_form(tmp_path: Path) -> None:

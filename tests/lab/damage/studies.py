@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from chaosagent.adapters.command_file import load_command
+from chaosagent.adapters.target_file import load_target_file
 from chaosagent.proxy.upstream import answers_in
 from chaosagent.studyfile.checks import load_checks
 from chaosagent.studyfile.file import load_study
@@ -113,7 +113,7 @@ def _load(path: Path) -> str:
     elif path.name == "contracts.yaml":
         load_checks(path, ())
     elif path.name == "agent.yaml":
-        load_command(path)
+        load_target_file(path)
     else:
         answers_in(path, f"{path}: models.openai")
     return ""

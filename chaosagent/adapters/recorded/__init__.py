@@ -1,0 +1,3 @@
+"""Recorded conversations as targets: see `recording`, `conversation` and `conversation_file`."""
+
+__all__: list[str] = []
