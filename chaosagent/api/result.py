@@ -77,7 +77,8 @@ class StudyResult:
         counterexamples: What was found, cheapest first.
         certificates: What each search proved, by task, seed and contract.
         digest: Of all trials; equal studies of equal targets have equal ones. Empty if the study was interrupted.
-        interrupted: The study was ended before its searches were.
+        interrupted: The study was ended before its searches were, or its time was over before what they found was
+            minimised, repeated and shown.
         remarks: What the study could not do or keep, a sentence each.
         folder: Of the study; `None` if nothing was kept on disk.
     """

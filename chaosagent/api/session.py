@@ -177,8 +177,8 @@ def run_study(
             if isinstance(error, SearcherError):
                 audience.remark(_kept(out, len(records.written)))
             raise
-        removed, digest = ([], "") if result.interrupted else (records.remove_stale(result), result.digest)
-        state = "interrupted" if result.interrupted else "ended"
+        removed, digest = ([], "") if result.is_cut else (records.remove_stale(result), result.digest)
+        state = "interrupted" if result.is_cut else "ended"
     return Findings(
         plan,
         result,

@@ -294,7 +294,7 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
     result = findings.result
     if any(search.certificate.contradictions for search in result.searches) and not result.unlike:
         report_contradictions(page, result.searches)
-    report_unrepeated(page, result)
+    report_unrepeated(page, findings.plan, result)
     report_disproved(page, result)
     report_undeclared(page, result)
     report_changed_variables(page, result)
@@ -342,17 +342,14 @@ def work_of(result: StudyResult) -> str:
     """Return what a study took, in one line."""
     certificates = [search.certificate for search in result.searches]
     audited = sum(certificate.audited for certificate in certificates)
-    seconds = result.seconds - result.cold_seconds
+    seconds = result.seconds - result.cold_seconds  # of searching
     rate = f" ({result.trials / seconds:,.0f} trials/s)" if seconds > 0 else ""
-    cold_repeats = (
-        f"{_many(result.cold_repeats, 'run')} repeated in processes of their own in {result.cold_seconds:.1f} s; "
-        if result.cold_repeats
-        else ""
-    )
+    apart = f"repeated in processes of their own in {result.cold_seconds:.1f} s of it; "
+    cold_repeats = f"{_many(result.cold_repeats, 'run')} {apart}" if result.cold_repeats else ""
     ahead = f" ({_many(result.unasked, 'more was', 'more were')} made ahead and not needed)" if result.unasked else ""
     return (
         f"{_many(result.trials, 'trial')} in {_many(result.executions, 'run')}{ahead}, "
-        f"{_many(result.errors, 'error')}, {seconds:.1f} s{rate}; {cold_repeats}"
+        f"{_many(result.errors, 'error')}, {result.seconds:.1f} s{rate}; {cold_repeats}"
         f"{audited:,} pruned schedules re-run as an audit; digest {result.digest[:16]}"
     )
 

@@ -49,6 +49,7 @@ def findings_json(findings: Findings) -> dict[str, Plain]:
         "not_tried": list[Plain](not_tried(plan)),
         "seconds": round(result.seconds, 3),
         "interrupted": result.interrupted,
+        "out_of_time": result.out_of_time,
         "unused_earlier": result.unused_earlier,
         "signatures": findings.signatures,
         "kinds": [weakness_json(weakness) for weakness in weaknesses_of(result.counterexamples)],
@@ -123,6 +124,7 @@ def _search_json(search: SearchResult, findings: Findings) -> Plain:
         "complete": certificate.complete if findings.plan.wants_several else None,
         "known_below": _finite(certificate.known_below) if findings.plan.wants_several else None,
         "unreduced": search.unreduced,
+        "unshown": search.unshown,
         "doubtful": [
             {"schedule": one.schedule.text, "cost": one.cost, "confirmation": confirmation_json(one.confirmation)}
             for one in search.doubtful

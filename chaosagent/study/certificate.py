@@ -33,7 +33,7 @@ NOTHING_PROVED = "nothing is proved"
 DIVERGED = f"{NOTHING_PROVED}: a repeated run differed"
 """How the texts of certificates begin that were withdrawn; a stored study is read by them."""
 
-UNREPEATED = "the study was interrupted before its runs were repeated in processes of their own"
+UNREPEATED = "the study ended before its runs were repeated in processes of their own"
 
 CONFIDENCE = 0.95
 """With this probability an audit finds a rule that is wrong in as large a share of what it pruned as is printed."""
@@ -99,7 +99,7 @@ class Certificate:
         changed: Module variables that runs change, where each run of the study does not have a process of its own.
         written: The files that the target writes, each with its place in the code: what they hold outlives runs and
             processes, so no repeat shows whether it matters.
-        unrepeated: The study was interrupted before its runs were repeated in processes of their own: until a resumed
+        unrepeated: The study ended before its runs were repeated in processes of their own: until a resumed
             study has done that, nothing is proved.
         tied: In so many runs of the task a time-out and an answer fell on the same instant: what was set first came
             first, mostly the time-out, and the other order was not searched.

@@ -45,6 +45,8 @@ class SearchResult:
         effect_count: Effects that the run without injections commits; with none, most default contracts say nothing.
         unreduced: Further violations that were met, but not reduced before the search ended at a limit; each may hold
             a minimal counterexample that is not among those found.
+        unshown: Violations that were found and not run once more, for want of time; they are not among the
+            counterexamples.
         doubtful: What was seen violating once, and was not confirmed by fresh runs, cheapest first.
         above_budget: The cheapest violation seen above the budget, where none was found within.
     """
@@ -59,6 +61,7 @@ class SearchResult:
     injectable: bool = True
     effect_count: int = 0
     unreduced: int = 0
+    unshown: int = 0
     doubtful: tuple[UnconfirmedViolation, ...] = ()
     above_budget: AboveBudget | None = None
 
@@ -166,6 +169,7 @@ class StudyResult:
         cold_repeats: How many runs were repeated in processes of their own.
         cold_seconds: Part of the real time that these took.
         interrupted: The study was ended before its searches were.
+        out_of_time: It has reached its limit of time before what it found was minimised, repeated and shown.
         nature: Whether the target is deterministic.
         unlike: Where a repeated run differed, in a line each.
         unasked: How many runs were made ahead that no search asked for in the end; they are not among `executions`.
@@ -182,10 +186,16 @@ class StudyResult:
     cold_repeats: int = 0
     cold_seconds: float = 0.0
     interrupted: bool = False
+    out_of_time: bool = False
     nature: Determinism = DETERMINISTIC
     unlike: tuple[str, ...] = ()
     unused_earlier: int = 0
     unasked: int = 0
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it ended before what it found was minimised, repeated and shown."""
+        return self.interrupted or self.out_of_time
 
     @property
     def counterexamples(self) -> tuple[Counterexample, ...]:

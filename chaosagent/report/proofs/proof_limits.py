@@ -14,7 +14,7 @@ from chaosagent.limits import EXTENSION, RunLimits
 from chaosagent.report.notes import CutOffRuns, Notes
 from chaosagent.report.page import Cell, Page, faint, notice
 from chaosagent.report.printable import printable
-from chaosagent.report.proofs.proof_warnings import is_unrepeated, limit_value, report_near_limits
+from chaosagent.report.proofs.proof_warnings import is_unrepeated, limit_value, more_time, report_near_limits
 from chaosagent.report.story import quantity
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
@@ -60,6 +60,13 @@ def report_unfinished(page: Page, plan: Plan, result: StudyResult, unfinished: S
             notice(f"{quantity(unreduced, 'violation').capitalize()} not reduced yet: "),
             "met before a search ended, and none of those listed is part of it; there may be more to find.",
         )
+    unshown = sum(search.unshown for search in result.searches)
+    if unshown:
+        page.gap().line(
+            notice(f"{quantity(unshown, 'violation').capitalize()} not listed: "),
+            "the time was over before a second run could show what happened. Give the same command with "
+            f"--resume{more_time(plan, result)}.",
+        )
     # An interrupt may have come after the searches, while their runs were repeated.
     cut = [search for search in limited if result.interrupted and not _is_at_limit(search, plan, result)]
     if cut:
@@ -79,14 +86,8 @@ def report_unfinished(page: Page, plan: Plan, result: StudyResult, unfinished: S
     if late:
         page.gap().line(
             notice(f"{quantity(len(late), 'search', 'searches').capitalize()} ended as the time was over. "),
-            f"Give the same command with --resume{_more_time(plan)} to go on; nothing is run again.",
+            f"Give the same command with --resume{more_time(plan, result)} to go on; nothing is run again.",
         )
-
-
-def _more_time(plan: Plan) -> str:
-    """Say what else a resumed study needs: a limit for all sessions is over for the next one, too."""
-    seconds = plan.limits.seconds_max
-    return "" if seconds is None else f" and --seconds above {seconds:,.0f}"
 
 
 def _is_at_limit(search: SearchResult, plan: Plan, result: StudyResult) -> bool:

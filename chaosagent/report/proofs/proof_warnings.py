@@ -96,14 +96,20 @@ def is_unrepeated(search: SearchResult) -> bool:
     return search.certificate.unrepeated and search.certificate.level != "C0"
 
 
-def report_unrepeated(page: Page, result: StudyResult) -> None:
-    """Say that nothing is proved yet, where an interrupt came before the repeats in other processes."""
+def report_unrepeated(page: Page, plan: Plan, result: StudyResult) -> None:
+    """Say that nothing is proved yet, where the study ended before the repeats in other processes."""
     number = sum(map(is_unrepeated, result.searches))
     if number:
         page.gap().line(
             notice(f"Nothing is proved yet in {quantity(number, 'search', 'searches')}: "),
-            f"{UNREPEATED}. Give the same command with --resume to have them repeated.",
+            f"{UNREPEATED}. Give the same command with --resume{more_time(plan, result)} to have them repeated.",
         )
+
+
+def more_time(plan: Plan, result: StudyResult) -> str:
+    """Say what else a resumed study needs: a limit for all sessions is over for the next one, too."""
+    seconds = plan.limits.seconds_max
+    return "" if seconds is None or result.interrupted else f" and --seconds above {seconds:,.0f}"
 
 
 def rests_on_undeclared(certificate: Certificate) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from chaosagent.contracts.contract import Contract, Nominal
@@ -21,6 +21,7 @@ from chaosagent.study.loop.build_certificate import (
     is_injectable,
     without_contradicted_proofs,
 )
+from chaosagent.study.loop.deadline import Deadline, TimeIsUp
 from chaosagent.study.loop.search import Search
 from chaosagent.study.loop.trace_rerunner import TraceRerunner
 from chaosagent.study.plan import Plan
@@ -39,12 +40,13 @@ class Finisher:
         afresh: Runs counterexamples once more, for their traces.
         fresh: Makes fresh runs of schedules of a stochastic target.
         cold_repeats: Repeats runs in processes of their own.
-        out_of_time: Whether the study has reached its limit of time.
+        deadline: Of the study.
         sink: Receives the results.
 
     Attributes:
         costs: Of the counterexamples so far.
         interrupted: The study was: nothing is minimised or repeated any more.
+        is_late: It was by the limit of time: soon nothing is shown any more.
         nature: Whether the target is deterministic.
     """
 
@@ -56,14 +58,14 @@ class Finisher:
         fresh: FreshRuns,
         *,
         cold_repeats: ColdRepeats,
-        out_of_time: Callable[[], bool],
+        deadline: Deadline,
         sink: Sink,
     ) -> None:
         self._plan, self._evaluator, self._afresh, self._fresh = plan, evaluator, afresh, fresh
         self._repeats, self._cold_repeats = Repeats(evaluator), cold_repeats
-        self._out_of_time, self._sink = out_of_time, sink
+        self._deadline, self._sink = deadline, sink
         self.costs: list[float] = []
-        self.interrupted = False
+        self.interrupted = self.is_late = False
         self.nature = DETERMINISTIC
 
     def repeat(self, groups: Sequence[Sequence[Search]]) -> None:
@@ -79,10 +81,10 @@ class Finisher:
             claims = [search for search in group if search.progress.level != "C0"]
             found = [one.schedule for search in claims for one in (search.found.best, *search.found.minimal) if one]
             if claims:
-                self._repeats.repeat_faulty(at, found, hurried=self._out_of_time())
-                self._cold_repeats.repeat(at, found, hurried=self._out_of_time())
+                self._repeats.repeat_faulty(at, found, hurried=self._deadline.near)
+                self._cold_repeats.repeat(at, found, hurried=self._deadline.near)
             self._repeats.drain(at)
-            if not self._out_of_time():
+            if not self._deadline.near:
                 self._cold_repeats.explain(at)
 
     def settled(self, task_id: str, results: Sequence[SearchResult]) -> list[SearchResult]:
@@ -137,7 +139,16 @@ class Finisher:
 
     def _shown(self, search: Search, violations: Sequence[Evaluation]) -> tuple[Counterexample, ...]:
         """Return counterexamples of violations, without those that fresh runs have not repeated."""
-        return tuple(filter(None, (self._counterexample(search, violation) for violation in violations)))
+        if not self.is_late:
+            return tuple(filter(None, (self._counterexample(search, violation) for violation in violations)))
+        shown = []
+        for violation in violations:
+            try:
+                with self._deadline.interrupted_showing():
+                    shown.append(self._counterexample(search, violation))
+            except TimeIsUp:
+                search.found.unshown += 1
+        return tuple(filter(None, shown))
 
     def _rerun(self, search: Search, found: Evaluation) -> Rerun:
         """Return how schedules are run in the world in which a violation was seen."""
@@ -177,7 +188,7 @@ class Finisher:
 
     def _certificate(self, search: Search) -> Certificate:
         repeatable = not self._evaluator.diverged_in(search.at.task_id)
-        draw = not (self.interrupted or self._out_of_time())
+        draw = not (self.interrupted or self._deadline.near)
         anyway = None if search.racer is None else search.racer.broken_anyway(draw=draw)
         return build_certificate(
             search,
@@ -204,6 +215,7 @@ class Finisher:
             injectable=is_injectable(self._evaluator.known(search.at, EMPTY), self._plan),
             effect_count=0 if nominal is None else len(nominal.effects),
             unreduced=len(search.found.unreduced) if self._plan.wants_several else 0,
+            unshown=search.found.unshown,
             doubtful=(*(() if search.racer is None else search.racer.doubtful), *search.found.doubtful),
             above_budget=None if search.racer is not None else search.found.above_budget,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from chaosagent.study.chance.fresh_runs import FreshRuns
@@ -16,6 +17,8 @@ from chaosagent.study.trial import Trial
 
 TOLD_AT_ONCE = 64
 """After so many trials a group lets the study go on, as with runs of earlier sessions it need not wait for any."""
+LOOKED_AT_MAX = 64
+"""So many likely schedules are looked at for idle workers; more of them would be too far ahead."""
 
 
 class SearchGroup:
@@ -147,3 +150,17 @@ class SearchGroup:
         for search in self.searches:
             racer = Racer(plan, search.at._replace(world=world), search.contract, fresh)
             search.expect_chance(racer, world)
+
+
+def speculate(groups: Iterable[SearchGroup], evaluator: Evaluator) -> None:
+    """Have idle workers run what searches will probably ask next, nearest first, each search in its turn."""
+    idle = evaluator.queue.idle_workers
+    likely = deque((search.at, search.likely()) for group in groups for search in group.active) if idle else deque()
+    for _ in range(LOOKED_AT_MAX):
+        if not (idle and likely):
+            return
+        at, following = likely.popleft()
+        schedule = next(following, None)
+        if schedule is not None:
+            idle -= evaluator.speculate(at, schedule)
+            likely.append((at, following))

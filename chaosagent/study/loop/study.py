@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from chaosagent.canonical import DIGEST_BYTES
-from chaosagent.clock import monotonic, seconds_until
+from chaosagent.clock import monotonic
 from chaosagent.contracts.contract import Contract
 from chaosagent.errors import SearcherError, StudyError
 from chaosagent.execution.workers.executor import Executor
@@ -21,13 +21,14 @@ from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.levels import Levels
 from chaosagent.study.loop.asked_before import NO_TRIALS, AskedBefore
 from chaosagent.study.loop.build_certificate import share_contradictions
+from chaosagent.study.loop.deadline import TimeIsUp, deadline_of
 from chaosagent.study.loop.finished_tasks import FinishedTasks, costs_of, with_doors
 from chaosagent.study.loop.finisher import Finisher
 from chaosagent.study.loop.gc_pause import rare_full_collections
 from chaosagent.study.loop.reporter import Reporter, Work
 from chaosagent.study.loop.resume_state import NOTHING_EARLIER, ResumeState
 from chaosagent.study.loop.search import Search
-from chaosagent.study.loop.search_group import SearchGroup
+from chaosagent.study.loop.search_group import SearchGroup, speculate
 from chaosagent.study.loop.shares import Shares
 from chaosagent.study.loop.trace_rerunner import TraceRerunner
 from chaosagent.study.memory.spill import Spill
@@ -41,8 +42,6 @@ from chaosagent.vocabulary import ClockKind, Severity
 ERRORS_MIN = 20
 REPORT_READ = 256
 """After so many runs of earlier sessions a study says how far it is; what it reads takes time."""
-LOOKED_AT_MAX = 64
-"""So many likely schedules are looked at for idle workers; more of them would be too far ahead."""
 
 
 class Study:
@@ -78,13 +77,9 @@ class Study:
         self._fresh = FreshRuns(self._evaluator, self._sinks.drawn, self._sinks.judged, earlier.drawn, ABREAST)
         self._over = FinishedTasks(plan, earlier.finished, self._sinks.noting, repeats_elsewhere=elsewhere is not None)
         self._tallies: defaultdict[str, TaskTally] = defaultdict(TaskTally)
-        self._checked: set[TaskSeed] = set()
-        self._started = monotonic() - earlier.seconds
+        self._checked, self._started = set[TaskSeed](), monotonic() - earlier.seconds
         self._reporter = Reporter(self._sinks.progress, earlier.counts, self._started)
-        self._deadline = self._started + (float("inf") if plan.limits.seconds_max is None else plan.limits.seconds_max)
-        if plan.limits.until is not None:
-            self._deadline = min(self._deadline, monotonic() + seconds_until(plan.limits.until))
-        self._stopped = False
+        self._stopped, self._deadline = False, deadline_of(plan, self._started)
         self._afresh = TraceRerunner(plan, self._workbench, self._evaluator)
         self._cold_repeats = ColdRepeats(
             self._evaluator,
@@ -99,7 +94,7 @@ class Study:
             self._afresh,
             self._fresh,
             cold_repeats=self._cold_repeats,
-            out_of_time=lambda: self._out_of_time,
+            deadline=self._deadline,
             sink=self._sinks,
         )
         self._results: dict[TaskSeed, list[SearchResult]] = {}
@@ -110,18 +105,18 @@ class Study:
     def run(self) -> StudyResult:
         """Search until every search has ended or a limit is reached.
 
-        An interrupt (Ctrl-C) ends open searches; their violations are reported, but not minimised. The limit in seconds
-        ends them, too, but their violations are minimised.
+        An interrupt (Ctrl-C) ends open searches: what they found is reported, not minimised. Limits: see `Deadline`.
 
         Raises:
             StudyError: The target is not deterministic, or more than the declared share of runs ended as errors.
             SearcherError: The searcher raised or returned something invalid; sinks have received what was found.
         """
-        with rare_full_collections(), contextlib.closing(self._cold_repeats):
+        with rare_full_collections(), contextlib.closing(self._cold_repeats), self._deadline.alarmed():
             return self._run()
 
     def _run(self) -> StudyResult:
         results: list[SearchResult] = []
+        self._deadline.interrupt_finishing()
         try:
             self._take_back()
             self._read_earlier()
@@ -129,7 +124,10 @@ class Study:
             self._tell_taken_back()
             self._search_all()
             results = self._finisher.withdrawn(self._results_in_order())
-        except KeyboardInterrupt:
+            self._deadline.silence()
+        except KeyboardInterrupt as interrupt:
+            self._deadline.silence()
+            self._finisher.is_late = isinstance(interrupt, TimeIsUp)
             self._stop_at_once()
             for group in self._unfinished():
                 share_contradictions(group.searches)
@@ -155,7 +153,8 @@ class Study:
             seconds=monotonic() - self._started,
             cold_repeats=self._cold_repeats.runs + sum(tally.cold_repeats for tally in over),
             cold_seconds=self._cold_repeats.seconds + sum(tally.cold_seconds for tally in over),
-            interrupted=self._finisher.interrupted,
+            interrupted=self._finisher.interrupted and not self._finisher.is_late,
+            out_of_time=self._finisher.is_late,
             nature=self._finisher.nature,
             unlike=self._evaluator.diverged,
         )
@@ -253,24 +252,37 @@ class Study:
         ]
 
     def _make_search(self, at: TaskSeed, contract: Contract, monitor: int) -> Search:
-        one_by_one, log = self._plan.lookahead == 1, self._evaluator.log_of(at)
-        before = AskedBefore(self._earlier.trials(at, contract.id) if one_by_one else NO_TRIALS)
+        log, stored = self._evaluator.log_of(at), self._earlier.trials(at, contract.id)
+        before = AskedBefore(stored if self._plan.lookahead == 1 else NO_TRIALS)
         return Search(self._plan, at, contract, monitor, self._finisher.signature, log=log, before=before)
 
     def _search_all(self) -> None:
         """Let searches go on side by side, and finish those of a task when all of them have ended."""
         ready, begun = deque(self._open.values()), set[TaskSeed]()
         while self._open:
-            if self._out_of_time and not self._stopped:
-                self._stopped = True
-                self._evaluator.abandon()
-                for group in self._open.values():
-                    group.stop()
+            if not self._stopped:
+                self._deadline.interrupt_search()
+            try:
+                ended = self._search_on(ready, begun)
+                self._deadline.interrupt_finishing()
+            except TimeIsUp:  # what is in flight is not waited for
+                if self._stopped:
+                    raise
+                ended = None
+            if ended is None:
+                self._stop_searching()
                 ready = deque(self._open.values())
+            else:
+                self._end(ended)
+                self._report()
+
+    def _search_on(self, ready: deque[SearchGroup], begun: set[TaskSeed]) -> SearchGroup | None:
+        """Let searches go on until all those of a task and seed have ended; return these, `None` at the deadline."""
+        while self._stopped or not self._deadline.near:
             if not ready:
                 ready.extend(self._open[at] for at in self._evaluator.take_arrived() if at in self._open)
             if not ready:
-                self._speculate()
+                speculate(self._open.values() if self._may_speculate else (), self._evaluator)
                 self._evaluator.wait()
                 continue
             group = ready.popleft()
@@ -279,26 +291,20 @@ class Study:
                 group.expect_chance(self._plan, self._evaluator, self._fresh)
             has_moved = group.advance(self._evaluator)
             if group.over:
-                self._end(group)
-            elif has_moved:
+                return group
+            if has_moved:
                 ready.append(group)
             self._shares.adjust(self._open.values())
             self._report()
+        return None
 
-    def _speculate(self) -> None:
-        """Have idle workers run what searches will probably ask next, nearest first, each search in its turn."""
-        idle = self._evaluator.queue.idle_workers if self._may_speculate else 0
-        if not idle:
-            return
-        likely = deque((search.at, search.likely()) for group in self._open.values() for search in group.active)
-        for _ in range(LOOKED_AT_MAX):
-            if not (idle and likely):
-                return
-            at, following = likely.popleft()
-            schedule = next(following, None)
-            if schedule is not None:
-                idle -= self._evaluator.speculate(at, schedule)
-                likely.append((at, following))
+    def _stop_searching(self) -> None:
+        """End all searches where they are."""
+        self._stopped = True
+        self._deadline.interrupt_finishing()
+        self._evaluator.abandon()
+        for group in self._open.values():
+            group.stop()
 
     @property
     def _may_speculate(self) -> bool:
@@ -319,7 +325,7 @@ class Study:
         self._finisher.repeat([one.searches for one in together])
         for one in together:
             self._results[one.at] = self._finisher.finish(one.searches)
-        if not self._out_of_time:
+        if not self._deadline.near:
             self._keep(task_id, [one.at for one in together], *before)
         for one in together:
             self._evaluator.forget(one.at)
@@ -335,17 +341,13 @@ class Study:
         tally.cold_seconds = self._cold_repeats.seconds - cold_seconds
         levels, noted = self._levels.by_task[task_id], self._sinks.noted(task_id)
         is_counted = self._errors == sum(one.errors for one in self._tallies.values())
-        if is_counted and not self._out_of_time:
+        if is_counted and not self._deadline.near:
             self._sinks.task_over(self._over.to_keep(task_id, results, tally, levels, noted))
 
     @property
     def _errors(self) -> int:
         """How many runs ended as errors, those of policies among them that are no runs of a schedule."""
         return self._evaluator.errors + sum(tally.errors for tally in self._over.tallies)
-
-    @property
-    def _out_of_time(self) -> bool:
-        return monotonic() > self._deadline
 
     def _executed(self, at: TaskSeed, evaluation: Evaluation) -> None:
         tally = self._tallies[at.task_id]

@@ -32,6 +32,7 @@ class Violations:
         best_cost: What it costs; infinite while there is none.
         satisfied: As many kinds of failure are known as the plan wants.
         doubtful: Violations that fresh runs have not repeated, so they are no counterexamples.
+        unshown: How many there was no time to run once more; they are no counterexamples either.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Violations:
         self.best_cost = math.inf
         self.satisfied = False
         self.doubtful: list[UnconfirmedViolation] = []
+        self.unshown = 0
         self._above: AboveBudget | None = None
         self._signatures: dict[Schedule, Signature] = {}
         self._changes_counted = 0

@@ -98,9 +98,9 @@ def test_nothing_is_proved_where_an_interrupt_comes_before_the_repeats_are_made(
     (certificate,) = [one.certificate for one in result.searches]
     assert result.interrupted
     assert not any((certificate.safe, certificate.certified, certificate.complete, certificate.proved))
-    assert str(certificate).startswith("nothing is proved yet: the study was interrupted before its runs were repeated")
+    assert str(certificate).startswith("nothing is proved yet: the study ended before its runs were repeated")
     page = Page()
-    report_unrepeated(page, result)
+    report_unrepeated(page, plan, result)
     assert "Nothing is proved yet in one search" in page.text()
     assert "--resume" in page.text()
 

@@ -103,7 +103,8 @@ def test_while_none_is_over_no_task_gets_less_than_its_floor(plan: Plan) -> None
 
 def test_a_limit_of_time_leaves_something_proved_of_every_task(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter(range(10**9))
-    monkeypatch.setattr("chaosagent.study.loop.study.monotonic", lambda: float(next(now)))
+    for module in ("study", "deadline"):
+        monkeypatch.setattr(f"chaosagent.study.loop.{module}.monotonic", lambda: float(next(now)))
 
     result = run(replace(plan, limits=StudyLimits(trials_max=10_000, seconds_max=4_000.0)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -288,6 +289,47 @@ def test_a_study_that_reaches_its_limit_in_seconds_reports_what_it_found() -> No
     assert result.trials == 0
     assert all(search.certificate.limit_reached for search in result.searches)
     assert not any(search.certificate.safe or search.certificate.certified for search in result.searches)
+
+
+class Stuck(InlineExecutor):
+    """Never ends a run after so many, until it is interrupted."""
+
+    def __init__(self, workbench: Workbench, after: int) -> None:
+        super().__init__(workbench)
+        self.left = after
+
+    def next_finished(self) -> Finished:
+        self.left -= 1
+        if self.left < 0:
+            threading.Event().wait()
+        return super().next_finished()
+
+
+@pytest.mark.slow
+def test_a_limit_in_seconds_abandons_the_run_in_flight_and_does_not_count_it() -> None:
+    plan = plan_of(target_of(TWICE), limits=StudyLimits(seconds_max=3.0))
+
+    result = Study(plan, Stuck(bench_of(plan), 1)).run()
+
+    assert not result.interrupted
+    assert result.executions == 1
+    assert all(search.certificate.limit_reached for search in result.searches)
+    assert not any(search.certificate.safe or search.certificate.certified for search in result.searches)
+
+
+@pytest.mark.slow
+def test_what_there_was_no_time_to_show_is_counted_and_is_no_counterexample(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_of(target_of(TWICE), limits=StudyLimits(seconds_max=3.0))
+    study = Study(plan, Stuck(bench_of(plan), 40))
+    monkeypatch.setattr(study._afresh, "show", lambda *_: threading.Event().wait())
+
+    result = study.run()
+
+    assert result.out_of_time
+    assert not result.interrupted
+    assert not result.counterexamples
+    assert search_for(result, "at-most-once").unshown == 1
+    assert not search_for(result, "at-most-once").certificate.safe
 
 
 def test_a_searcher_that_waits_for_nothing_ends_the_study() -> None:
