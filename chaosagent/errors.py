@@ -23,7 +23,13 @@ import difflib
 from collections.abc import Iterable
 
 # What `chaosagent list` lists, by the kind of name.
-LISTED = {"operator": "operators", "searcher": "searchers", "contract": "contracts", "target": "targets"}
+LISTED = {
+    "operator": "operators",
+    "searcher": "searchers",
+    "contract": "contracts",
+    "target": "targets",
+    "pattern": "patterns",
+}
 
 
 class ChaosAgentError(Exception):

@@ -8,7 +8,6 @@ import json
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -20,15 +19,11 @@ from chaosagent.api import session as api_session
 from chaosagent.api.session import Listeners, run_study
 from chaosagent.api.study import study_file
 from chaosagent.api.target_output import target_output_to_stderr
-from chaosagent.contracts.contract import Contract
-from chaosagent.faults.schedule import Schedule
 from chaosagent.report.findings import findings_page
 from chaosagent.report.findings_json import findings_json
-from chaosagent.study.counterexample import Signature
 from chaosagent.study.loop import reporter
 from chaosagent.study.loop import study as loop
 from chaosagent.study.loop.search import Search
-from chaosagent.study.memory.evaluation_log import EvaluationLog
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyProgress, TaskResult
 from chaosagent.study.sink import Sink
@@ -135,17 +130,9 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The tasks for which a search, and so a searcher, was made."""
     tasks: set[str] = set()
 
-    def noted(
-        plan: Plan,
-        at: TaskSeed,
-        contract: Contract,
-        monitor: int,
-        signature_of: Callable[[TaskSeed, Contract, Schedule], Signature],
-        *,
-        log: EvaluationLog,
-    ) -> Search:
+    def noted(plan: Plan, at: TaskSeed, *others: Any, **options: Any) -> Search:
         tasks.add(at.task_id)
-        return Search(plan, at, contract, monitor, signature_of, log=log)
+        return Search(plan, at, *others, **options)
 
     monkeypatch.setattr(loop, "Search", noted)
     return tasks

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chaosagent.adapters.command_file import load_command
+from chaosagent.adapters.target_file import load_target_file
 from chaosagent.errors import UsageError
 from chaosagent.proxy.upstream import answers_in
 from chaosagent.studyfile.checks import load_checks
@@ -46,12 +46,12 @@ STUDY, COMMAND = "target: a.py:agent\n", "command: node agent.mjs\n"
         (load_study, STUDY, '"\\udfff": 1', "has a lone surrogate"),
         (load_checks, "", 'canaries: ["a\\ud800"]', "has a lone surrogate"),
         (load_checks, "", f"effects: {{refund: [{DIGITS}]}}", "a number has at most 300 digits"),
-        (load_command, COMMAND, 'tasks: [{id: "\\ud800"}]', "has a lone surrogate"),
-        (load_command, COMMAND, f"tasks: [{{id: a, input: {DIGITS}}}]", "a number has at most 300 digits"),
-        (load_command, COMMAND, "seconds_max: 1:59:59", "seconds_max is '1:59:59'; it must be a valid number"),
-        (load_command, COMMAND, "tasks: [{id: a, input: 2020-01-01}]", "is read as a date. Put it in quotes."),
-        (load_command, COMMAND, f"tasks: {'[' * 5_000}", "nested too deeply"),
-        (load_command, COMMAND, f"environment:\n  a0: &a0 [x]\n{BOMB}", "more than 32 levels or 20000 values"),
+        (load_target_file, COMMAND, 'tasks: [{id: "\\ud800"}]', "has a lone surrogate"),
+        (load_target_file, COMMAND, f"tasks: [{{id: a, input: {DIGITS}}}]", "a number has at most 300 digits"),
+        (load_target_file, COMMAND, "seconds_max: 1:59:59", "seconds_max is '1:59:59'; it must be a valid number"),
+        (load_target_file, COMMAND, "tasks: [{id: a, input: 2020-01-01}]", "is read as a date. Put it in quotes."),
+        (load_target_file, COMMAND, f"tasks: {'[' * 5_000}", "nested too deeply"),
+        (load_target_file, COMMAND, f"environment:\n  a0: &a0 [x]\n{BOMB}", "more than 32 levels or 20000 values"),
         (answers_at, "", f"- content: {DIGITS}", "a number has at most 300 digits"),
         (answers_at, "", '- "\\ud800"', "has a lone surrogate"),
         (answers_at, "", "[" * 5_000, "nested too deeply"),

@@ -13,7 +13,7 @@ from chaosagent.clock import monotonic, seconds_until
 from chaosagent.study.plan import Plan
 
 RESERVE_SHARE = 0.3
-RESERVE_SECONDS, RESERVE_SECONDS_EACH = 6.0, 0.3
+RESERVE_SECONDS, RESERVE_SECONDS_EACH = 6.0, 1.5
 """Real time that is kept for finishing, and for each task and seed of it; at most that share of what there is."""
 GRACE_SECONDS = 0.5
 """How long after its end the search is interrupted; most runs have ended by then, and it ends by itself."""

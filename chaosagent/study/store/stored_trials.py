@@ -14,7 +14,7 @@ from chaosagent.study.task_seed import TaskSeed
 READ_AT_ONCE = 256
 _SEARCH = "trial.task = ? AND trial.seed = ? AND contract = ?"
 _COUNT = f"SELECT count(*) FROM trial WHERE {_SEARCH} AND purpose <> ?"
-_PART = f"""SELECT purpose, schedule FROM trial JOIN execution ON execution.id = trial.execution
+_PART = f"""SELECT number, purpose, schedule FROM trial JOIN execution ON execution.id = trial.execution
 WHERE {_SEARCH} AND number BETWEEN ? AND ? ORDER BY number"""
 
 
@@ -39,8 +39,10 @@ class TrialReader:
         return StoredTrials(asked, lambda first: self._read(search, first))
 
     def _read(self, search: tuple[int, ...], first: int) -> list[Proposal]:
+        """Return trials from a number on, up to one that is missing: what follows that was asked with it."""
         rows = self._execute(_PART, (*search, first, first + READ_AT_ONCE - 1)).fetchall()
         return [
             Proposal(stored_schedule(schedule_text(schedule, self._names)), Purpose(purpose))
-            for purpose, schedule in rows
+            for place, (number, purpose, schedule) in enumerate(rows, first)
+            if number == place
         ]
