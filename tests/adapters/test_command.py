@@ -344,7 +344,7 @@ def test_a_file_that_says_something_else_is_refused(tmp_path: Path, said: dict[s
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"missing\.yaml does not exist\. Name a description of a command"):
+    with pytest.raises(UsageError, match=r"missing\.yaml does not exist\. Name a description of a target"):
         load_target("missing.yaml", folder=tmp_path)
 
 
