@@ -264,8 +264,9 @@ def test_a_locked_folder_is_left_as_it_is(place: Path, capfd: pytest.CaptureFixt
 
 
 def test_a_search_does_not_replace_the_study_file_that_it_runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     (tmp_path / "agent.py").write_text(AGENT)
     (tmp_path / "study.yaml").write_text(f"# what we run at night\n{STUDY}")
     before = contents(tmp_path)
