@@ -30,7 +30,7 @@ SHARDS_MAX = 10_000
 )
 @click.option("--workers", type=click.IntRange(1, WORKERS_MAX), help="Worker processes; one a core by default.")
 @click.option("--ray-address", default="", help="Of a running Ray cluster; a local one is started otherwise.")
-@click.option("--resume", is_flag=True, help="Go on with a study that was ended before its end.")
+@click.option("--resume", is_flag=True, help="Continue a study that was ended early.")
 @click.option(
     "--shard",
     default="",

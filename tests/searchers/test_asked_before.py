@@ -1,4 +1,4 @@
-"""A searcher that is told what it has asked before is, behind that, the one that found out by itself."""
+"""A searcher that resumes from what it asked before goes on like one that found it out again."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ BEHIND = 40
 
 
 class Twins:
-    """Two searchers for one problem that are told the same.
+    """Two searchers for one problem, given the same runs.
 
     Attributes:
         first: Finds out by itself what to ask.
-        second: Is told that, as far as it was stored.
+        second: Is given what the first one asked, as far as that was stored.
     """
 
     def __init__(self, bench: Bench, contract: str, budget: float, *, all_minimal: bool = False) -> None:

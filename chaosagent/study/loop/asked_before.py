@@ -27,9 +27,9 @@ NO_TRIALS = StoredTrials()
 
 
 class AskedBefore:
-    """Asks a searcher, which is told what it asked before as long as that is stored.
+    """Asks a searcher, and hands it what it asked in an earlier session as long as that is stored.
 
-    What it asks is the same in any case; what was stored of another search is noticed, and not used any more.
+    The searcher asks the same with and without it. What turns out to belong to another search is not used any more.
 
     Args:
         stored: The trials of the search.

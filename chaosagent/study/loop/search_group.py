@@ -57,8 +57,7 @@ class SearchGroup:
         When all have ended, those that rest on a rule that another has seen contradicted begin again without it.
 
         Returns:
-            Whether anything was told, or a search has ended; if not, some run has to end first. There may be more to
-            tell.
+            Whether a trial was told or a search has ended; there may be more to tell. If not, the group waits for a run.
 
         Raises:
             SearcherError: A searcher asks for nothing although nothing of it is out.

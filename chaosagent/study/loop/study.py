@@ -252,8 +252,8 @@ class Study:
         ]
 
     def _make_search(self, at: TaskSeed, contract: Contract, monitor: int) -> Search:
-        log, stored = self._evaluator.log_of(at), self._earlier.trials(at, contract.id)
-        before = AskedBefore(stored if self._plan.lookahead == 1 else NO_TRIALS)
+        stored = self._earlier.trials(at, contract.id) if self._plan.lookahead == 1 else NO_TRIALS
+        log, before = self._evaluator.log_of(at), AskedBefore(stored)
         return Search(self._plan, at, contract, monitor, self._finisher.signature, log=log, before=before)
 
     def _search_all(self) -> None:
