@@ -17,8 +17,8 @@ KINDS = ("operators", "searchers", "contracts", "targets", "patterns")
 def list_kind(kind: str, name: str | None, *, json: bool) -> int:
     """List operators, searchers, contracts, targets, or known patterns of failure.
 
-    KIND is operators, searchers, contracts, targets or patterns; NAME limits the list to one entry. Entries say what can
-    be set, or the usual fix. Plug-ins that failed to load are named.
+    KIND is operators, searchers, contracts, targets or patterns; NAME limits the list to one entry. Entries say what
+    can be set, or the usual fix. Plug-ins that failed to load are named.
 
     \b
     Examples:

@@ -57,7 +57,7 @@ class SearchGroup:
         When all have ended, those that rest on a rule that another has seen contradicted begin again without it.
 
         Returns:
-            Whether a trial was told or a search has ended; there may be more to tell. If not, the group waits for a run.
+            Whether a trial was told or a search has ended; there may be more to tell. If not, it waits for a run.
 
         Raises:
             SearcherError: A searcher asks for nothing although nothing of it is out.
