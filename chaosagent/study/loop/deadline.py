@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import signal
+import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -16,7 +18,7 @@ RESERVE_SHARE = 0.3
 RESERVE_SECONDS, RESERVE_SECONDS_EACH = 6.0, 1.5
 """Real time that is kept for finishing, and for each task and seed of it; at most that share of what there is."""
 GRACE_SECONDS = 0.5
-"""How long after its end the search is interrupted; most runs have ended by then, and it ends by itself."""
+"""How long after its end the search is interrupted, and how long any interrupt leaves what runs to end by itself."""
 FINISH_SECONDS, SHOW_SECONDS = 0.5, 2.5
 """How long after the limit no run is minimised or repeated any more, and how long until no violation is shown."""
 AGAIN_SECONDS = 1.0
@@ -76,7 +78,8 @@ class Deadline:
         handler, timer = signal.signal(signal.SIGALRM, self._ring), signal.getitimer(signal.ITIMER_REAL)
         self._is_heard = True
         try:
-            yield
+            with _silent_alarms():
+                yield
         finally:
             self._is_heard, self._at = False, math.inf
             signal.setitimer(signal.ITIMER_REAL, *timer)
@@ -110,9 +113,27 @@ class Deadline:
     def _interrupt_at(self, moment: float) -> None:
         self._at = moment
         if self._is_heard:
-            left = min(max(1e-3, moment - monotonic()), ALARM_SECONDS_MAX)
+            left = min(max(GRACE_SECONDS, moment - monotonic()), ALARM_SECONDS_MAX)
             signal.setitimer(signal.ITIMER_REAL, left, AGAIN_SECONDS)
 
     def _ring(self, _number: int, _frame: FrameType | None) -> None:
         if monotonic() >= self._at:
+            warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)  # what is dropped here
             raise TimeIsUp
+
+
+@contextmanager
+def _silent_alarms() -> Iterator[None]:
+    """Print nothing of an alarm that rings in a finaliser, which swallows it, nor of the coroutines that it drops."""
+    hook = sys.unraisablehook
+
+    def silent(unraisable: sys.UnraisableHookArgs, /) -> None:
+        if unraisable.exc_type is not TimeIsUp:
+            hook(unraisable)
+
+    sys.unraisablehook = silent
+    try:
+        with warnings.catch_warnings():  # the filter of an alarm lasts no longer than this
+            yield
+    finally:
+        sys.unraisablehook = hook
